@@ -476,8 +476,12 @@ test('the screen of a link says which device it enrolled, and the home screen ha
   await page.getByRole('button', { name: 'Show it' }).click();
   await page.getByText(/the device “Tablet” was enrolled/).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'notifications');
+  assert.equal(await page.getByText('Nothing to approve').count(), 0, 'the notification is something');
+  await page.getByRole('button', { name: 'It wasn’t me' }).waitFor();
+  assert.equal(await page.locator('[data-zone="notifications"] .primary').count(), 0, 'neither answer stands out');
   await page.getByRole('button', { name: 'It was me' }).click();
   await page.getByRole('heading', { name: /Account notifications for/ }).waitFor({ state: 'detached' });
+  await page.getByText('Nothing to approve').waitFor();
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });
@@ -508,6 +512,8 @@ test('the history is requested when it is opened', async () => {
   await page.getByText('Last sign-ins').click();
   await page.locator('.past', { hasText: 'Approved' }).waitFor();
   assert.equal(await page.locator('.past').count(), 1, 'an outcome without words is left out');
+  assert.match(await page.locator('.past h4').innerText(), / · Approved$/);
+  assert.equal(await page.locator('.past p').count(), 1, 'browser, place and time are one line');
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });
@@ -556,7 +562,7 @@ test('the only request has two lines of facts and the focus in its field', async
   await field(page).waitFor();
   assert.ok(await isFocused(field(page)));
   const lines = await page.locator('.request-facts p').allTextContents();
-  assert.match(lines[0], /^Firefox on Linux\u00a0· Zürich\u00a0· \d\d:\d\d$/);
+  assert.match(lines[0], /^Firefox on Linux ·\u00a0Zürich ·\u00a0\d\d:\d\d$/);
   assert.deepEqual(lines.slice(1), ['for ada']);
   assert.match(await field(page).getAttribute('aria-describedby'), /request-i1-facts/);
   await page.getByText(/^Not you\? Tap “This wasn’t me”\./).waitFor();

@@ -6,7 +6,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 import ts from 'typescript';
 
+import { consoleModule } from './console_module.mjs';
 import { rustMatches } from './rust_texts.mjs';
+
+const { labelOf } = await consoleModule('pages/audit_entry.js');
 
 const root = new URL('../../host/server/assets/console/', import.meta.url);
 const catalogue = JSON.parse(await readFile(new URL('german.json', root), 'utf8'));
@@ -77,9 +80,7 @@ async function auditDetails() {
   const folders = ['host/model/src', 'host/server/src', 'host/store/src'];
   const names = await rustMatches(folders, /\.(?:with|personal)\(\s*"([a-z_]+)"/g);
   assert.ok(names.length > 50, `only ${names.length} names were found`);
-  return names
-    .filter((name) => name !== 'before' && name !== 'after')
-    .map((name) => name[0].toUpperCase() + name.slice(1).replaceAll('_', ' '));
+  return names.filter((name) => name !== 'before' && name !== 'after').map(labelOf);
 }
 
 async function scripts(folder = '') {

@@ -24,7 +24,14 @@ async function counted(page) {
 async function create(admin) {
   await admin.desk.locator('#parts').getByRole('link', { name: 'Groups' }).click();
   await admin.heading('Groups');
+  await admin.desk.getByText('There are no groups yet.').waitFor();
+  await admin.desk.locator('.empty').getByRole('link', { name: 'Create a group' }).waitFor();
   await admin.look('groups-empty');
+  await admin.field('Name').fill('nobody');
+  await admin.desk.getByText('There is no such group.').waitFor();
+  assert.equal(await admin.desk.getByText('There are no groups yet.').count(), 0);
+  await admin.field('Name').fill('');
+  await admin.desk.getByText('There are no groups yet.').waitFor();
   await admin.follow('Create a group');
   await admin.press('Create');
   await admin.desk.locator('.field-error', { hasText: 'Enter a name.' }).waitFor();
@@ -107,7 +114,7 @@ async function end(admin) {
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   assert.match(await admin.approveAction(), /^Remove the access of the group “Staff/);
   await admin.said('The access was removed.');
-  await admin.desk.getByText('No group has access, and not everyone.').waitFor();
+  await admin.desk.getByText('No groups have access, and access for everyone is off.').waitFor();
 
   await admin.open('/admin/groups', 'Groups');
   await admin.look('groups');

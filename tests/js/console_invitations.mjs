@@ -97,6 +97,9 @@ async function sendMany(admin) {
   await admin.press('Send by email');
   await admin.desk.getByText('margaret was skipped: the user has no email address.').waitFor();
   await admin.said('1 email is being sent.');
+  // Nobody is selected any more.
+  await admin.desk.getByText('Nobody is selected.').waitFor();
+  assert.ok(await admin.desk.getByRole('button', { name: 'Send by email' }).isDisabled());
   await admin.look('invitations-sent');
 }
 
@@ -115,6 +118,8 @@ async function withdraw(admin, browser) {
   await admin.said('One invitation was withdrawn.');
   await admin.field('State').selectOption('no_link');
   await admin.desk.getByRole('row', { name: /Linus/ }).waitFor();
+  await admin.field('State').selectOption('expired');
+  await admin.desk.getByText('No invitation fits the filter.').waitFor();
   await ended(admin, browser, link);
 }
 

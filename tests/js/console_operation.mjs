@@ -41,6 +41,7 @@ async function operate(admin) {
   await admin.open('/admin', 'Overview');
   await admin.desk.getByText('The figures').first().click();
   await admin.desk.getByRole('row', { name: /Admin API \d+ .* ms/ }).waitFor();
+  await admin.desk.getByText('without a decision', { exact: true }).waitFor();
   await admin.look('overview');
   await takeFirstSteps(admin);
 
@@ -53,16 +54,34 @@ async function operate(admin) {
 
   await admin.open('/admin/keys', 'Keys');
   await admin.look('keys');
-  await admin.press('Rotate');
-  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
+  await admin.desk.getByText(/^It signs after the time of the setting keys.publish_ahead/).waitFor();
+  await admin.desk.getByText(/^Only if a key may be compromised/).waitFor();
+  await admin.press('Publish next key');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
   await admin.approveAction();
-  await admin.said('The keys were rotated.');
+  await admin.said('The next key is published.');
   await admin.desk.getByText('published, signs next').first().waitFor();
+  const id = admin.desk.locator('#console tbody th').first();
+  const short = (await id.locator('code').textContent()).replace('…', '');
+  await id.getByRole('button', { name: `Copy the key id ${short}` }).click();
+  await admin.said('The key id was copied.');
+  const whole = await admin.desk.evaluate(() => navigator.clipboard.readText());
+  assert.ok(whole.startsWith(short) && whole.length > short.length, whole);
 
   await admin.open('/admin/settings', 'Settings');
   const settings = admin.field('Name or description');
   await admin.desk.getByRole('heading', { level: 2, name: 'Rate limits' }).waitFor();
   await admin.look('settings');
+  await admin.desk.locator('.sections').getByRole('link', { name: 'Rate limits' }).click();
+  assert.equal(await admin.desk.evaluate(() => document.activeElement.textContent), 'Rate limits');
+  const rows = admin.desk.locator('#console tbody tr');
+  const every = await rows.count();
+  await admin.field('Only changed').check();
+  await admin.desk.waitForURL(/changed=true/);
+  await admin.desk.waitForFunction((count) => document.querySelectorAll('#console tbody tr').length < count, every);
+  assert.equal(await rows.filter({ has: admin.desk.getByText('default', { exact: true }) }).count(), 0);
+  await admin.field('Only changed').uncheck();
+  await admin.desk.waitForURL((url) => !url.searchParams.has('changed'));
   await settings.fill('issuer is this');
   await admin.desk.getByRole('row', { name: new RegExp(`base_url The URL by which .*${admin.base}`) }).waitFor();
   await settings.fill('sign_ins_per_user_name.burst');
@@ -75,7 +94,7 @@ async function operate(admin) {
   await admin.open('/admin/audit', 'Audit log');
   await admin.choose('By the user', process.env.LOGIN_NAME, new RegExp(process.env.LOGIN_NAME));
   await admin.desk.waitForURL(/actor=[0-9a-f]{32}/);
-  const rows = admin.desk.locator('#console article.entry');
+  const entries = admin.desk.locator('#console article.entry');
   /** Waits until there are entries, and all of them are of these events. */
   const only = (...events) =>
     admin.desk.waitForFunction((expected) => {
@@ -89,15 +108,18 @@ async function operate(admin) {
   await admin.look('audit-sentences');
   await admin.field('Event').selectOption('signing-key.published');
   await only('signing-key.published');
-  await rows
+  await entries
     .filter({ hasText: `${process.env.LOGIN_NAME} published the next signing key` })
     .first()
     .waitFor();
-  await rows.first().getByRole('button', { name: 'Details' }).click();
-  await rows.first().getByRole('button', { name: 'Copy as JSON' }).click();
-  await admin.said('the entry copied');
+  await entries.first().getByRole('button', { name: 'Details' }).click();
+  await entries.first().getByRole('button', { name: 'Copy as JSON' }).click();
+  await admin.said('The entry was copied.');
   const copied = JSON.parse(await admin.desk.evaluate(() => navigator.clipboard.readText()));
   assert.equal(copied.event, 'signing-key.published');
+  // A time, not the seconds since 1970.
+  const signsFrom = entries.first().locator('dt', { hasText: 'Signs from' });
+  await signsFrom.locator('xpath=following-sibling::dd').locator('time').waitFor();
   await admin.look('audit');
   // A chip removes its filter; the presets set the days.
   await admin.desk.getByRole('button', { name: /^Remove the filter Event/ }).click();

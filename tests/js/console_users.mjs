@@ -41,7 +41,23 @@ async function invite(admin, browser) {
 
 async function profile(admin) {
   await admin.part('Profile');
+  await admin.desk.locator('.about-user').getByRole('link', { name: 'Last sign-in: Never' }).waitFor();
+  await admin.desk.locator('.about-user').getByRole('link', { name: '1 device' }).waitFor();
   await admin.look('user');
+  // Few users have these: they are folded until one of them has a value.
+  await admin.field('Birth date').waitFor({ state: 'hidden' });
+  await admin.desk.getByText('More attributes').click();
+  // The buttons stay on the screen while there are changes.
+  const bar = admin.desk.locator('.actions.unsaved');
+  await admin.field('Town').fill('Arlington');
+  await bar.getByText('Unsaved changes').waitFor();
+  await admin.field('Full name').scrollIntoViewIfNeeded();
+  assert.ok(await bar.getByRole('button', { name: 'Save' }).isVisible());
+  await admin.look('unsaved-bar');
+  await admin.press('Discard');
+  await bar.waitFor({ state: 'detached' });
+  assert.equal(await admin.field('Town').inputValue(), '');
+  await admin.desk.getByText('More attributes').click();
   await admin.field('Given name').fill('Grace');
   await admin.field('Email address').fill('no address');
   await admin.press('Save');
@@ -110,7 +126,9 @@ async function unsaved(admin) {
 
 async function access(admin) {
   await admin.part('Accounts');
-  await admin.desk.getByText('Give access to an application').click();
+  // In the empty list, until the form has the button of that name.
+  await admin.press('Give access');
+  await admin.desk.waitForFunction(() => document.activeElement.matches('details input'));
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
   await admin.field('Roles').fill('reader');
   await admin.field('Roles').press('Enter');
@@ -137,6 +155,8 @@ async function access(admin) {
 }
 
 async function state(admin) {
+  await admin.open('/admin/users?q=nobody-has-this-name', 'Users');
+  await admin.desk.getByText('There is no such user.').waitFor();
   await admin.open('/admin/users?q=grace', 'Users');
   await admin.look('users');
   // A narrow screen shows the other fields of the search on demand.
@@ -146,6 +166,9 @@ async function state(admin) {
   await states.waitFor({ state: 'hidden' });
   await admin.press('Filter and sort');
   await states.waitFor();
+  // Without the heads of the table, a button selects all rows.
+  await admin.desk.getByRole('button', { name: 'Select all shown' }).waitFor();
+  assert.equal(await admin.desk.getByRole('checkbox', { name: 'Select all shown' }).isVisible(), false);
   await admin.look('users-filters');
   await admin.press('Filter and sort');
   await states.waitFor({ state: 'hidden' });
@@ -166,6 +189,7 @@ async function state(admin) {
     /Make “grace”, a user since [-0-9]+, a support administrator in the console\. “grace” approves with 1 device/,
   );
   await admin.said('The role was changed.');
+  await admin.desk.locator('h1 .badge', { hasText: /^Support$/ }).waitFor();
 
   await admin.part('Sessions and consents');
   await admin.look('sessions');
@@ -198,7 +222,7 @@ async function state(admin) {
 /** A protected action that is denied on the phone or cancelled here is not executed. */
 async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
-  await admin.press('Rotate now');
+  await admin.press('Rotate immediately');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await admin.desk.locator('#approval-number').waitFor();
   const prompt = admin.mobile.getByRole('textbox', { name: /number/i });
@@ -207,7 +231,7 @@ async function dropped(admin) {
   await prompt.waitFor({ state: 'detached' });
   const keys = () => admin.desk.locator('#console tbody :is(code, .badge)').allTextContents();
   const before = await keys();
-  await admin.press('Rotate now');
+  await admin.press('Rotate immediately');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Rotate' }).click();
   await admin.desk.locator('#approval-number').waitFor();
   await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
@@ -230,6 +254,18 @@ async function bulk(admin) {
   await select('margaret');
   await admin.desk.getByText('2 users selected').waitFor();
   await admin.look('users-selected');
+  // The box in the head selects all, and after that none.
+  const all = admin.desk.getByRole('columnheader').getByRole('checkbox', { name: 'Select all shown' });
+  assert.equal(await all.evaluate((box) => box.indeterminate), true);
+  await all.check();
+  await admin.desk.getByText('2 users selected').waitFor({ state: 'detached' });
+  await all.uncheck();
+  await admin.desk.getByRole('region', { name: 'Selected users' }).waitFor({ state: 'hidden' });
+  await select('linus');
+  await select('margaret');
+  // The name is the head of the row, and the box stands before it.
+  assert.equal(await row('linus').locator(':scope > :first-child').getByRole('checkbox').count(), 1);
+  assert.match(await row('linus').getByRole('rowheader').textContent(), /linus/);
   await admin.press('Suspend');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
   await admin.said('2 users changed');
@@ -248,6 +284,9 @@ async function bulk(admin) {
 /** A file of users. */
 async function files(admin) {
   await admin.open('/admin/users/import', 'Import users');
+  const [empty] = await Promise.all([admin.desk.waitForEvent('download'), admin.follow('Download a template (CSV)')]);
+  const head = (await (await empty.createReadStream()).toArray()).join('');
+  assert.equal(head, 'name,email,display_name,given_name,family_name,groups\n');
   const file = (text) =>
     admin.desk
       .getByLabel('CSV file')

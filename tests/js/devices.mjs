@@ -77,7 +77,7 @@ async function rename(mobile) {
 
 /** The first removes the second, which says so. */
 async function removeSecond(mobile, second) {
-  await mobile.getByRole('button', { name: 'Check the devices' }).click();
+  await mobile.getByRole('button', { name: 'It wasn’t me' }).click();
   await mobile.locator('.devices').getByRole('button', { name: 'Remove' }).click();
   await mobile.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   await mobile.locator('.devices li').nth(1).waitFor({ state: 'detached' });

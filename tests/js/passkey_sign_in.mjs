@@ -159,7 +159,7 @@ async function withdraw({ page, list }) {
   await page.getByRole('link', { name: 'Approve on this device' }).click();
   await page.getByRole('button', { name: /Approve as .*\(ada\)/ }).click();
   await page.waitForURL(`${BASE_URL}/devices`);
-  const stop = page.getByRole('button', { name: /Stop signing in with the passkey/ });
+  const stop = page.getByRole('button', { name: /^Turn off passkey sign-in: / });
   await stop.waitFor();
   await look(page, 'portal-devices-passkey');
   await stop.click();

@@ -116,7 +116,7 @@ async function devices(page, mobile) {
   await page.getByText('This is your last device.').waitFor();
   await look(page, 'portal-revoke-last');
   await page.getByRole('link', { name: 'Keep it' }).click();
-  await mobile.getByRole('heading', { name: /nothing to approve/i }).waitFor();
+  await mobile.getByRole('heading', { name: 'Your account' }).waitFor();
 }
 
 async function consents(page) {

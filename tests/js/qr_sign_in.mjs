@@ -124,6 +124,7 @@ async function afterTheName(mobile) {
   assert.ok(await here.evaluate((link) => link === document.activeElement));
   assert.equal(await page.locator('.primary:visible').count(), 1, 'the page has one primary button');
   assert.ok((await here.boundingBox()).y < (await number.boundingBox()).y, 'the button is above the number');
+  await page.getByRole('heading', { name: 'Approve this sign-in' }).waitFor();
   await look(page, 'waiting-here');
   const tabs = context.pages().length;
   await here.click();

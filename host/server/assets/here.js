@@ -21,6 +21,11 @@
   here.hidden = false;
   var card = /** @type {Element} */ (here.parentNode);
   card.className += ' with-key';
+  // Without the phone: the title does not name it either.
+  var title = card.querySelector('h1[data-here]');
+  if (title) {
+    document.title = title.textContent = title.getAttribute('data-here') || '';
+  }
   [].forEach.call(card.querySelectorAll('.ways .primary'), function (/** @type {Element} */ button) {
     button.className = button.className.replace(' primary', '');
   });

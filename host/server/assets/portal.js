@@ -25,3 +25,20 @@ for (const time of moments) {
   time.title = absolute.format(date);
   time.textContent = unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : time.title;
 }
+
+// The applications whose names have the typed text. Without a script all are shown, and there is no field.
+const filter = /** @type {HTMLInputElement | null} */ (document.getElementById('filter'));
+const field = filter?.closest('.field');
+if (filter && field instanceof HTMLElement) {
+  const tiles = [...document.querySelectorAll('.application')];
+  const none = document.getElementById('no-match');
+  field.hidden = false;
+  filter.addEventListener('input', () => {
+    const typed = filter.value.trim().toLocaleLowerCase(spoken);
+    for (const tile of tiles) {
+      const name = tile.querySelector('h3')?.textContent ?? '';
+      tile.toggleAttribute('hidden', !name.toLocaleLowerCase(spoken).includes(typed));
+    }
+    if (none) none.hidden = tiles.some((tile) => !tile.hasAttribute('hidden'));
+  });
+}

@@ -39,8 +39,9 @@ async fn consent_is_asked_in_plain_words_before_any_claim_is_disclosed() {
     for text in [
         "Books &#38; &#60;Co&#62;",
         "Ada Lovelace",
-        "Know that it is you",
-        "See your email address",
+        "Confirm your identity",
+        "See your email address: <bdi>ada@example.org</bdi>",
+        "<span class=\"initial\" aria-hidden=\"true\">B</span><bdi class=\"muted\" dir=\"ltr\">rp.example</bdi>",
     ] {
         assert!(page.body.contains(text), "{text}");
     }

@@ -27,7 +27,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         "Permission given: <bdi>Books &#38; &#60;Co&#62;</bdi>",
         "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> approved",
         "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> denied",
-        "asked for with your name",
+        "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> requested",
         "Sign-ins with your name paused",
         "Device added: <bdi>Test phone</bdi>",
         "Link created to enrol a device for you",
@@ -43,6 +43,15 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
             page.body
         );
     }
+    let signed_in = page
+        .body
+        .split("<li data-tone")
+        .find(|row| row.contains("Signed in to"));
+    assert!(
+        signed_in.is_some_and(|row| row.contains("<a href=\"/#security\">Wasn’t you?</a>")),
+        "{database:?}: {}",
+        page.body
+    );
     let newest = page
         .body
         .find("Permission given")

@@ -29,14 +29,22 @@ async fn a_user_sees_only_their_applications(database: Database) {
         home.body
     );
     assert!(
-        home.body.contains("Open it at its own address"),
-        "it has no way to begin here"
+        home.body
+            .contains("<p class=\"muted small\"><bdi dir=\"ltr\">https://rp.example</bdi></p>"),
+        "no sign-in begins here, so the page names the origin: {}",
+        home.body
     );
     assert!(!home.body.contains("Pocket Books"), "no account there");
     let account = host.account(&ada.user, &pocket).await;
+    let home = browser.get("/").await;
     assert!(
-        browser.get("/").await.body.contains("Pocket Books"),
+        home.body.contains("Pocket Books"),
         "an invited account may be used"
+    );
+    assert!(
+        home.body.contains("<span class=\"badge\">No link</span>"),
+        "a native application has no origin: {}",
+        home.body
     );
     for (state, there) in [
         ("active", true),
@@ -105,6 +113,19 @@ async fn an_application_opens_at_its_initiate_login_uri() {
     let (_, view) = patch(&host, &ada.application, json!({"initiate_login_uri": null})).await;
     assert_eq!(view["initiate_login_uri"], Value::Null);
     assert_eq!(browser.get(&start).await.status, StatusCode::NOT_FOUND);
+}
+
+#[tokio::test]
+async fn applications_that_open_elsewhere_come_last() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let pocket = host.native_application().await;
+    host.account(&ada.user, &pocket).await;
+    let set = json!({"name": "Zebra", "initiate_login_uri": "https://rp.example/start"});
+    patch(&host, &ada.application, set).await;
+    let home = signed_in(&host, &ada).await.get("/").await;
+    let [zebra, pocket] = ["<bdi>Zebra", "<bdi>Pocket Books"].map(|name| home.body.find(name));
+    assert!(zebra.is_some() && zebra < pocket, "{}", home.body);
 }
 
 #[tokio::test]

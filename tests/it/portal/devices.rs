@@ -56,6 +56,10 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         page.body
     );
     assert_eq!(page.body.matches("<time ").count(), 3);
+    assert!(
+        !page.body.contains("<dt>Protection</dt>"),
+        "only a device with a passkey asks for face, finger or PIN"
+    );
 
     let rename = format!("/devices/{}/name", ada.device.device());
     for bad in ["", "   ", "a\u{7}b", "a\u{202e}b", &"n".repeat(81)] {

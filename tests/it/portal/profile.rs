@@ -98,11 +98,6 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
             && !page.body.contains("has to ask you first")
     );
     assert!(!page.body.contains("+44 20 7946 0000"), "{}", page.body);
-    let escaped = |text: &str| {
-        text.replace('&', "&#38;")
-            .replace('"', "&#34;")
-            .replace('<', "&#60;")
-    };
     let returned = userinfo.members();
     assert!(
         returned.contains_key("account") && returned.contains_key("email"),
@@ -110,19 +105,37 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     );
     for (name, value) in returned {
         let shown = match value {
-            Value::String(text) => escaped(text),
+            // The account's roles, in words.
+            Value::String(_) if name == "account" => "Roles: <bdi>reader, editor</bdi>".to_owned(),
+            Value::String(text) => text
+                .replace('&', "&#38;")
+                .replace('"', "&#34;")
+                .replace('<', "&#60;"),
             Value::Bool(yes) => if *yes { "Yes" } else { "No" }.to_owned(),
-            // `updated_at`, which is shown as a day.
-            Value::Number(_) => "UTC".to_owned(),
-            other => escaped(&other.to_string()),
+            // `updated_at`, which the page's script shows in local time.
+            Value::Number(_) => "<time datetime=\"".to_owned(),
+            other => other.to_string(),
         };
         assert!(page.body.contains(&shown), "{name}: {shown}: {}", page.body);
     }
+    assert!(
+        !page.body.contains("short_code") && !page.body.contains("Account name there"),
+        "no JSON, and nothing twice: {}",
+        page.body
+    );
     assert_eq!(
         page.body.matches("<dt>").count(),
-        returned.len(),
+        returned.len() - usize::from(returned.contains_key("upn")),
         "nothing else: {}",
         page.body
+    );
+    let (_, technical) = page
+        .body
+        .split_once("<summary>Technical details</summary>")
+        .expect("values that only programs read");
+    assert!(
+        technical.contains("Your identifier there") && !technical.contains("Email address"),
+        "{technical}"
     );
 }
 
@@ -156,7 +169,7 @@ async fn an_application_of_another_user_is_not_found() {
 #[tokio::test]
 async fn plugin_failures_and_denials_are_shown_without_internals() {
     for (behaviour, message) in [
-        ("deny", "does not let you in to"),
+        ("deny", "A rule blocks your sign-in to"),
         ("panic", "is not available at the moment"),
     ] {
         let entries = plugins(&format!(

@@ -50,6 +50,13 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
     let ada = host.ada().await;
     let old = ada.device.recovery_codes().await;
     let browser = signed_in(&host, &ada).await;
+    assert!(
+        browser
+            .get(PATH)
+            .await
+            .body
+            .contains("Your old codes stay valid")
+    );
     let waiting = requested(&browser).await;
     let script = format!("{}/decided", waiting.path());
     let ready = approved(&ada, &waiting).await;

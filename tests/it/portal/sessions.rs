@@ -75,6 +75,7 @@ async fn a_user_sees_each_browser_in_plain_words(database: Database) {
         page.body
     );
     assert_eq!(page.body.matches("This browser</span>").count(), 1);
+    assert_eq!(page.body.matches("<li class=\"panel current\">").count(), 1);
     assert_eq!(page.body.matches("<dd>This computer</dd>").count(), 2);
     assert_eq!(
         page.body

@@ -310,8 +310,9 @@ export function notificationsCard({ account: { deviceId, displayName }, notifica
     el(
       'div',
       { key: 'actions', class: 'actions' },
-      button(text('app-notifications-read'), () => act.readNotifications(deviceId), 'primary'),
-      button(text('app-notifications-devices'), () => act.openDevices(deviceId)),
+      // Neither is filled: a habit must not choose for the user.
+      button(text('app-notifications-read'), () => act.readNotifications(deviceId)),
+      button(text('app-notifications-not-me'), () => act.openDevices(deviceId)),
     ),
   );
 }

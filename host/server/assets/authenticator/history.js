@@ -3,7 +3,7 @@
 import { call, inWords } from './api.js';
 import { change, state } from './state.js';
 import { moment, phrase, text } from './texts.js';
-import { el, facts } from './view.js';
+import { el, joined } from './view.js';
 
 /**
  * @typedef {import('./types.d.ts').Followed} Followed
@@ -63,18 +63,17 @@ function actionWords({ kind, target, target_deleted: isDeleted }) {
 }
 
 /** @param {PastRequest} past */
-function item({ outcome, application, account, place, browser, protected_action: action, at }) {
-  const unknown = text('app-request-not-known');
+function item({ outcome, application, place, browser, protected_action: action, at }) {
+  const what = action ? actionWords(action) : [el('bdi', {}, application.name)];
   return el(
     'li',
     { class: 'card past' },
-    el('h4', {}, ...(action ? actionWords(action) : [el('bdi', {}, application.name)])),
-    el('p', {}, text(OUTCOMES[outcome]), ' · ', moment(at)),
-    facts([
-      [text('app-request-account'), account || unknown],
-      [text('app-request-place'), place || unknown],
-      [text('app-request-browser'), browser || unknown],
-    ]),
+    el('h4', {}, ...what, ' · ', text(OUTCOMES[outcome])),
+    el(
+      'p',
+      { class: 'muted small' },
+      ...joined([browser || text('app-request-browser-unknown'), place, moment(at)], ' ·\u00a0'),
+    ),
   );
 }
 

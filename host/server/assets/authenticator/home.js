@@ -206,10 +206,11 @@ export function home(state, act) {
   return [
     zone('update', state.update && update),
     state.accounts.size === 0 && welcome(state),
+    // A notification may be about another person's device, so the user sees it before they approve anything.
+    zone('notifications', ...withNotifications(state).map((known) => notificationsCard(known, act))),
     zone('enrolled', enrolled(state, act)),
     cooldowns(state, act),
     requestsZone(state, act),
-    zone('notifications', ...withNotifications(state).map((known) => notificationsCard(known, act))),
     zone('scan', state.camera && button(text('app-scan'), act.scan)),
     zone('push', notifications(state, act)),
     zone('install', state.install !== null && install),

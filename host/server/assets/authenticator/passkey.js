@@ -4,7 +4,7 @@
 import { call, Failure, failureOf, inWords } from './api.js';
 import { base64url, fromBase64url } from './canonical.js';
 import { ask, say } from './dom.js';
-import { change, state, zone } from './state.js';
+import { change, state, usable, zone } from './state.js';
 import { text } from './texts.js';
 import { button, complaint, el } from './view.js';
 
@@ -170,12 +170,37 @@ async function stopSignIn(account) {
 }
 
 /**
+ * What to say about the protection of approvals that an account does not have. It depends on this device.
+ * @param {State} state
+ * @param {Followed} known
+ */
+function advice({ lockable: hasLock }, { passkey }) {
+  if (hasLock === null) return '';
+  if (passkey === 'unsupported') return text('app-passkey-impossible');
+  if (passkey !== 'none') return '';
+  return hasLock ? text('app-passkey-offer') : text('app-passkey-no-lock');
+}
+
+/**
+ * The advice as a paragraph, at the first account that it applies to: the others would repeat it.
+ * @param {State} state
+ * @param {Followed} known
+ * @returns {Child}
+ */
+function adviceOnce(state, known) {
+  const words = advice(state, known);
+  const first = usable(state).find((one) => advice(state, one) === words);
+  return words !== '' && first === known && el('p', { class: 'muted small' }, words);
+}
+
+/**
  * How an account's approvals are protected, and what the user can do about it.
  * @param {State} state
  * @param {Followed} known
  * @param {Actions} act
  */
-export function protection(state, { account, passkey, busy, errors }, act) {
+export function protection(state, known, act) {
+  const { account, passkey, busy, errors } = known;
   /** @type {Child[]} */
   let content = [];
   const { deviceId } = account;
@@ -199,11 +224,9 @@ export function protection(state, { account, passkey, busy, errors }, act) {
     content = [el('p', {}, text('app-passkey-set')), remove, ...ways, error];
   } else if (passkey === 'none' && state.lockable) {
     const add = button(text('app-passkey-add'), () => act.protect(deviceId), 'small', options);
-    content = [el('p', {}, text('app-passkey-offer')), add, error];
-  } else if (passkey === 'none') {
-    content = [el('p', { class: 'muted small' }, text('app-passkey-no-lock'))];
-  } else if (passkey === 'unsupported') {
-    content = [el('p', { class: 'muted small' }, text('app-passkey-impossible'))];
+    content = [adviceOnce(state, known), add, error];
+  } else {
+    content = [adviceOnce(state, known)];
   }
   return el('div', { key: 'protection', class: 'zone protection' }, ...content);
 }

@@ -2,9 +2,9 @@
 
 import { keypad } from './keypad.js';
 import { endedRequests, openRequests, secondsLeft, shownRequest } from './requests.js';
-import { usable } from './state.js';
+import { usable, withNotifications } from './state.js';
 import { phrase, text, timeOfDay } from './texts.js';
-import { button, complaint, el, sign } from './view.js';
+import { button, complaint, el, joined, sign } from './view.js';
 
 /**
  * @typedef {import('./types.d.ts').State} State
@@ -34,16 +34,6 @@ function cooldown(minutes) {
   if (minutes < 1) return text('app-duration-while');
   if (minutes >= 60 && minutes % 60 === 0) return text('app-duration-hours', { count: minutes / 60 });
   return text('app-duration-minutes', { count: minutes });
-}
-
-/**
- * Texts from outside with commas or the like between them, each kept apart in its direction.
- * @param {string[]} texts
- * @param {string} [between]
- * @returns {Child[]}
- */
-function joined(texts, between = ', ') {
-  return texts.filter(Boolean).flatMap((known, index) => [...(index > 0 ? [between] : []), el('bdi', {}, known)]);
 }
 
 /** @type {Record<Ending, [Shape, string, string, string]>} */
@@ -188,8 +178,8 @@ function summary({ request }) {
     el(
       'div',
       { key: 'facts', class: 'request-facts', id: `${id}-facts` },
-      // Where the line is too long, it ends with the dot.
-      el('p', {}, ...joined(where, '\u00a0· ')),
+      // Where the line is too long, the dot goes with the text behind it.
+      el('p', {}, ...joined(where, ' ·\u00a0')),
       el('p', {}, ...whose),
     ),
   ];
@@ -389,6 +379,16 @@ function list(state, act) {
   );
 }
 
+/**
+ * Whether a notification, the enrolment or a cooldown is shown above: then "Nothing to approve" would contradict it.
+ * @param {State} state
+ */
+function hasNews(state) {
+  const isPaused = (/** @type {import('./types.d.ts').Followed} */ { gone, cooldownUntil, lifted }) =>
+    lifted || (!gone && cooldownUntil !== null && cooldownUntil > state.now);
+  return state.welcome !== null || withNotifications(state).length > 0 || [...state.accounts.values()].some(isPaused);
+}
+
 /** Nothing waits. */
 function nothing() {
   return el(
@@ -418,7 +418,7 @@ function shown(state, act) {
     parts.push(list(state, act));
   }
   const able = usable(state).some(({ standing }) => standing === 'active');
-  return parts.length === 0 && able ? [nothing()] : parts;
+  return parts.length === 0 && able && !hasNews(state) ? [nothing()] : parts;
 }
 
 /**

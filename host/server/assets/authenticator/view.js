@@ -77,6 +77,16 @@ export function facts(pairs) {
 }
 
 /**
+ * Texts from outside with commas or the like between them, each kept apart in its direction.
+ * @param {string[]} texts
+ * @param {string} [between]
+ * @returns {Child[]}
+ */
+export function joined(texts, between = ', ') {
+  return texts.filter(Boolean).flatMap((known, index) => [...(index > 0 ? [between] : []), el('bdi', {}, known)]);
+}
+
+/**
  * A banner.
  * @param {string} text
  * @param {string} tone

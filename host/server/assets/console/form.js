@@ -434,6 +434,45 @@ export function fieldPanel(...fields) {
 }
 
 /**
+ * Fields and groups that few need, folded under a title. They are open if one of them has a value or an error.
+ * @template {Array<Field | Group>} Parts
+ * @param {string} title
+ * @param {Parts} parts
+ * @returns {Group<FieldsOf<Parts[number]>>}
+ */
+export function folded(title, ...parts) {
+  const fields = /** @type {Array<FieldsOf<Parts[number]>>} */ (flat(parts));
+  const element = el(
+    'details',
+    { class: 'panel' },
+    el('summary', {}, title),
+    el('div', { class: 'opened' }, ...parts.map((part) => part.element)),
+  );
+  const unfold = () => {
+    element.open = fields.some((one) => hasValue(one));
+  };
+  return { group: true, fields, element, unfold };
+}
+
+/**
+ * Whether a field has a value.
+ * @param {Field} field
+ */
+function hasValue(field) {
+  const value = field.read();
+  return Array.isArray(value) ? value.length > 0 : Boolean(value);
+}
+
+/**
+ * Opens what a field is folded in.
+ * @param {Field} field
+ */
+function reveal({ element }) {
+  const around = element.closest('details');
+  if (around) around.open = true;
+}
+
+/**
  * All the fields of a form, in groups or not.
  * @param {Array<Field | Group>} parts
  * @returns {Field[]}
@@ -472,17 +511,23 @@ function standing(field) {
  * A form of fields and groups. `values` is what it shows at first; `send(values, changed, version)` receives all
  * values, and the changed ones. The server's error of a member is shown at its field. If the resource has a version,
  * `reread` returns the newest `{ value, version }`, in case another administrator changed it. `asks` is for a form that
- * changes nothing, so nothing in it is lost.
+ * changes nothing, so nothing in it is lost. With `bar` the buttons stay on the screen while there are unsaved changes.
  * @template {Field | Group} Part
  * @param {Part[]} parts
  * @param {FormOptions<FieldsOf<Part>>} options
  * @returns {FormElement}
  */
-export function form(parts, { values, version, reread, submit, send, cancel, kind = 'primary', asks = false }) {
+export function form(parts, options) {
+  const { version, reread, submit, send, cancel, kind = 'primary', asks = false, bar = false } = options;
+  let { values } = options;
   const fields = flat(parts);
   const write = (/** @type {Field} */ one, /** @type {Record<string, unknown>} */ from = {}) =>
     one.write(from[one.name]);
-  for (const one of fields) write(one, values);
+  const writeAll = () => {
+    for (const one of fields) write(one, values);
+    for (const part of parts) if ('group' in part) part.unfold?.();
+  };
+  writeAll();
   let newest = version;
   let isSending = false;
   const before = Object.fromEntries(fields.map((one) => [one.name, standing(one)]));
@@ -496,7 +541,10 @@ export function form(parts, { values, version, reread, submit, send, cancel, kin
     const missing = fields
       .flatMap((one) => [one, ...(one.parts?.() ?? [])])
       .filter((one) => one.needed && one.isEmpty?.());
-    for (const one of missing) one.fail(one.needed ?? undefined);
+    for (const one of missing) {
+      one.fail(one.needed ?? undefined);
+      reveal(one);
+    }
     if (missing.length > 0) return missing[0].focus();
     press.disabled = true;
     isSending = true;
@@ -521,6 +569,7 @@ export function form(parts, { values, version, reread, submit, send, cancel, kin
       if (!reread) return;
       const { value, version: now } = await reread();
       newest = now;
+      values = value;
       /** @type {Array<[string, string | undefined]>} */
       const both = [];
       for (const one of fields) {
@@ -534,6 +583,7 @@ export function form(parts, { values, version, reread, submit, send, cancel, kin
         }
         before[one.name] = theirs;
       }
+      showBar();
       told.replaceChildren(
         notice(
           'The form has the newest values and your own changes. Check it, then save.',
@@ -553,14 +603,40 @@ export function form(parts, { values, version, reread, submit, send, cancel, kin
     );
     told.firstElementChild?.scrollIntoView({ block: 'nearest' });
   };
+  const differs = () => fields.some((one) => standing(one) !== before[one.name]);
+  const unsaved = el('p', { class: 'unsaved-text', role: 'status' });
+  const discard = el('button', { type: 'button', class: 'button', hidden: true }, 'Discard');
+  const actions = el(
+    'div',
+    { class: 'actions' },
+    press,
+    bar && discard,
+    cancel && el('a', { class: 'button', href: cancel }, 'Cancel'),
+    bar && unsaved,
+  );
+  const showBar = () => {
+    if (!bar) return;
+    const isUnsaved = differs();
+    actions.classList.toggle('unsaved', isUnsaved);
+    discard.hidden = !isUnsaved;
+    unsaved.textContent = isUnsaved ? translated('Unsaved changes') : '';
+  };
+  discard.addEventListener('click', () => {
+    for (const one of fields) one.fail();
+    writeAll();
+    told.replaceChildren();
+    showBar();
+    // The button is gone, and the focus must not go with it.
+    press.focus();
+  });
   const made = el(
     'form',
-    { class: 'stack form', onsubmit, novalidate: true },
+    { class: bar ? 'stack form with-bar' : 'stack form', onsubmit, oninput: showBar, novalidate: true },
     ...parts.map((part) => part.element),
     told,
-    el('div', { class: 'actions' }, press, cancel && el('a', { class: 'button', href: cancel }, 'Cancel')),
+    actions,
   );
-  const hasChanges = () => !asks && !isSending && fields.some((one) => standing(one) !== before[one.name]);
+  const hasChanges = () => !asks && !isSending && differs();
   return Object.assign(made, { isUnsaved: hasChanges });
 }
 
@@ -588,13 +664,14 @@ function showErrors(fields, told, problem) {
     const [name, index, part] = pointer.split('/').slice(1);
     const at = fields.find((one) => one.name === name);
     // In an object the second segment is the part, in a list the third.
-    if (at)
+    if (at) {
       at.fail(
         /^\d+$/.test(index ?? '') && !part ? `${Number(index) + 1}: ${detail}` : detail,
         Number(index),
         part ?? index,
       );
-    else isComplete = false;
+      reveal(at);
+    } else isComplete = false;
     first ??= at;
   }
   if (!isComplete) {

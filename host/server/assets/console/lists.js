@@ -11,18 +11,19 @@ import { button, el, explain, shown } from './view.js';
 
 /**
  * A table; on a narrow screen a list. Of each column: `label`, `cell(row)` and, on figures, `figure: true`. The first
- * column names the row. A column with `sort` has a button in its head, if the list has an `order`.
+ * column without check boxes names the row. A column with `sort` has a button in its head, if the list has an `order`.
  * @template Row
  * @param {Array<Column<Row>>} columns
  * @param {Row[]} rows
  * @param {TableOptions} [options]
  * @returns {TableElement<Row>}
  */
-export function table(columns, rows, { empty = 'None.', caption, order } = {}) {
+export function table(columns, rows, { empty = 'None.', unmatched, caption, order } = {}) {
   const body = el('tbody', { role: 'rowgroup' });
-  const heads = columns.map(({ label, figure: isFigure, sort }) => {
-    const head = el('th', { role: 'columnheader', scope: 'col', class: isFigure && 'figure' });
+  const heads = columns.map(({ label, figure: isFigure, box, sort, head: control }) => {
+    const head = el('th', { role: 'columnheader', scope: 'col', class: classOf(isFigure, box) });
     if (sort && order) order.head(head, label, sort);
+    else if (control) head.append(el('span', { class: 'hidden-text' }, label), control);
     else head.append(translated(label));
     return head;
   });
@@ -41,14 +42,26 @@ export function table(columns, rows, { empty = 'None.', caption, order } = {}) {
     none.hidden = !element.hidden;
   };
   add(rows);
-  return Object.assign(whole, { add, clear: () => body.replaceChildren() });
+  const filter = (/** @type {boolean} */ isInUse) => {
+    if (unmatched === undefined) return;
+    const text = isInUse ? unmatched : empty;
+    none.replaceChildren(typeof text === 'string' ? translated(text) : text);
+  };
+  return Object.assign(whole, { add, filter, clear: () => body.replaceChildren() });
 }
+
+/**
+ * The class of the cells of a column.
+ * @param {boolean} [isFigure]
+ * @param {boolean} [hasBox]
+ */
+const classOf = (isFigure, hasBox) => (isFigure ? 'figure' : hasBox && 'box');
 
 /**
  * What stands in the place of a list without rows.
  * @param {string | Node} empty
  */
-const emptyState = (empty) => el(typeof empty === 'string' ? 'p' : 'div', { class: 'empty' }, empty);
+const emptyState = (empty) => el('div', { class: 'empty' }, empty);
 
 /**
  * @template Row
@@ -56,14 +69,16 @@ const emptyState = (empty) => el(typeof empty === 'string' ? 'p' : 'div', { clas
  * @param {Row} row
  */
 function tableRow(columns, row) {
-  const [first, ...others] = columns;
+  const named = columns.find(({ box }) => !box);
   return el(
     'tr',
     { role: 'row' },
-    el('th', { role: 'rowheader', scope: 'row' }, shown(first.cell(row))),
-    ...others.map(({ label, cell, figure: isFigure }) =>
-      el('td', { role: 'cell', 'data-label': label, class: isFigure && 'figure' }, shown(cell(row) ?? '')),
-    ),
+    ...columns.map((column) => {
+      const { label, cell, figure: isFigure, box } = column;
+      if (column === named) return el('th', { role: 'rowheader', scope: 'row' }, shown(cell(row)));
+      const attributes = { role: 'cell', 'data-label': label, class: classOf(isFigure, box) };
+      return el('td', attributes, shown(cell(row) ?? ''));
+    }),
   );
 }
 
@@ -129,6 +144,8 @@ export async function searched(controls, load, rows, { chips = false, above = []
       const page = await load(valuesOf(controls), after);
       if (mine !== round) return;
       const { items, next } = page;
+      // An order is no filter.
+      rows.filter?.(controls.some((control) => !('head' in control) && control.read()));
       if (!after) rows.clear();
       rows.add(items);
       rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));

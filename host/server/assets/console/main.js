@@ -20,7 +20,7 @@ import { overview } from './pages/overview.js';
 import { plugins } from './pages/plugins.js';
 import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
-import { importUsers, newUser, users } from './pages/users.js';
+import { importUsers, newUser, roleName, users } from './pages/users.js';
 import { searchButton } from './search.js';
 import { announceSignIn, renewSession } from './session.js';
 import { themeSwitch } from './theme.js';
@@ -209,7 +209,7 @@ function denied() {
     el(
       'p',
       {},
-      t`Your role in the console is ${me.role ?? translated('none')}. It does not allow this page. \
+      t`Your role in the console is ${me.role ? roleName(me.role) : translated('none')}. It does not allow this page. \
 An owner can grant another role.`,
     ),
   );

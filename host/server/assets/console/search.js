@@ -139,8 +139,12 @@ async function open(may, pages) {
       el(
         'form',
         { class: 'stack', role: 'search', onsubmit: submit },
-        el('label', { for: 'search' }, 'Users, applications, settings, pages, or the reference of an error page'),
-        input,
+        el(
+          'div',
+          { class: 'field' },
+          el('label', { for: 'search' }, 'Users, applications, settings, pages, or the reference of an error page'),
+          input,
+        ),
       ),
       status,
       results,

@@ -180,6 +180,8 @@ export interface Group<Part extends Field = Field> {
   group: true;
   fields: Part[];
   element: HTMLElement;
+  /** Opens the group if one of its fields has a value. */
+  unfold?(): void;
 }
 
 /** The fields of parts of a form. */
@@ -243,6 +245,8 @@ export interface FormOptions<Part extends Field> {
   kind?: string;
   /** The form changes nothing, so nothing in it is lost. */
   asks?: boolean;
+  /** The buttons stay on the screen while there are unsaved changes, for a long form. */
+  bar?: boolean;
 }
 
 export type FormElement = HTMLFormElement & { isUnsaved(): boolean };
@@ -254,6 +258,10 @@ export interface Column<Row> {
   figure?: boolean;
   /** The name of the order by this column. */
   sort?: string;
+  /** The column has a check box in each row, so it never names the row. */
+  box?: boolean;
+  /** A control that its head has beside the label, which is then for screen readers only. */
+  head?: HTMLElement;
 }
 
 /** The order of a table, which its heads change. */
@@ -264,12 +272,19 @@ export interface Order {
 export interface TableOptions {
   /** What stands in the place of a table without rows. */
   empty?: string | Node;
+  /** What stands there if a search or a filter is in use. */
+  unmatched?: string;
   caption?: string;
   order?: Order;
 }
 
 /** A list that rows are added to. */
-export type ListElement<Row> = HTMLElement & { add(rows: Row[]): void; clear(): void };
+export type ListElement<Row> = HTMLElement & {
+  add(rows: Row[]): void;
+  clear(): void;
+  /** Receives whether a search or a filter is in use, before the rows are added. */
+  filter?(isInUse: boolean): void;
+};
 
 export type TableElement<Row> = HTMLDivElement & ListElement<Row>;
 

@@ -126,7 +126,26 @@ export function nothing(text, address, label) {
 }
 
 /**
- * A button that is disabled while it works. A failure is shown beside it.
+ * The text of an empty list, with a button that opens the form for a first row.
+ * @param {string} text
+ * @param {string} label
+ * @param {HTMLDetailsElement} form
+ */
+export function nothingYet(text, label, form) {
+  const open = () => {
+    form.open = true;
+    form.querySelector('input')?.focus();
+  };
+  const place = el('p', {}, button(label, open, 'primary'));
+  // An open form has its own button of that name.
+  form.addEventListener('toggle', () => {
+    place.hidden = form.open;
+  });
+  return el('div', {}, el('p', {}, text), place);
+}
+
+/**
+ * A button that is disabled while it works, and sends the event `worked` afterwards. A failure is shown beside it.
  * @param {string} label
  * @param {(event: MouseEvent) => unknown} work
  * @param {string} [kind]
@@ -141,6 +160,7 @@ export function button(label, work, kind = '') {
       showFailure(self, problem);
     } finally {
       self.disabled = false;
+      self.dispatchEvent(new Event('worked', { bubbles: true }));
     }
   };
   const self = el('button', { type: 'button', class: `button small ${kind}`.trim(), onclick: pressed }, label);
@@ -337,7 +357,8 @@ export function copyButton(caption, label, text) {
     try {
       await navigator.clipboard.writeText(text());
       press.textContent = translated('Copied');
-      say(t`${translated(label)} copied`);
+      const what = translated(label);
+      say(t`${what[0].toUpperCase() + what.slice(1)} was copied.`);
     } catch {
       press.textContent = translated('Select it');
       if (press.previousElementSibling) getSelection()?.selectAllChildren(press.previousElementSibling);

@@ -19,6 +19,8 @@ use crate::http::sign_in::sign_out::without_session;
 use assent_model::saml::LogoutContinuation;
 
 const SIGN_OUT: &str = "/sign-out";
+/// The page that says so.
+const SIGNED_OUT: &str = "/session/ended";
 
 /// What pages show of the person who is signed in.
 pub(super) fn signed_in_header(
@@ -39,7 +41,7 @@ pub(super) struct SignOut {
     csrf: String,
 }
 
-/// `POST /sign-out`: ends the session in this browser.
+/// `POST /sign-out`: ends the session in this browser, and says so on the page that follows.
 pub(super) async fn sign_out(
     State(services): State<Arc<Services>>,
     browser: Browser,
@@ -55,7 +57,7 @@ pub(super) async fn sign_out(
                     .await?
                     .held_by(browser.digest());
                 if ended.participants.is_empty() {
-                    see_other("/")
+                    see_other(SIGNED_OUT)
                 } else {
                     logout::tell(
                         &services,
@@ -66,7 +68,7 @@ pub(super) async fn sign_out(
                     .await?
                 }
             }
-            None => see_other("/"),
+            None => see_other(SIGNED_OUT),
         };
         Ok(without_session(response, &services))
     };

@@ -31,6 +31,12 @@ pub use login::{
 pub use protocol::{FormPostPage, SamlPostPage, SamlStartPage, TestSignInPage};
 pub use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
 
+/// What stands in the place of an application's picture that there is none of: its name's first letter.
+pub(super) fn initial_of(name: &str) -> String {
+    let first = name.chars().next();
+    first.map_or_else(String::new, |first| first.to_uppercase().to_string())
+}
+
 macro_rules! pages {
     ($($page:ident),* $(,)?) => {
         $(impl Page for $page {

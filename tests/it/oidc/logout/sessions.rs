@@ -98,7 +98,10 @@ async fn logout_confirmation_requires_the_csrf_token_and_revalidates_the_request
 async fn the_start_page_signs_out() {
     let it = Fixture::new().await;
     let home = it.browser.get("/").await;
-    assert_eq!(home.submit("/sign-out", &[]).await.location().path(), "/");
+    let ended = home.submit("/sign-out", &[]).await;
+    assert_eq!(ended.location().path(), "/session/ended");
+    let page = ended.followed().await;
+    assert!(page.body.contains("You are signed out of"), "{}", page.body);
     assert!(!it.is_signed_in().await);
     assert_eq!(
         userinfo(&it.host, &it.access_token).await.0,

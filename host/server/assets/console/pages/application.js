@@ -14,6 +14,7 @@ import {
   el,
   link,
   moment,
+  nothingYet,
   notice,
   panel,
   say,
@@ -34,9 +35,11 @@ import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
-import { importer, STATES } from './users.js';
+import { importer, roleName, STATES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
+
+const NO_ACCESS = 'No one has access yet.';
 
 /**
  * A page about one application, below its name and the links to its other pages.
@@ -87,7 +90,8 @@ function settings(application, version, context) {
       : clientForm(application, version, context);
   if (!may('applications:write')) {
     disableAll(made);
-    return [notice(t`Your role, ${me.role}, reads settings and does not change them.`, 'calm'), made];
+    const name = me.role && roleName(me.role);
+    return [notice(t`Your role, ${name}, reads settings and does not change them.`, 'calm'), made];
   }
   return [
     application.protocol === 'saml' && metadata(application, reload),
@@ -138,6 +142,7 @@ function availability({ id, name, enabled }, version, reload) {
  */
 function clientForm({ id, ...client }, version, { may, reload }) {
   return form(clientFields(client.application_type, { owner: may('roles:write') }), {
+    bar: true,
     values: client,
     version,
     reread: () => readAs('openid_connect', id),
@@ -165,6 +170,7 @@ function clientForm({ id, ...client }, version, { may, reload }) {
  */
 function providerForm({ id, ...provider }, version, { reload, go }) {
   return form(providerFields(), {
+    bar: true,
     values: toForm(provider),
     version,
     reread: async () => {
@@ -329,6 +335,7 @@ async function accounts(application, context) {
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Created', cell: (row) => moment(row.created_at) },
   ];
+  const access = may('accounts:write') && newAccount(application, known, reload);
   const list = await searched(
     [
       text('q', 'Account or user', {
@@ -338,7 +345,11 @@ async function accounts(application, context) {
       select('state', 'State', STATES, { none: '' }),
     ],
     (values, after) => get('/applications/{id}/accounts', { ...values, id: application.id, after }),
-    table(columns, [], { empty: 'No one has access yet.', caption: 'Accounts' }),
+    table(columns, [], {
+      empty: access ? nothingYet(NO_ACCESS, 'Give access', access) : NO_ACCESS,
+      unmatched: 'There is no such account.',
+      caption: 'Accounts',
+    }),
   );
   const transfer =
     may('accounts:write') &&
@@ -374,12 +385,13 @@ async function accounts(application, context) {
             ),
           ],
           'The list below shows them.',
+          ['user', 'name', 'roles', 'state'],
         ),
       ),
     );
   return [
     await assignments(application, known, context),
-    section('Accounts', may('accounts:write') && el('div', {}, newAccount(application, known, reload), transfer), list),
+    section('Accounts', access && el('div', {}, access, transfer), list),
   ];
 }
 

@@ -5,7 +5,7 @@ import { select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { order } from '../order.js';
-import { badge, copyButton, el, figure, link, moment, screen, way } from '../view.js';
+import { badge, copyButton, el, figure, link, moment, nothing, screen, way } from '../view.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
 
@@ -21,6 +21,8 @@ export function kindOf(application) {
 
 /** @param {string} id */
 export const applicationAddress = (id) => `/admin/applications/${encodeURIComponent(id)}`;
+
+const NONE = 'There are no applications yet.';
 
 /** @type {Array<Column<Schema<'Application'>>>} */
 const COLUMNS = [
@@ -80,7 +82,12 @@ export async function applications({ may }) {
   const list = await searched(
     controls,
     ({ order: by = 'name', ...values }, after) => get('/applications', { ...values, order: by, after }),
-    table(COLUMNS, [], { empty: 'There is no such application.', caption: 'Applications', order: sorted }),
+    table(COLUMNS, [], {
+      empty: may('applications:write') ? nothing(NONE, '/admin/applications/new', 'Connect an application') : NONE,
+      unmatched: 'There is no such application.',
+      caption: 'Applications',
+      order: sorted,
+    }),
   );
   return screen(
     {

@@ -50,7 +50,7 @@ export async function assignments(application, known, { may, reload }) {
       cell: (row) => el('div', { class: 'ways' }, editButton(row, known, set), removeButton(application, row, reload)),
     });
   const list = table(columns, rows, {
-    empty: 'No group has access, and not everyone.',
+    empty: 'No groups have access, and access for everyone is off.',
     caption: 'Access by groups',
   });
   return section(

@@ -66,6 +66,23 @@ function originOf({ personal, place, browser }) {
 }
 
 /**
+ * The name of what an entry has, as a label.
+ * @param {string} name
+ */
+export const labelOf = (name) =>
+  name === 'ip_address' ? 'IP address' : name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ');
+
+/**
+ * A time, which an entry has in seconds since 1970; undefined for any other value.
+ * @param {string} name
+ * @param {unknown} value
+ */
+export function timeOf(name, value) {
+  if (typeof value !== 'number' || !/(^|_)(at|from|until)$/.test(name)) return undefined;
+  return moment(new Date(value * 1000).toISOString(), { exact: true });
+}
+
+/**
  * All that is known of an entry.
  * @param {Entry} row
  */
@@ -75,7 +92,7 @@ function details(row) {
   const { before, after, ...others } = all;
   const text = (/** @type {unknown} */ value) => (typeof value === 'string' ? value : JSON.stringify(value));
   const fact = (/** @type {string} */ name, /** @type {Child[]} */ ...value) =>
-    el('div', {}, el('dt', {}, name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ')), el('dd', {}, ...value));
+    el('div', {}, el('dt', {}, labelOf(name)), el('dd', {}, ...value));
   const was = members(before, 'state');
   const is = members(after, 'state');
   const changes = [...new Set([...Object.keys(was), ...Object.keys(is)])].map((name) =>
@@ -99,7 +116,7 @@ function details(row) {
       row.application_id && fact('Application', code(row.application_id)),
       row.approval_id && fact('Approval', code(row.approval_id)),
       ...changes,
-      ...Object.entries(others).map(([name, value]) => fact(name, text(value))),
+      ...Object.entries(others).map(([name, value]) => fact(name, timeOf(name, value) ?? text(value))),
       fact('Digest', code(row.digest)),
     ),
     el(

@@ -2,7 +2,7 @@
 
 import { patch } from '../api.js';
 import { t } from '../language.js';
-import { selectBox } from '../select_box.js';
+import { selectAllBox, selectBox } from '../select_box.js';
 import { ask, button, el, explain, figure, say } from '../view.js';
 import { giveAccess, toGroup } from './chosen_users.js';
 
@@ -11,8 +11,8 @@ import { giveAccess, toGroup } from './chosen_users.js';
 /** @typedef {Schema<'ListedUser'>} User */
 
 /**
- * The columns, none where this administrator may do nothing with several users, and the actions. `reload` reads the
- * list again.
+ * The column of check boxes, none where this administrator may do nothing with several users, and the actions.
+ * `reload` reads the list again.
  * @param {Context} context
  * @param {() => unknown} reload
  */
@@ -27,6 +27,9 @@ export function selection({ may }, reload) {
     // They are of the action before this selection.
     if (chosen.size > 0) failures.replaceChildren();
     count.textContent = chosen.size === 1 ? t`${1} user selected` : t`${figure(chosen.size)} users selected`;
+    const boxes = shown.filter(({ box }) => box.isConnected);
+    all.box.checked = chosen.size > 0 && chosen.size === boxes.length;
+    all.box.indeterminate = chosen.size > 0 && !all.box.checked;
   };
   const clear = () => {
     for (const { box } of chosen.values()) box.checked = false;
@@ -92,9 +95,19 @@ export function selection({ may }, reload) {
    * @type {Array<{ user: User, box: HTMLInputElement }>}
    */
   const shown = [];
+  const selectAll = () => {
+    for (const one of shown.filter(({ box }) => box.isConnected)) {
+      one.box.checked = true;
+      chosen.set(one.user.id, one);
+    }
+    update();
+  };
+  const all = selectAllBox((isChecked) => (isChecked ? selectAll() : clear()));
   /** @type {Column<User>} */
   const column = {
     label: 'Select',
+    box: true,
+    head: all.head,
     cell: (user) => {
       // None of the actions is for them.
       if (user.state === 'terminated') return '';
@@ -108,14 +121,7 @@ export function selection({ may }, reload) {
       return cell;
     },
   };
-  const selectAll = () => {
-    for (const one of shown.filter(({ box }) => box.isConnected)) {
-      one.box.checked = true;
-      chosen.set(one.user.id, one);
-    }
-    update();
-  };
   const columns = may('users:write') || may('accounts:write') ? [column] : [];
-  const all = columns.length > 0 && button('Select all shown', selectAll, 'quiet');
-  return { columns, bar: el('div', {}, all, bar, failures), clear };
+  const press = columns.length > 0 && button('Select all shown', selectAll, 'unsorted');
+  return { columns, bar: el('div', {}, press, bar, failures), clear };
 }

@@ -2,7 +2,7 @@
 
 import { get } from '../api.js';
 import { apiText } from '../api_texts.js';
-import { area, group, jsonText, lines, select, several, text, toggle } from '../form.js';
+import { area, folded, group, jsonText, lines, select, several, text, toggle } from '../form.js';
 import { t } from '../language.js';
 
 /** @import { Schema, Values } from '../types.d.ts' */
@@ -119,7 +119,7 @@ export function clientFields(type, { owner }) {
         ],
         { hint: "With pairwise subjects, two applications can't recognise the same user." },
       ),
-      text('sector_identifier', 'Sector', {
+      text('sector_identifier', 'Sector host', {
         hint:
           'For pairwise subjects: the host name of applications that may recognise the same users. If empty, ' +
           'that of the redirect URIs.',
@@ -140,35 +140,32 @@ export function clientFields(type, { owner }) {
       }),
       toggle('backchannel_logout_session_required', "Logout tokens need the session's id"),
     ),
-    ...(type === 'web'
-      ? [
-          group(
-            'Client assertions',
-            null,
-            toggle('lenient_assertion_audience', 'They may name the token endpoint as their audience', {
-              hint: "Only for a client that can't name the issuer, and that talks to no other server.",
-            }),
-          ),
-        ]
-      : []),
-    ...(owner && type === 'web'
-      ? [
-          group(
-            'Admin API',
-            'As a service account it may call the admin API with a token of client_credentials. An administrator ' +
-              'who may change such an application has its rights too.',
-            several('admin_scopes', 'Admin scopes', [
-              ['admin:read', 'admin:read: read everything'],
-              ['admin:users', 'admin:users: manage users and accounts'],
-              ['admin:applications', 'admin:applications: manage applications'],
-              ['admin:audit', 'admin:audit: read the audit log'],
-              ['admin:operate', 'admin:operate: rotate keys, reload plugins'],
-            ]),
-          ),
-        ]
-      : []),
+    ...(type === 'web' ? [folded('Advanced', clientAssertions(), ...(owner ? [adminScopes()] : []))] : []),
   ];
 }
+
+const clientAssertions = () =>
+  group(
+    'Client assertions',
+    null,
+    toggle('lenient_assertion_audience', 'Accept the token endpoint as audience', {
+      hint: "Only for a client that can't name the issuer, and that talks to no other server.",
+    }),
+  );
+
+const adminScopes = () =>
+  group(
+    'Admin API',
+    'As a service account it may call the admin API with a token of client_credentials. An administrator ' +
+      'who may change such an application has its rights too.',
+    several('admin_scopes', 'Admin scopes', [
+      ['admin:read', 'admin:read: read everything'],
+      ['admin:users', 'admin:users: manage users and accounts'],
+      ['admin:applications', 'admin:applications: manage applications'],
+      ['admin:audit', 'admin:audit: read the audit log'],
+      ['admin:operate', 'admin:operate: rotate keys, reload plugins'],
+    ]),
+  );
 
 /** How the client authenticates. */
 export function credentialFields() {

@@ -2,6 +2,7 @@
 
 import { get, patch, post, remove } from '../api.js';
 import { form } from '../form.js';
+import { translated } from '../language.js';
 import { table } from '../lists.js';
 import {
   ask,
@@ -97,6 +98,13 @@ async function client(application, version, context) {
   ];
 }
 
+/**
+ * When a certificate signs. The first one of an application signs from its creation, which another column has.
+ * @param {Schema<'Certificate'>} certificate
+ */
+const signsFrom = ({ created_at: created, signs_from: from }) =>
+  new Date(from) <= new Date(created) ? translated('Its creation') : moment(from);
+
 /** @type {Record<Schema<'SamlKeyStage'>, string>} */
 const STAGES = {
   published: 'published, does not sign yet',
@@ -155,12 +163,12 @@ async function certificates(application, { may, reload }) {
     );
   const list = table(
     [
-      { label: 'Certificate', cell: (row) => moment(row.created_at) },
+      { label: 'Certificate', cell: (row) => moment(row.created_at, { exact: true }) },
       {
         label: 'State',
         cell: (row) => badge(STAGES[row.stage], row.stage === 'signing' ? 'active' : row.stage),
       },
-      { label: 'Signs from', cell: (row) => moment(row.signs_from) },
+      { label: 'Signs from', cell: signsFrom },
       { label: 'Expires', cell: (row) => moment(row.expires_at) },
       { label: 'SHA-256', cell: (row) => el('code', {}, row.sha256) },
       { label: 'Actions', cell: actions },

@@ -77,7 +77,7 @@ export async function gettingStarted({ me }, { users, applications }) {
     },
     {
       label: 'Appoint a second owner',
-      about: 'Somebody else can then help you, and each other owner.',
+      about: 'Another owner can then help you if you are locked out.',
       to: '/admin/users',
       done: owners.items.length > 1,
     },
@@ -112,7 +112,7 @@ function list(steps) {
           el(
             'li',
             { 'data-done': String(done) },
-            icon(done ? 'good' : 'calm'),
+            icon(done ? 'good' : 'open'),
             el(
               'div',
               {},

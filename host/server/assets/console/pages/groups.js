@@ -34,6 +34,7 @@ export const groupPicker = (name) =>
     label: (/** @type {Schema<'Group'>} */ one) => one.name,
   });
 
+const NO_GROUPS = 'There are no groups yet.';
 const NO_APPLICATION = 'The group gives access to no application yet.';
 
 /** @type {Array<Column<Schema<'Group'>>>} */
@@ -53,11 +54,16 @@ export async function groups({ may }) {
     ['name', 'Name, A to Z'],
     ['-name', 'Name, Z to A'],
   ]);
-  const total = el('p', { class: 'muted', role: 'status' });
+  const total = el('p', { class: 'muted total', role: 'status' });
   const list = await searched(
     [text('q', 'Name', { type: 'search' }), sorted],
     (values, after) => get('/groups', { ...values, after }),
-    table(COLUMNS, [], { empty: 'There is no such group.', caption: 'Groups', order: sorted }),
+    table(COLUMNS, [], {
+      empty: may('accounts:write') ? nothing(NO_GROUPS, '/admin/groups/new', 'Create a group') : NO_GROUPS,
+      unmatched: 'There is no such group.',
+      caption: 'Groups',
+      order: sorted,
+    }),
     {
       above: [total],
       onpage: (/** @type {Schema<'GroupList'>} */ { total: count }) => {
@@ -209,6 +215,7 @@ function transfer(group, reload) {
         ),
       ],
       button('Show the members', reload),
+      ['user'],
     ),
   );
 }

@@ -77,9 +77,12 @@ export async function invitations({ may, me }) {
   };
   /** @type {Array<Column<Invitation>>} */
   const columns = [
+    ...(writes ? [{ label: 'Select', cell: box, box: true }] : []),
     { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, el('bdi', {}, row.display_name)) },
-    ...(writes ? [{ label: 'Select', cell: box }] : []),
-    { label: 'Email', cell: (row) => row.email ?? translated('None') },
+    {
+      label: 'Email',
+      cell: (row) => (row.email ? el('bdi', { class: 'email' }, row.email) : translated('None')),
+    },
     {
       label: 'State',
       cell: (row) =>
@@ -97,6 +100,7 @@ export async function invitations({ may, me }) {
   ];
   const rows = table(columns, [], {
     empty: writes ? nothing(NOBODY, '/admin/users/new', 'Invite a user') : NOBODY,
+    unmatched: 'No invitation fits the filter.',
     caption: 'Open invitations',
   });
   const cleared = rows.clear;
@@ -137,6 +141,8 @@ export async function invitations({ may, me }) {
     say(count === 1 ? 'One invitation was withdrawn.' : t`${figure(count)} invitations were withdrawn.`);
   };
   if (writes) {
+    // An action enables its button again, and after it nobody is selected.
+    actions.addEventListener('worked', update);
     actions.append(
       ...(me.sends_mail ? [button('Send by email', () => create('email'), 'primary')] : []),
       button('Create links to print', () => create('link')),

@@ -1,8 +1,9 @@
 // The signing keys of ID tokens.
 
 import { get, post } from '../api.js';
+import { t } from '../language.js';
 import { table } from '../lists.js';
-import { ask, badge, button, code, el, moment, say, screen } from '../view.js';
+import { ask, badge, button, copyButton, el, moment, panel, say, screen } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -16,6 +17,9 @@ const STAGES = {
   expired: 'expired',
 };
 
+/** How many characters of a key's id are shown. */
+const SHOWN = 12;
+
 /**
  * @param {Context} context
  */
@@ -26,10 +30,11 @@ export async function keys({ may, reload }) {
     const text = now
       ? 'The next key signs in about five minutes, because applications may cache the present keys for that long.'
       : 'A new key is published now, and signs when applications had time to read it.';
-    if (!(await ask('Rotate the keys?', text, 'Rotate'))) return;
+    const title = now ? 'Rotate the keys immediately?' : 'Publish the next key?';
+    if (!(await ask(title, text, now ? 'Rotate' : 'Publish'))) return;
     await post('/keys/rotate', {}, { now });
     await reload();
-    say('The keys were rotated.');
+    say(now ? 'The keys were rotated.' : 'The next key is published.');
   };
   const revoke = async (/** @type {Schema<'SigningKey'>} */ { kid }) => {
     if (
@@ -46,7 +51,7 @@ export async function keys({ may, reload }) {
   };
   const list = table(
     [
-      { label: 'Key', cell: (row) => code(row.kid) },
+      { label: 'Key', cell: keyId },
       { label: 'Algorithm', cell: (row) => row.alg },
       {
         label: 'State',
@@ -77,8 +82,38 @@ export async function keys({ may, reload }) {
     {
       title: 'Keys',
       lead: 'These keys sign ID tokens. They are rotated automatically. SAML applications have their own certificates.',
-      actions: writes ? [button('Rotate', rotate(false)), button('Rotate now', rotate(true))] : [],
     },
+    writes &&
+      panel(
+        el(
+          'div',
+          { class: 'about-action' },
+          button('Publish next key', rotate(false)),
+          el('p', { class: 'muted' }, 'It signs after the time of the setting keys.publish_ahead, by default one day.'),
+        ),
+        el(
+          'div',
+          { class: 'about-action' },
+          button('Rotate immediately', rotate(true)),
+          el(
+            'p',
+            { class: 'muted' },
+            'Only if a key may be compromised. The next key signs in about five minutes. The old one stays valid ' +
+              'until you revoke it.',
+          ),
+        ),
+      ),
     el('div', {}, list),
   );
+}
+
+/**
+ * The beginning of a key's id, with a button that copies the whole.
+ * @param {Schema<'SigningKey'>} key
+ */
+function keyId({ kid }) {
+  const short = kid.slice(0, SHOWN);
+  const copy = copyButton('Copy', 'the key id', () => kid);
+  copy.setAttribute('aria-label', t`Copy the key id ${short}`);
+  return el('div', { class: 'short-id' }, el('code', { title: kid }, `${short}…`), copy);
 }

@@ -6,6 +6,7 @@ import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { badge, el, figure, link, panel, screen, section, tabs, way } from '../view.js';
 import { gettingStarted } from './getting_started.js';
+import { roleName } from './users.js';
 
 /** @import { ChartOptions, Context, Schema } from '../types.d.ts' */
 
@@ -15,10 +16,11 @@ import { gettingStarted } from './getting_started.js';
 export async function overview(context) {
   const { me, may } = context;
   const content = may('overview:read') ? await figures(context) : [firstStep(may)];
+  const role = me.role ? roleName(me.role) : '';
   return screen(
     {
       title: 'Overview',
-      lead: t`You are signed in as ${me.name ?? translated('an administrator')}, with the role ${me.role ?? ''}.`,
+      lead: t`You are signed in as ${me.name ?? translated('an administrator')}, with the role ${role}.`,
     },
     ...content,
   );
@@ -36,7 +38,7 @@ async function figures(context) {
   const allUsers = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
   const sum = (/** @type {Outcome} */ outcome) => periods.reduce((total, period) => total + period[outcome], 0);
-  const [good, failed] = [sum('completed'), sum('denied') + sum('expired') + sum('number_mismatches')];
+  const [good, expired, failed] = [sum('completed'), sum('expired'), sum('denied') + sum('number_mismatches')];
   const since = range === 'day' ? 'in the last 24 hours' : 'in the last 30 days';
   const labels = range === 'day' ? HOURS : DAYS;
   return [
@@ -69,12 +71,23 @@ async function figures(context) {
             'span',
             {},
             link('/admin/audit?event=sign-in.denied', t`${figure(sum('denied'))} denied`),
-            t`, ${figure(sum('expired'))} without a decision, `,
+            ', ',
             link(
               '/admin/audit?event=sign-in.number-match-failed',
               t`${figure(sum('number_mismatches'))} with a wrong number`,
             ),
           ),
+        ),
+      ),
+      el(
+        'li',
+        {},
+        el(
+          'div',
+          {},
+          el('strong', {}, figure(expired)),
+          el('b', {}, 'without a decision'),
+          el('span', {}, 'The approval request expired.'),
         ),
       ),
     ),

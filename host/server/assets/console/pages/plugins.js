@@ -76,6 +76,33 @@ export async function plugins({ may, reload }) {
   );
 }
 
+/**
+ * What a plugin does, by its role.
+ * @param {Schema<'PluginStatus'>} plugin
+ */
+export function purpose({ role, grants }) {
+  if (role.startsWith('delegated')) return 'Sends approval requests to the authenticators of another vendor.';
+  if (role.startsWith('approval')) return 'Sends approval requests to devices.';
+  if (grants.writes.length === 0) return 'Decides who may sign in to applications.';
+  return t`Adds claims to tokens: ${grants.writes.join(', ')}.`;
+}
+
+/**
+ * The calls of a plugin in words. What never happened is left out.
+ * @param {Schema<'PluginMetrics'>} metrics
+ */
+export function callsOf({ calls, denials, faults, rejected, queue_length: queued, suspensions }) {
+  const parts = [
+    denials > 0 && t`${figure(denials)} denied`,
+    faults > 0 && t`${figure(faults)} failed`,
+    rejected > 0 && t`${figure(rejected)} rejected`,
+    queued > 0 && t`${figure(queued)} pending`,
+    suspensions > 0 && t`${figure(suspensions)} times suspended`,
+    faults === 0 && rejected === 0 && suspensions === 0 && translated('no errors'),
+  ];
+  return [figure(calls), ...parts.filter(Boolean)].join(', ');
+}
+
 /** @param {Schema<'PluginStatus'>} plugin */
 function one(plugin) {
   const { grants, metrics } = plugin;
@@ -90,27 +117,22 @@ function one(plugin) {
       {},
       el('bdi', {}, plugin.plugin),
       ' ',
+      el('span', { class: 'version' }, el('bdi', {}, plugin.version)),
+      ' ',
       badge(well ? 'works' : t`${figure(metrics.faults)} faults`, well ? 'active' : 'suspended'),
     ),
+    el('p', {}, purpose(plugin)),
     facts([
-      ['Component', `${plugin.component} ${plugin.version}`],
+      ['Component', plugin.component],
       ['Role', translated(plugin.role.replaceAll('-', ' '))],
       ['May write', grants.writes.length === 0 ? translated('Nothing') : grants.writes],
       ['May call', grants.hosts.length === 0 ? translated('No other host') : grants.hosts],
       ['Serves', grants.applications ? grants.applications.map(code) : translated('Every application')],
-      [
-        'Calls',
-        [
-          t`${figure(metrics.calls)}, of which ${figure(metrics.denials)} denied, ${figure(metrics.faults)} failed`,
-          t`${figure(metrics.rejected)} rejected, ${figure(metrics.queue_length)} pending`,
-          t`${figure(metrics.suspensions)} times suspended`,
-        ].join('; '),
-      ],
+      ['Calls', metrics.calls === 0 ? translated('None yet') : callsOf(metrics)],
       [
         'Time of a call',
-        metrics.calls === 0
-          ? translated('None yet')
-          : t`Median ${milliseconds(metrics.time_us.p50)}, 99th percentile ${milliseconds(metrics.time_us.p99)}`,
+        metrics.calls > 0 &&
+          t`Median ${milliseconds(metrics.time_us.p50)}, 99th percentile ${milliseconds(metrics.time_us.p99)}`,
       ],
     ]),
     el('p', { class: 'muted small' }, 'SHA-256 of the file'),

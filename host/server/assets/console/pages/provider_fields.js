@@ -1,6 +1,6 @@
 // The settings of a SAML service provider, as fields.
 
-import { area, group, lines, number, rows, select, several, text, toggle } from '../form.js';
+import { area, folded, group, lines, number, rows, select, several, text, toggle } from '../form.js';
 import { el } from '../view.js';
 import { passkeyFields } from './client_fields.js';
 
@@ -97,9 +97,8 @@ export function providerFields() {
       text('default_relay_state', 'RelayState', { none: null }),
       lines('relay_states', 'Other RelayStates that a link may choose', { hint: 'One on each line.' }),
     ),
-    group(
-      'Special cases',
-      null,
+    folded(
+      'Advanced',
       text('idp_entity_id', 'Entity ID override', {
         none: null,
         hint: "What Assent calls itself towards this application. If empty, the issuer's address.",

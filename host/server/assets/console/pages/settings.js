@@ -1,11 +1,11 @@
 // The settings of the instance: what each is for, its value with its unit, and its source.
 
 import { get } from '../api.js';
-import { text } from '../form.js';
-import { translated } from '../language.js';
+import { text, toggle } from '../form.js';
+import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { loadSettingTexts, settingText } from '../setting_texts.js';
-import { badge, code, el, figure, screen } from '../view.js';
+import { badge, code, el, figure, json, screen } from '../view.js';
 import { mail } from './mail.js';
 
 /** @import { Column, Context, ListElement, Schema } from '../types.d.ts' */
@@ -78,8 +78,10 @@ export async function settings(context) {
   const [found] = await Promise.all([get('/settings'), loadSettingTexts()]);
   const items = found.items.map((one) => ({ ...one, description: settingText(one.description ?? '') }));
   const list = await searched(
-    [text('q', 'Name or description', { type: 'search' })],
-    async ({ q }) => ({ items: items.filter((setting) => fits(setting, q ?? '')) }),
+    [text('q', 'Name or description', { type: 'search' }), toggle('changed', 'Only changed')],
+    async ({ q, changed }) => ({
+      items: items.filter((one) => fits(one, q ?? '') && (!changed || one.source !== 'default')),
+    }),
     grouped(),
   );
   return screen(
@@ -126,12 +128,38 @@ function grouped() {
       .filter(([, members]) => members.length > 0)
       .map(([group, members]) => {
         const title = GROUPS[group] ?? group;
-        return el('section', {}, el('h2', {}, title), table(COLUMNS, members, { caption: title }));
+        const heading = el('h2', { tabindex: -1 }, title);
+        return { title, heading, element: el('section', {}, heading, table(COLUMNS, members, { caption: title })) };
       });
     const empty = el('p', { class: 'empty' }, 'There is no such setting.');
-    place.replaceChildren(...(tables.length > 0 ? tables : [empty]));
+    place.replaceChildren(
+      ...(tables.length > 1 ? [sections(tables)] : []),
+      ...(tables.length > 0 ? tables.map(({ element }) => element) : [empty]),
+    );
   };
   return Object.assign(place, { add, clear: () => place.replaceChildren() });
+}
+
+/**
+ * Links to the sections of the page.
+ * @param {Array<{ title: string, heading: HTMLElement }>} tables
+ */
+function sections(tables) {
+  const jump = (/** @type {HTMLElement} */ heading) => (/** @type {Event} */ event) => {
+    // The address of the page stays, because the console shows the page of each address again.
+    event.preventDefault();
+    heading.scrollIntoView({ block: 'start' });
+    heading.focus({ preventScroll: true });
+  };
+  return el(
+    'nav',
+    { class: 'tabs sections', 'aria-label': 'Sections' },
+    el(
+      'ul',
+      {},
+      ...tables.map(({ title, heading }) => el('li', {}, el('a', { href: '#console', onclick: jump(heading) }, title))),
+    ),
+  );
 }
 
 /**
@@ -146,13 +174,23 @@ function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
     const unit = UNITS[key.slice(key.lastIndexOf('.') + 1)];
     return [figure(value), unit && translated(unit)].filter(Boolean).join(' ');
   }
-  if (typeof value !== 'string')
-    return Array.isArray(value) && value.length === 0 ? translated('None') : code(JSON.stringify(value));
+  if (Array.isArray(value) && value.length === 0) return translated('None');
+  if (Array.isArray(value) && value.some((one) => typeof one === 'object'))
+    return folded(value.length === 1 ? t`${1} entry` : t`${figure(value.length)} entries`, value);
+  if (!Array.isArray(value) && typeof value === 'object') return folded('Show the value', value);
+  if (typeof value !== 'string') return code(JSON.stringify(value));
   const time = /^(\d+)(ms|s|m|h|d)$/.exec(value);
   if (!time) return value === '' ? translated('Empty') : code(value);
   const [, number, unit] = time;
   return `${figure(Number(number))} ${translated(number === '1' ? TIMES[unit] : `${TIMES[unit]}s`)}`;
 }
+
+/**
+ * A long value, which a press shows.
+ * @param {string} label
+ * @param {unknown} value
+ */
+const folded = (label, value) => el('details', {}, el('summary', {}, label), json(value));
 
 /**
  * A description: what stands between backquotes is code.

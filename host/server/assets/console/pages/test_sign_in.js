@@ -3,7 +3,7 @@
 import { get, post } from '../api.js';
 import { apiText } from '../api_texts.js';
 import { translated } from '../language.js';
-import { badge, button, el, facts, json, more, notice, panel, say, way } from '../view.js';
+import { badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
 
 /** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
 
@@ -211,7 +211,7 @@ function show(view, { state, steps, result }) {
           ' ',
           badge(step.succeeded ? 'succeeded' : 'failed', step.succeeded ? 'active' : 'terminated'),
         ),
-        step.detail && el('p', {}, apiText(step.detail)),
+        step.detail && el('p', {}, ...withTimes(apiText(step.detail))),
         !step.succeeded &&
           el('div', { class: 'ways' }, ...remedies(step.name, view).map(([address, label]) => way(address, label))),
         step.data !== undefined && step.data !== null && more('Details', json(step.data)),
@@ -221,12 +221,21 @@ function show(view, { state, steps, result }) {
   view.place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
 }
 
+/**
+ * A text of the server, with each time in it as the browser's time zone has it.
+ * @param {string} text
+ */
+const withTimes = (text) =>
+  text
+    .split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/)
+    .map((part, index) => (index % 2 === 1 ? moment(part, { exact: true }) : part));
+
 /** @param {Schema<'TestSignInResult'>} result */
 function outcome(result) {
   if (result.error)
     return facts([
       ['Error', result.error],
-      ['Description', result.error_description && apiText(result.error_description)],
+      ['Description', result.error_description && el('span', {}, ...withTimes(apiText(result.error_description)))],
     ]);
   const attributes = result.attributes ?? [];
   if (result.protocol === 'saml') {
@@ -236,7 +245,7 @@ function outcome(result) {
       el('h2', {}, 'The assertion'),
       facts([
         ['Status', result.status],
-        ['Why', result.error_description && apiText(result.error_description)],
+        ['Why', result.error_description && el('span', {}, ...withTimes(apiText(result.error_description)))],
         ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? translated('no format')})`],
       ]),
       attributes.length > 0 && facts(attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),

@@ -1,7 +1,7 @@
 // One user: profile, accounts, devices, sessions and activity.
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
-import { area, FieldError, form, group, select, text, toggle } from '../form.js';
+import { area, FieldError, folded, form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
@@ -13,8 +13,10 @@ import {
   disableAll,
   el,
   facts,
+  figure,
   link,
   moment,
+  nothingYet,
   notice,
   panel,
   say,
@@ -29,7 +31,7 @@ import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
 import { userAddress } from './person.js';
 import { picker } from './picker.js';
 import { groupsOfUser } from './user_groups.js';
-import { ROLES } from './users.js';
+import { ROLES, roleName } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
 
@@ -52,14 +54,18 @@ function page(content) {
   return async (context, { id }) => {
     const { value: user, version } = await getVersion('/users/{id}', { id });
     const at = userAddress(user.id);
+    const [summary, shown] = await Promise.all([summaryOf(user), content(user, version, context)]);
     return screen(
       {
         title: user.profile.name ?? user.name,
         isName: true,
         lead: [user.name, user.email].filter(Boolean).join(' · '),
         back: ['/admin/users', 'Users'],
-        badges: user.console_role ? [badge(user.state), badge(user.console_role, 'kind')] : [badge(user.state)],
+        badges: user.console_role
+          ? [badge(user.state), badge(roleName(user.console_role), 'kind')]
+          : [badge(user.state)],
       },
+      summary,
       tabs('Parts of the user', [
         [at, 'Profile'],
         [`${at}/devices`, 'Devices'],
@@ -68,19 +74,51 @@ function page(content) {
         [`${at}/groups`, 'Groups', context.may('accounts:read')],
         [`${at}/activity`, 'Activity'],
       ]),
-      ...(await content(user, version, context)),
+      ...shown,
     );
   };
 }
 
-/** @type {Array<[keyof TextClaims, string, string?]>} */
+/**
+ * What an administrator looks for first, as links: the last sign-in, and the devices.
+ * @param {Schema<'User'>} user
+ */
+async function summaryOf({ id }) {
+  const [{ items: found }, { items: devices }] = await Promise.all([
+    get('/users', { q: id, limit: 1 }),
+    get('/users/{id}/devices', { id }),
+  ]);
+  const at = userAddress(id);
+  const last = found.find((one) => one.id === id)?.last_sign_in_at;
+  const count = devices.length === 1 ? t`${1} device` : t`${figure(devices.length)} devices`;
+  return el(
+    'p',
+    { class: 'about-user' },
+    link(`${at}/activity`, 'Last sign-in: ', moment(last)),
+    ' · ',
+    link(`${at}/devices`, devices.length === 0 ? 'No device' : count),
+  );
+}
+
+const NO_ACCESS = 'No access to any application yet.';
+
+/** @typedef {[name: keyof TextClaims, label: string, hint?: string]} Claim */
+
+/** @type {Claim[]} */
 const CLAIMS = [
   ['name', 'Full name'],
   ['given_name', 'Given name'],
   ['family_name', 'Family name'],
+  ['phone_number', 'Telephone number', 'With the country, such as +49 30 123456.'],
+];
+
+/**
+ * The claims that few users have.
+ * @type {Claim[]}
+ */
+const RARE_CLAIMS = [
   ['middle_name', 'Middle name'],
   ['nickname', 'Nickname'],
-  ['phone_number', 'Telephone number', 'With the country, such as +49 30 123456.'],
   ['website', 'Website'],
   ['profile', 'Profile page'],
   ['picture', 'Picture', 'Its address.'],
@@ -128,7 +166,7 @@ const addressFieldName = (name) => `address_${name}`;
 async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
-  const claims = CLAIMS.map(([name, label, hint]) => text(name, label, { none: null, hint }));
+  const claim = (/** @type {Claim} */ [name, label, hint]) => text(name, label, { none: null, hint });
   const email = text('email', 'Email address', {
     none: '',
     type: 'email',
@@ -149,10 +187,15 @@ async function profile(user, version, context) {
   const made = form(
     [
       group('Signing in', null, signsInAs, email),
-      group('What applications may receive', null, ...claims, ...verified),
-      group('Postal address', 'For applications with the scope address.', ...ADDRESS.map(addressField)),
+      group('What applications may receive', null, ...CLAIMS.map(claim), ...verified),
+      folded(
+        'More attributes',
+        ...RARE_CLAIMS.map(claim),
+        group('Postal address', 'For applications with the scope address.', ...ADDRESS.map(addressField)),
+      ),
     ],
     {
+      bar: true,
       values: profileShown(user),
       version,
       reread: async () => {
@@ -606,11 +649,24 @@ async function accounts(user, _version, { may, reload }) {
     { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || translated('None') },
     { label: 'State', cell: (row) => badge(row.state) },
   ];
+  const writes = may('accounts:write') && may('applications:read');
+  const access = writes && newAccount(user, reload);
   const list = await pages(
     (after) => get('/users/{id}/accounts', { id: user.id, after }),
-    table(columns, [], { empty: 'No access to any application yet.', caption: 'Accounts' }),
+    table(columns, [], {
+      empty: access ? nothingYet(NO_ACCESS, 'Give access', access) : NO_ACCESS,
+      caption: 'Accounts',
+    }),
   );
-  if (!may('accounts:write') || !may('applications:read')) return [list];
+  return [list, access];
+}
+
+/**
+ * The form that gives the user access to an application.
+ * @param {Schema<'User'>} user
+ * @param {Context['reload']} reload
+ */
+function newAccount(user, reload) {
   const roles = roleChips('roles', 'Roles');
   const application = picker('application', 'Application', {
     load: (q) => get('/applications', { q, limit: 8 }),
@@ -626,15 +682,12 @@ async function accounts(user, _version, { may, reload }) {
       say('The account was created.');
     },
   });
-  return [
-    list,
-    el(
-      'details',
-      { class: 'panel' },
-      el('summary', {}, 'Give access to an application'),
-      el('div', { class: 'opened' }, made),
-    ),
-  ];
+  return el(
+    'details',
+    { class: 'panel' },
+    el('summary', {}, 'Give access to an application'),
+    el('div', { class: 'opened' }, made),
+  );
 }
 
 /**

@@ -6,7 +6,7 @@ import { form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
-import { badge, button, el, facts, figure, link, moment, notice, screen, way } from '../view.js';
+import { badge, button, el, facts, figure, link, moment, nothing, notice, screen, way } from '../view.js';
 import { selection } from './bulk.js';
 import { person, userAddress } from './person.js';
 
@@ -20,6 +20,15 @@ export const STATES = [
   ['suspended', 'Suspended'],
   ['terminated', 'Terminated'],
 ];
+/** @type {Record<Schema<'ConsoleRole'>, string>} */
+const ROLE_NAMES = { owner: 'Owner', admin: 'Admin', support: 'Support', auditor: 'Auditor' };
+
+/**
+ * The name of a role in the console.
+ * @param {Schema<'ConsoleRole'>} role
+ */
+export const roleName = (role) => translated(ROLE_NAMES[role] ?? role);
+
 /** @type {Array<[Schema<'ConsoleRole'>, string]>} */
 export const ROLES = [
   ['owner', 'Owner: everything'],
@@ -32,6 +41,9 @@ export const ROLES = [
 const IMPORT_LIMIT_MS = 300_000;
 // The problems of a key that the server does not execute again.
 const SPENT = ['response-lost', 'idempotency-key-reused'];
+const NO_USERS = 'There are no users yet.';
+// The columns of an export are many more, and each of them may be left out.
+const TEMPLATE = ['name', 'email', 'display_name', 'given_name', 'family_name', 'groups'];
 const INTERRUPTED =
   'The import was interrupted, and some rows may be imported. Check the file again to see which rows are left.';
 
@@ -45,7 +57,7 @@ const COLUMNS = [
   {
     label: 'State',
     cell: (row) =>
-      el('span', { class: 'badges' }, badge(row.state), row.console_role && badge(row.console_role, 'kind')),
+      el('span', { class: 'badges' }, badge(row.state), row.console_role && badge(roleName(row.console_role), 'kind')),
   },
   { label: 'Last sign-in', cell: (row) => moment(row.last_sign_in_at) },
   { label: 'Created', sort: 'created', cell: (row) => moment(row.created_at) },
@@ -58,7 +70,7 @@ export async function users(context) {
   const { may } = context;
   /** @type {Array<['' | Schema<'ConsoleRole'>, string]>} */
   const roles = [['', 'Any']];
-  for (const [id] of ROLES) roles.push([id, id[0].toUpperCase() + id.slice(1)]);
+  for (const [id] of ROLES) roles.push([id, ROLE_NAMES[id]]);
   const sorted = order('order', 'name', [
     ['name', 'Name, A to Z'],
     ['-name', 'Name, Z to A'],
@@ -71,14 +83,19 @@ export async function users(context) {
     select('role', 'Role in the console', roles, { none: '' }),
     sorted,
   ];
-  const total = el('p', { class: 'muted', role: 'status' });
+  const total = el('p', { class: 'muted total', role: 'status' });
   /** @type {() => Promise<void>} */
   let refill = async () => {};
   const chosen = selection(context, () => refill());
   const list = await searched(
     controls,
     ({ order: by = 'name', ...values }, after) => get('/users', { ...values, order: by, after }),
-    table([...COLUMNS, ...chosen.columns], [], { empty: 'There is no such user.', caption: 'Users', order: sorted }),
+    table([...chosen.columns, ...COLUMNS], [], {
+      empty: may('users:write') ? nothing(NO_USERS, '/admin/users/new', 'Invite a user') : NO_USERS,
+      unmatched: 'There is no such user.',
+      caption: 'Users',
+      order: sorted,
+    }),
     {
       above: [total, chosen.bar],
       onpage: (/** @type {Schema<'UserList'>} */ { total: count }) => {
@@ -158,8 +175,9 @@ export async function newUser({ go, may, me }) {
  *   Promise<Schema<'ImportResult'>>} send
  * @param {Child[]} about what the file has to be
  * @param {Child} done shown after the import
+ * @param {string[]} columns the columns of the template
  */
-export function importer(send, about, done) {
+export function importer(send, about, done, columns) {
   const file = el('input', { type: 'file', id: 'import-file', accept: '.csv,text/csv' });
   const place = el('div', { 'aria-live': 'polite' });
   // One key for each file: the server imports it once, even if it is sent again.
@@ -237,6 +255,7 @@ export function importer(send, about, done) {
     'div',
     { class: 'panel' },
     ...about,
+    el('p', {}, el('a', { href: template(columns), download: 'template.csv' }, 'Download a template (CSV)')),
     el('div', { class: 'field' }, el('label', { for: 'import-file' }, 'CSV file'), file),
     el(
       'div',
@@ -246,6 +265,12 @@ export function importer(send, about, done) {
     place,
   );
 }
+
+/**
+ * The address of a file with these columns and no rows.
+ * @param {string[]} columns
+ */
+const template = (columns) => `data:text/csv;charset=utf-8,${encodeURIComponent(`${columns.join(',')}\n`)}`;
 
 export async function importUsers() {
   return screen(
@@ -267,6 +292,7 @@ export async function importUsers() {
         way('/admin/invitations?state=no_link', 'Invite the new users', 'primary'),
         link('/admin/users', 'To the users'),
       ),
+      TEMPLATE,
     ),
   );
 }

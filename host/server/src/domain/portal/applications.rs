@@ -8,6 +8,7 @@ use crate::domain::sign_in::access::{Access, access};
 use crate::domain::{InternalError, Services};
 use assent_model::application::RegisteredApplication;
 use assent_model::id::Did;
+use assent_model::redirect::RedirectUri;
 use assent_model::user::User;
 
 /// How many are listed at most.
@@ -24,6 +25,9 @@ pub struct UsableApplication {
     pub logo: Option<String>,
     /// How a sign-in to it begins here.
     pub start: SignInStart,
+    /// The origin of its redirect URI, which tells a user where to open it. `None` for a native application and for a
+    /// SAML service provider.
+    pub origin: Option<String>,
 }
 
 /// How a sign-in to an application begins at this server.
@@ -71,6 +75,7 @@ pub async fn applications(
         };
         let id = application.id().clone();
         UsableApplication {
+            origin: origin_of(&application),
             logo: logos.remove(&id),
             name: application.name().to_owned(),
             start,
@@ -78,6 +83,21 @@ pub async fn applications(
         }
     });
     Ok(usable.collect())
+}
+
+/// The origin of the first redirect URI that leads to another computer than the user's own.
+fn origin_of(application: &RegisteredApplication) -> Option<String> {
+    let RegisteredApplication::Client(client) = application else {
+        return None;
+    };
+    let origins = client
+        .settings
+        .redirect_uris
+        .iter()
+        .filter_map(RedirectUri::origin);
+    origins
+        .into_iter()
+        .find(|origin| origin.starts_with("https://"))
 }
 
 /// Where a person's browser is sent to have an application begin a sign-in with this server (OpenID Connect Core

@@ -111,9 +111,13 @@ pub struct ConsentPage {
     pub application: String,
     /// The address of its logo.
     pub logo: Option<String>,
+    /// What stands in the logo's place.
+    pub initial: String,
+    /// The host that the user returns to. `None` for a native application's own scheme.
+    pub host: Option<String>,
     /// The person's name.
     pub name: String,
-    /// What the application wants to do.
+    /// What the application wants to do, with the values that it receives.
     pub scopes: Vec<Message>,
     /// Where the form is sent: `csrf`, `user` and `decision`, which is `allow` or `deny`.
     pub action: String,

@@ -42,8 +42,15 @@ fn consent() -> ConsentPage {
         layout: layout(),
         application: MARKUP.to_owned(),
         logo: Some(MARKUP.to_owned()),
+        initial: "<".to_owned(),
+        host: Some("rp.example".to_owned()),
         name: MARKUP.to_owned(),
-        scopes: vec![Message::new("scope-openid")],
+        scopes: vec![
+            Message::new("scope-openid"),
+            Message::new("scope-value")
+                .message("scope", Message::new("scope-email"))
+                .text("value", MARKUP),
+        ],
         action: "/login/1/consent".to_owned(),
         again: "/login/1/again".to_owned(),
         csrf: "token".to_owned(),
@@ -286,6 +293,8 @@ fn every_page_in(language: Language) -> Vec<String> {
         consent(),
         ConsentPage {
             offline: true,
+            logo: None,
+            host: None,
             ..consent()
         },
         form_post(),

@@ -14,7 +14,7 @@ use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
 use crate::http::portal::owner::Owner;
 use crate::http::texts::Message;
-use assent_model::audit::Entry;
+use assent_model::audit::{Entry, Event};
 use assent_model::id::{AuditId, Did};
 
 /// How many entries a page shows.
@@ -93,5 +93,22 @@ fn row(
             .as_ref()
             .and_then(|from| place_of(services, from, owner.browser.language())),
         browser: from.as_ref().and_then(browser_of),
+        is_access: is_access(entry.event),
     }
+}
+
+/// Whether it is a way into the account: a sign-in, or a new or changed device.
+const fn is_access(event: Event) -> bool {
+    matches!(
+        event,
+        Event::SignedIn
+            | Event::SignInApproved
+            | Event::DeviceEnrolled
+            | Event::DeviceRenamed
+            | Event::DeviceRevoked
+            | Event::PasskeyAdded
+            | Event::PasskeyRemoved
+            | Event::PasskeySignInAllowed
+            | Event::RecoveryCodeUsed
+    )
 }

@@ -14,7 +14,7 @@ use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;
-use crate::http::pages::HomePage;
+use crate::http::pages::{HomePage, initial_of};
 use crate::http::portal::owner::{Owner, is_enough};
 use crate::http::reply::{internal_error, layout, page, see_other, with_browser};
 use crate::http::saml::sign_on::start_purpose;
@@ -52,16 +52,19 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
         locked: devices.iter().filter(|device| device.has_passkey).count(),
         codes: recovery::left(&owner.services, user.id).await?,
     };
+    let mut tiles = usable
+        .into_iter()
+        .map(|usable| tile(owner, usable))
+        .collect::<Result<Vec<_>, _>>()?;
+    // By name, but what can be opened here comes first.
+    tiles.sort_by_key(|tile| matches!(tile.start, TileStart::Elsewhere(_)));
     Ok(ApplicationsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Applications)?,
         name: user.display_name().to_owned(),
         administers: user.console_role.is_some(),
         security,
-        applications: usable
-            .into_iter()
-            .map(|usable| tile(owner, usable))
-            .collect::<Result<_, _>>()?,
+        applications: tiles,
     })
 }
 
@@ -74,15 +77,10 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
             TileStart::Form(ButtonForm { action, csrf })
         }
         SignInStart::LoginUri => TileStart::Link(format!("/applications/{}/start", usable.id)),
-        SignInStart::Elsewhere => TileStart::Elsewhere,
+        SignInStart::Elsewhere => TileStart::Elsewhere(usable.origin),
     };
     Ok(ApplicationTile {
-        initial: usable
-            .name
-            .chars()
-            .next()
-            .map(|first| first.to_uppercase().to_string())
-            .unwrap_or_default(),
+        initial: initial_of(&usable.name),
         logo: usable
             .logo
             .map(|digest| logos::address(&usable.id, &digest)),

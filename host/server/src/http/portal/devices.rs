@@ -17,7 +17,6 @@ use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::{Owner, way_in};
 use crate::http::reply::{page, see_other};
 use crate::http::sign_in::session_end::ended_with_device;
-use crate::http::texts::Message;
 use assent_model::audit::{Actor, AuditContext};
 use assent_model::id::DeviceId;
 use assent_model::login::LocalPage;
@@ -57,12 +56,7 @@ fn card(
         name: device.name,
         added: PageTime::new(device.created_at),
         used: used_at.map(PageTime::new),
-        // Each is made and kept by the browser's own cryptography, and can't be taken out of it.
-        key: if has_passkey {
-            Message::new("devices-key-passkey")
-        } else {
-            Message::new("devices-key-browser")
-        },
+        is_protected: has_passkey,
         rename,
         passkey_sign_in: match passkey_sign_in {
             true => Some(owner.form(&format!("/devices/{}/passkey-sign-in", device.id))?),

@@ -140,6 +140,15 @@ pub struct ApplicationsPage {
     pub security: SecurityCard,
 }
 
+impl ApplicationsPage {
+    /// With fewer applications the eye finds one faster than a search.
+    const SEARCHED: usize = 8;
+
+    fn has_search(&self) -> bool {
+        self.applications.len() >= Self::SEARCHED
+    }
+}
+
 /// How safe the person's way in is, with the next step of each part.
 #[derive(Clone, Copy, Debug)]
 pub struct SecurityCard {
@@ -251,8 +260,8 @@ pub enum TileStart {
     Form(ButtonForm),
     /// By a link of this server's.
     Link(String),
-    /// Not from here.
-    Elsewhere,
+    /// Not from here, but at this origin, where it is known.
+    Elsewhere(Option<String>),
 }
 
 /// The person's devices.
@@ -278,8 +287,8 @@ pub struct DeviceCard {
     pub added: PageTime,
     /// When it last decided a request.
     pub used: Option<PageTime>,
-    /// What kind of key it has.
-    pub key: Message,
+    /// Whether each approval needs face, finger or PIN.
+    pub is_protected: bool,
     /// The form that takes another name: `csrf` and `name`.
     pub rename: ButtonForm,
     /// The form that stops its passkey from signing in, if it does: `csrf`.
@@ -436,6 +445,8 @@ pub struct ActivityRow {
     pub place: Option<Message>,
     /// In which browser.
     pub browser: Option<Message>,
+    /// Whether a stranger may have done it: the row then leads to the user's security.
+    pub is_access: bool,
 }
 
 /// What is kept of the person.
@@ -448,6 +459,8 @@ pub struct ProfilePage {
     pub frame: Frame,
     /// What it is.
     pub facts: Vec<Fact>,
+    /// What only programs read.
+    pub technical: Vec<Fact>,
     /// For each application where the page is that says what it sees, and its name.
     pub applications: Vec<(String, String)>,
 }
@@ -457,8 +470,17 @@ pub struct ProfilePage {
 pub struct Fact {
     /// What it is called.
     pub label: Message,
-    /// What it is.
-    pub values: Vec<Message>,
+    /// What it is, one value a line.
+    pub values: Vec<FactValue>,
+}
+
+/// A value of a fact.
+#[derive(Clone, Debug)]
+pub enum FactValue {
+    /// In words.
+    Words(Message),
+    /// A moment, which the page's script shows in local time.
+    Moment(PageTime),
 }
 
 /// What an application sees of the person.
@@ -475,6 +497,8 @@ pub struct VisibleClaimsPage {
     pub after_consent: bool,
     /// What it sees.
     pub facts: Vec<Fact>,
+    /// What it also receives, and only programs read.
+    pub technical: Vec<Fact>,
     /// Why it sees nothing.
     pub stopped: Option<VisibleClaimsStop>,
 }

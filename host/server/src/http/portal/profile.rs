@@ -4,7 +4,7 @@ use axum::extract::Path;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::pages::{Fact, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
+use super::pages::{Fact, FactValue, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
 use super::words::{claim, shown};
 use crate::domain::InternalError;
 use crate::domain::operations::rate_limits::RateLimitError;
@@ -28,6 +28,10 @@ pub(super) async fn show(owner: Owner) -> Response {
             layout: owner.layout(),
             frame: owner.frame(Tab::Profile)?,
             facts: facts(user),
+            technical: vec![Fact {
+                label: Message::new("claim-user-did"),
+                values: vec![written(user.did.as_str())],
+            }],
             applications: seen.collect(),
         })
     };
@@ -72,29 +76,29 @@ fn facts(user: &User) -> Vec<Fact> {
         (Message::new("claim-profile"), profile.profile.as_deref()),
         (Message::new("claim-picture"), profile.picture.as_deref()),
     ];
-    let value = |text: &str| Message::new("claim-value").text("value", text);
     let known = texts
         .into_iter()
         .filter_map(|(label, text)| Some((label, text?)));
     let mut facts: Vec<Fact> = known
         .map(|(label, text)| Fact {
             label,
-            values: vec![value(text)],
+            values: vec![written(text)],
         })
         .collect();
     let lines = profile.address.in_lines();
     if !lines.is_empty() {
-        let values = lines.iter().map(|line| value(line)).collect();
+        let values = lines.iter().map(|line| written(line)).collect();
         facts.push(Fact {
             label: Message::new("claim-address"),
             values,
         });
     }
-    facts.push(Fact {
-        label: Message::new("claim-user-did"),
-        values: vec![value(user.did.as_str())],
-    });
     facts
+}
+
+/// A value as it is stored.
+fn written(text: &str) -> FactValue {
+    FactValue::Words(Message::new("claim-value").text("value", text))
 }
 
 /// `GET /profile/{application}`
@@ -131,17 +135,12 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
 }
 
 fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {
-    let (facts, stopped) = match seen.told {
-        Ok(told) => {
-            let fact = |(name, values): (String, Vec<Value>)| Fact {
-                label: claim(&name),
-                values: values.iter().map(|value| shown(&name, value)).collect(),
-            };
-            (told.into_iter().map(fact).collect(), None)
-        }
+    let ((facts, technical), stopped) = match seen.told {
+        Ok(told) => (visible(told), None),
         // A denial is in the words that the person is told at a sign-in. What failed is for the operator's log.
         Err(stopped) if stopped.denied => {
-            (Vec::new(), Some(VisibleClaimsStop::Denied(stopped.reason)))
+            let stop = VisibleClaimsStop::Denied(stopped.reason);
+            ((Vec::new(), Vec::new()), Some(stop))
         }
         Err(stopped) => {
             tracing::warn!(
@@ -149,7 +148,7 @@ fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, In
                 reason = stopped.reason,
                 "claims of an application cannot be shown"
             );
-            (Vec::new(), Some(VisibleClaimsStop::Failed))
+            ((Vec::new(), Vec::new()), Some(VisibleClaimsStop::Failed))
         }
     };
     Ok(VisibleClaimsPage {
@@ -158,6 +157,68 @@ fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, In
         application: seen.application,
         after_consent: seen.after_consent,
         facts,
+        technical,
         stopped,
     })
+}
+
+/// The claims that people have no use for: applications tell users apart by them.
+const TECHNICAL: [&str; 3] = ["sub", "user_did", "user_short_code"];
+
+/// What an application receives: the facts for people, and those that only programs read. Each value stands there once.
+fn visible(mut told: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
+    told.iter_mut().for_each(|(name, values)| {
+        if name == "account" {
+            values.iter_mut().for_each(read_object);
+        }
+    });
+    leave_out_repeated(&mut told);
+    let (technical, facts): (Vec<_>, Vec<_>) = told
+        .into_iter()
+        .partition(|(name, _)| TECHNICAL.contains(&name.as_str()));
+    let fact = |(name, values): (String, Vec<Value>)| Fact {
+        label: claim(&name),
+        values: values
+            .iter()
+            .flat_map(|value| shown(&name, value))
+            .collect(),
+    };
+    (
+        facts.into_iter().map(fact).collect(),
+        technical.into_iter().map(fact).collect(),
+    )
+}
+
+/// Reads an object that is written as the text of its JSON, as the plugin `account-roles` writes it.
+fn read_object(value: &mut Value) {
+    let object = value
+        .as_str()
+        .and_then(|text| serde_json::from_str::<Value>(text).ok())
+        .filter(Value::is_object);
+    if let Some(object) = object {
+        *value = object;
+    }
+}
+
+/// Leaves out what another claim shows as well: the account's name as `upn`, and its short code as a member.
+fn leave_out_repeated(told: &mut Vec<(String, Vec<Value>)>) {
+    let only = |told: &[(String, Vec<Value>)], name: &str| match told
+        .iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, values)| values.as_slice())
+    {
+        Some([value]) => Some(value.clone()),
+        _ => None,
+    };
+    let (code, upn) = (only(told, "user_short_code"), only(told, "upn"));
+    for (_, values) in told.iter_mut().filter(|(name, _)| name == "account") {
+        for account in values.iter_mut().filter_map(Value::as_object_mut) {
+            account.retain(|name, value| name != "short_code" || code.as_ref() != Some(value));
+        }
+    }
+    let named = only(told, "account").and_then(|account| account.get("name").cloned());
+    let user = only(told, "preferred_username");
+    if upn.is_some() && (upn == named || upn == user) {
+        told.retain(|(name, _)| name != "upn");
+    }
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::pages::FactValue;
 use crate::domain::Services;
 use crate::domain::protected_actions::{ActionTarget, PastAction};
 use crate::http::context::place;
@@ -480,29 +481,59 @@ pub(super) fn claim(name: &str) -> Message {
     }
 }
 
-/// The value of a claim or attribute, as the application is told it; a moment in words.
-pub(super) fn shown(name: &str, value: &Value) -> Message {
+/// The values of a claim or attribute on a page: moments for the browser's script, and objects one member a line.
+pub(super) fn shown(name: &str, value: &Value) -> Vec<FactValue> {
+    let text = |text: String| FactValue::Words(Message::new("claim-value").text("value", text));
     match value {
-        Value::Number(seconds) if name == "updated_at" => {
-            PageTime::new(Timestamp::from_seconds(
-                seconds.as_i64().unwrap_or_default(),
-            ))
-            .words
+        Value::Number(seconds) if is_moment(name) => {
+            let seconds = Timestamp::from_seconds(seconds.as_i64().unwrap_or_default());
+            vec![FactValue::Moment(PageTime::new(seconds))]
         }
-        Value::Bool(true) => Message::new("claim-yes"),
-        Value::Bool(false) => Message::new("claim-no"),
-        Value::String(text) => Message::new("claim-value").text("value", text.as_str()),
         Value::Object(_) if name == "address" => {
             // A plugin may have replaced it by a value of another type.
             let lines = Address::deserialize(value).map(|address| address.in_lines().join(", "));
-            Message::new("claim-value").text("value", lines.unwrap_or_else(|_| value.to_string()))
+            vec![text(lines.unwrap_or_else(|_| value.to_string()))]
         }
+        Value::Object(members) => members
+            .iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| FactValue::Words(member(name, value)))
+            .collect(),
+        other => vec![FactValue::Words(words(other))],
+    }
+}
+
+/// Whether the numbers of a claim are seconds since 1970.
+fn is_moment(name: &str) -> bool {
+    name == "auth_time" || name.ends_with("_at")
+}
+
+/// A value without members of its own, in words.
+fn words(value: &Value) -> Message {
+    let text = match value {
+        Value::Bool(true) => return Message::new("claim-yes"),
+        Value::Bool(false) => return Message::new("claim-no"),
+        Value::Array(values) if values.is_empty() => return Message::new("claim-nothing"),
         Value::Array(values) if values.iter().all(Value::is_string) => {
             let texts: Vec<&str> = values.iter().filter_map(Value::as_str).collect();
-            Message::new("claim-value").text("value", texts.join(", "))
+            texts.join(", ")
         }
-        other => Message::new("claim-value").text("value", other.to_string()),
-    }
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    Message::new("claim-value").text("value", text)
+}
+
+/// A member of an object, with its name.
+fn member(name: &str, value: &Value) -> Message {
+    let label = match name {
+        "roles" => Message::new("claim-roles"),
+        "short_code" => Message::new("claim-user-short-code"),
+        other => claim(other),
+    };
+    Message::new("claim-member")
+        .message("name", label)
+        .message("value", words(value))
 }
 
 #[cfg(test)]
@@ -513,6 +544,20 @@ mod tests {
     use assent_model::entropy::SystemEntropy;
 
     use super::*;
+
+    #[test]
+    fn an_object_is_shown_by_its_members_and_an_empty_list_by_a_word() {
+        let account = serde_json::json!({"name": "ada", "nickname": null, "roles": ["reader", "editor"], "teams": []});
+        let shown = shown("account", &account);
+        let lines: Vec<String> = shown
+            .iter()
+            .map(|value| match value {
+                FactValue::Words(words) => words.plain(Language::English),
+                FactValue::Moment(moment) => moment.iso.clone(),
+            })
+            .collect();
+        assert_eq!(lines, ["Name: ada", "Roles: reader, editor", "teams: None"]);
+    }
 
     #[test]
     fn each_event_has_words_of_its_own() {

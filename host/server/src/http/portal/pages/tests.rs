@@ -62,7 +62,8 @@ fn applications() -> ApplicationsPage {
                 TileStart::Link("/applications/x/start".to_owned()),
                 Some("/logos/x?v=1".to_owned()),
             ),
-            tile(TileStart::Elsewhere, None),
+            tile(TileStart::Elsewhere(Some(text())), None),
+            tile(TileStart::Elsewhere(None), None),
         ],
     }
 }
@@ -73,7 +74,7 @@ fn devices() -> DevicesPage {
         name: text(),
         added: when(),
         used,
-        key: said(),
+        is_protected: unfit,
         rename: form(),
         passkey_sign_in: Some(form()),
         unfit,
@@ -150,6 +151,7 @@ fn activity() -> ActivityPage {
         by: Some(said()),
         place: Some(said()),
         browser: Some(said()),
+        is_access: true,
     };
     let older = Some("/activity?before=1".to_owned());
     ActivityPage {
@@ -165,11 +167,11 @@ fn facts() -> Vec<Fact> {
     vec![
         Fact {
             label: said(),
-            values: vec![said()],
+            values: vec![FactValue::Words(said())],
         },
         Fact {
             label: said(),
-            values: vec![said(), said()],
+            values: vec![FactValue::Words(said()), FactValue::Moment(when())],
         },
     ]
 }
@@ -180,6 +182,7 @@ fn profile() -> ProfilePage {
         layout: Layout::default(),
         frame: frame(Tab::Profile),
         facts: facts(),
+        technical: facts(),
         applications,
     }
 }
@@ -192,6 +195,7 @@ fn seen(stopped: Option<VisibleClaimsStop>, after_consent: bool) -> VisibleClaim
         application: text(),
         after_consent,
         facts: facts(),
+        technical: facts(),
         stopped,
     }
 }
@@ -241,6 +245,10 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         ApplicationsPage {
             administers: false,
             applications: Vec::new(),
+            ..applications()
+        },
+        ApplicationsPage {
+            applications: vec![applications().applications[0].clone(); 8],
             ..applications()
         },
         devices(),
@@ -305,6 +313,7 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         seen(None, true),
         VisibleClaimsPage {
             facts: Vec::new(),
+            technical: Vec::new(),
             ..seen(None, false)
         },
         seen(Some(VisibleClaimsStop::Denied(text())), false),
@@ -328,6 +337,16 @@ fn the_start_page_shows_the_console_to_administrators_alone() {
     .render()
     .unwrap();
     assert!(!page.contains("href=\"/admin\""));
+}
+
+#[test]
+fn the_start_page_has_a_search_from_eight_applications_on() {
+    let with = |count| ApplicationsPage {
+        applications: vec![applications().applications[0].clone(); count],
+        ..applications()
+    };
+    assert!(!with(7).render().unwrap().contains("id=\"filter\""));
+    assert!(with(8).render().unwrap().contains("id=\"filter\""));
 }
 
 #[test]

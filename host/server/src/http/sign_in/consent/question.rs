@@ -1,17 +1,19 @@
 //! The page that asks for consent.
 
 use axum::response::Response;
+use url::Url;
 
 use crate::domain::sign_in::login::AuthenticatedUser;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::operations::logos;
-use crate::http::pages::ConsentPage;
+use crate::http::pages::{ConsentPage, initial_of};
 use crate::http::reply::{layout, page};
 use crate::http::texts::Message;
 use assent_model::id::LoginId;
 use assent_model::login::{AuthorizationRequest, Login};
+use assent_model::redirect::CheckedRedirect;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 
@@ -28,10 +30,12 @@ pub(crate) async fn ask(
     let user = &person.signed_in.user;
     let asking = ConsentPage {
         layout: layout(services, browser.language()),
+        initial: initial_of(&application),
         application,
         logo: logos::address_of(services, Some(&request.application)).await?,
+        host: host_of(&request.redirect_uri),
         name: user.display_name().to_owned(),
-        scopes: in_words(&request.consent_scopes()),
+        scopes: with_values(&request.consent_scopes(), user),
         offline: request.scopes.has(Scope::OfflineAccess),
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
@@ -50,8 +54,41 @@ pub(super) fn shown_to(login: LoginId, user: &User) -> String {
     format!("consent {login} {}", user.id)
 }
 
+/// The host that the user returns to. A native application's own scheme has none that means anything to them.
+fn host_of(redirect: &CheckedRedirect) -> Option<String> {
+    let url = Url::parse(redirect.as_str()).ok()?;
+    let host = url.host_str()?;
+    redirect.takes_forms().then(|| host.to_owned())
+}
+
+/// The scopes, each with what the directory stores for it. What a plugin adds or leaves out is not known here.
+fn with_values(scopes: &Scopes, user: &User) -> Vec<Message> {
+    let profile = &user.profile;
+    let words = scopes.iter().map(|scope| {
+        let value = match scope {
+            Scope::Profile => profile.name.clone(),
+            Scope::Email => user.email.as_ref().map(|email| email.as_str().to_owned()),
+            Scope::Phone => profile.phone_number.clone(),
+            Scope::Address => Some(profile.address.in_lines().join(", ")),
+            Scope::OpenId | Scope::Groups | Scope::OfflineAccess => None,
+        };
+        match value.filter(|value| !value.is_empty()) {
+            Some(value) => Message::new("scope-value")
+                .message("scope", words_of(scope))
+                .text("value", value),
+            None => words_of(scope),
+        }
+    });
+    words.collect()
+}
+
 pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
-    let words = scopes.iter().map(|scope| match scope {
+    scopes.iter().map(words_of).collect()
+}
+
+/// What an application may do with a scope.
+const fn words_of(scope: Scope) -> Message {
+    match scope {
         Scope::OpenId => Message::new("scope-openid"),
         Scope::Profile => Message::new("scope-profile"),
         Scope::Email => Message::new("scope-email"),
@@ -59,6 +96,5 @@ pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
         Scope::Address => Message::new("scope-address"),
         Scope::Groups => Message::new("scope-groups"),
         Scope::OfflineAccess => Message::new("scope-offline-access"),
-    });
-    words.collect()
+    }
 }
