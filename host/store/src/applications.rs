@@ -47,7 +47,8 @@ pub(crate) const BY_ID: &str = sql::statement!(
     " FROM applications WHERE id IN ({$})"
 );
 
-/// The applications after the one with the id `$1` and the name `$5` in an order, of the protocol `$2` and with a name that begins with `$3`.
+/// The applications after the one with the id `$1` and the name `$5` in an order, of the protocol `$2` and with a name
+/// that begins with `$3`.
 macro_rules! applications_found {
     ($after:literal, $order:literal) => {
         sql::statement!(

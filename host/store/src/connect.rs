@@ -5,7 +5,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::connections::{Connections, Epoch, Readers};
+use crate::connections::{Connections, Readers};
+use crate::epoch::Epoch;
 use crate::migrations::{
     self, MIGRATIONS, Migration, MigrationOutcome, MigrationPolicy, schema_version,
 };

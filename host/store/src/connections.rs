@@ -3,13 +3,13 @@
 //! a connection would answer next. The next use opens another.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use crate::epoch::Epoch;
 use crate::pipelined::PipelinedConnections;
 use crate::sql::{self, Connection, Executor, Options, Query, Rows};
 use assent_model::deadline::QUEUE_DEADLINE;
@@ -18,24 +18,6 @@ use assent_model::deadline::QUEUE_DEADLINE;
 const READ: Duration = Duration::from_secs(6);
 /// How long uses under way may take once the connections are closed, and how long closing one may take.
 const CLOSE: Duration = Duration::from_secs(10);
-
-/// Counts the times that a connection of this database was lost. What was opened before the last time is not used
-/// again: after a fail-over it may lead to the former primary.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Epoch(Arc<AtomicU64>);
-
-impl Epoch {
-    pub(crate) fn now(&self) -> u64 {
-        self.0.load(Ordering::Acquire)
-    }
-
-    /// Ends the epoch, if it still is the one in which the lost connection was opened.
-    pub(crate) fn end(&self, opened: u64) {
-        let _ = self
-            .0
-            .compare_exchange(opened, opened + 1, Ordering::AcqRel, Ordering::Relaxed);
-    }
-}
 
 /// A bounded number of connections for one purpose.
 #[derive(Clone, Debug)]

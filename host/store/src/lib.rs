@@ -29,6 +29,7 @@ mod deliveries;
 mod deprovisioning;
 mod devices;
 mod dispatches;
+mod epoch;
 mod error;
 mod external_authenticators;
 mod groups;

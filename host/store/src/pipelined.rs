@@ -1,5 +1,5 @@
-//! Connections to PostgreSQL over which several short statements are under way at a time. Each statement is sent without
-//! a wait for the answers to those before it, so a connection serves more than one statement for each round trip.
+//! Connections to PostgreSQL over which several short statements are under way at a time. Each statement is sent
+//! without a wait for the answers to those before it, so a connection serves more than one for each round trip.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::{Mutex, Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
-use crate::connections::Epoch;
+use crate::epoch::Epoch;
 use crate::sql::{self, Connection, Options};
 use assent_model::deadline::QUEUE_DEADLINE;
 

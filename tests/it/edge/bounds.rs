@@ -130,7 +130,7 @@ async fn every_rejection_in_a_browser_is_a_page() {
                 "a large body",
                 post("x".repeat(65 * 1024)),
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "more data",
+                "too large",
             ),
             (
                 "NUL in the query",

@@ -57,7 +57,7 @@ async fn limitless(database: Database) -> TestHost {
 #[tokio::test]
 async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     const SESSIONS: usize = 8;
-    const SIGN_INS: usize = 128;
+    const SIGN_INS: usize = 64;
     let statements = Statements::capture();
     let host = TestHost::start_with(HostOptions {
         database: Database::Postgres,

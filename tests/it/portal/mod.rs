@@ -285,7 +285,7 @@ async fn the_portal_is_available_in_german() {
         ("/", "Ihre Anwendungen"),
         ("/devices", "Ein Gerät hinzufügen"),
         ("/sessions", "Firefox</bdi> auf <bdi>Linux"),
-        ("/consents", "Sie haben keiner Anwendung etwas erlaubt"),
+        ("/consents", "Noch keine Anwendung hat um eine Erlaubnis gebeten"),
         ("/activity", "Gerät hinzugefügt: <bdi>Test phone"),
         ("/profile", "Kontoname"),
     ] {

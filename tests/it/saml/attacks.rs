@@ -541,7 +541,7 @@ async fn a_repeated_request_id_is_rejected_concurrently_and_later(database: Data
         .post(&Browser::new(&host.base), &request.xml(), None)
         .await;
     assert_page(&page, "later");
-    assert!(page.body.contains("came before"), "{}", page.body);
+    assert!(page.body.contains("already used"), "{}", page.body);
     // Another service provider may have the same.
     let other =
         TestServiceProvider::register(&host, json!({"entity_id": "https://other.example"})).await;

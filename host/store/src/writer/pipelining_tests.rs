@@ -34,7 +34,7 @@ async fn writer(name: &str) -> (Writer, Database) {
         Box::pin(async move {
             db.batch(
                 "CREATE TABLE numbers (number BIGINT PRIMARY KEY);
-                 CREATE TABLE locked (number BIGINT); INSERT INTO locked VALUES (1)",
+                 CREATE TABLE locked (number BIGINT); INSERT INTO locked (number) VALUES (1)",
             )
             .await?;
             Ok(())

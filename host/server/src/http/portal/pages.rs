@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::tone::Tone;
-use super::words::PageTime;
+use super::words::{FactValue, PageTime};
 use crate::http::pages::{Consents, Layout, Page, SignedInUser, Withdrawn};
 use crate::http::texts::Message;
 
@@ -472,15 +472,6 @@ pub struct Fact {
     pub label: Message,
     /// What it is, one value a line.
     pub values: Vec<FactValue>,
-}
-
-/// A value of a fact.
-#[derive(Clone, Debug)]
-pub enum FactValue {
-    /// In words.
-    Words(Message),
-    /// A moment, which the page's script shows in local time.
-    Moment(PageTime),
 }
 
 /// What an application sees of the person.

@@ -4,8 +4,8 @@ use axum::extract::Path;
 use axum::response::Response;
 use serde_json::Value;
 
-use super::pages::{Fact, FactValue, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
-use super::words::{claim, shown};
+use super::pages::{Fact, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
+use super::words::{FactValue, claim, shown};
 use crate::domain::InternalError;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::portal::{self, VisibleClaims};

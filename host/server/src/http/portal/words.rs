@@ -3,7 +3,6 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::pages::FactValue;
 use crate::domain::Services;
 use crate::domain::protected_actions::{ActionTarget, PastAction};
 use crate::http::context::place;
@@ -14,6 +13,15 @@ use assent_model::audit::{Actor, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::language::Language;
 use assent_model::user::{Address, User};
+
+/// A value on a page that says what is known of a person.
+#[derive(Clone, Debug)]
+pub enum FactValue {
+    /// In words.
+    Words(Message),
+    /// A moment, which the page's script shows in local time.
+    Moment(PageTime),
+}
 
 /// A moment on a page. Without a script it is told as it is in Greenwich, since nothing says where the browser is.
 #[derive(Clone, Debug)]
