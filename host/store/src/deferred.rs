@@ -34,7 +34,7 @@ pub(crate) struct Mark {
     uses: usize,
 }
 
-/// Executes the work of a transaction. Returns what it recorded, too.
+/// Executes the work of a transaction. Returns its output and the records.
 pub(crate) async fn collect<T>(work: impl Future<Output = T>) -> (T, Deferred) {
     let with_deferred = async {
         let output = work.await;
@@ -88,7 +88,7 @@ pub(crate) fn mark() -> Mark {
         })
 }
 
-/// Forgets what was recorded since the savepoint was set.
+/// Discards the records since the savepoint.
 pub(crate) fn restore(mark: &Mark) {
     // Outside of a transaction nothing is recorded.
     let _ = DEFERRED.try_with(|deferred| {
@@ -168,11 +168,16 @@ mod tests {
     use super::*;
     use crate::connect::Database;
 
-    #[tokio::test]
-    async fn a_change_counts_once_and_not_if_its_job_is_undone() {
+    async fn database() -> (tempfile::TempDir, Database) {
         let folder = tempfile::tempdir().unwrap();
         let url = format!("sqlite://{}", folder.path().join("t.db").display());
         let database = Database::open(&url).await.unwrap();
+        (folder, database)
+    }
+
+    #[tokio::test]
+    async fn a_change_counts_once_and_not_if_its_job_is_undone() {
+        let (_folder, database) = database().await;
         let mut db = database.writers.lease().await.unwrap();
         let [first, second] =
             [(); 2].map(|()| Change::Inbox(UserId::new(Timestamp::from_millis(1), &SystemEntropy)));
@@ -193,9 +198,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_use_of_each_application_is_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let url = format!("sqlite://{}", folder.path().join("t.db").display());
-        let database = Database::open(&url).await.unwrap();
+        let (_folder, database) = database().await;
         let mut db = database.writers.lease().await.unwrap();
         db.batch("PRAGMA foreign_keys = OFF").await.unwrap();
         let application = |number: u8| Did::from_ed25519(&[number; 32]);

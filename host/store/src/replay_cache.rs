@@ -25,7 +25,7 @@ static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Claims what has these digests, each once. The cache knows a digest until it would not be accepted any more anyway.
+/// Claims each digest once. The cache keeps a digest until the message or assertion has expired.
 async fn claim_all(db: &mut Connection, asked: &[MessageClaim]) -> Result<Vec<ReplayCheck>> {
     let first = first_of_each(asked, |claim| claim.digest.to_text());
     let mut query = sql::query_as::<(String,)>(CLAIM.sql_for(first.len()));

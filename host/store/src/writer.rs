@@ -411,12 +411,11 @@ mod tests {
         write.await
     }
 
-    /// Adds these numbers in one batch: they are queued while the writer is busy.
-    async fn add_together(
+    /// Queues these writes while the writer is busy, so that they are one batch.
+    pub(super) async fn in_one_batch<T>(
         writer: &Writer,
-        numbers: &[i64],
-        calls: &Arc<AtomicUsize>,
-    ) -> Vec<Result<i64>> {
+        writes: impl Iterator<Item = impl Future<Output = T>>,
+    ) -> Vec<T> {
         let (free, busy) = tokio::sync::watch::channel(false);
         let (began, mut begun) = tokio::sync::mpsc::unbounded_channel();
         let block = writer.write(move |_| {
@@ -430,7 +429,7 @@ mod tests {
         });
         let all = async {
             begun.recv().await;
-            let mut all = std::pin::pin!(join_all(numbers.iter().map(|n| add(writer, *n, calls))));
+            let mut all = pin!(join_all(writes));
             let _ = futures_util::poll!(&mut all);
             free.send_replace(true);
             all.await
@@ -438,6 +437,19 @@ mod tests {
         let (blocked, results) = tokio::join!(block, all);
         blocked.unwrap();
         results
+    }
+
+    /// Adds these numbers in one batch.
+    async fn add_together(
+        writer: &Writer,
+        numbers: &[i64],
+        calls: &Arc<AtomicUsize>,
+    ) -> Vec<Result<i64>> {
+        in_one_batch(
+            writer,
+            numbers.iter().map(|number| add(writer, *number, calls)),
+        )
+        .await
     }
 
     async fn numbers(database: &Database) -> Vec<i64> {

@@ -5,9 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
-use futures_util::future::join_all;
-use tokio::sync::watch;
 
+use super::tests::in_one_batch;
 use super::*;
 use crate::test_database;
 
@@ -95,34 +94,15 @@ async fn error_of_one(writer: &Writer, database: &Database, ending: Ending) -> (
             &SystemEntropy,
         ))
     };
-    let (free, busy) = watch::channel(false);
-    let (began, mut begun) = mpsc::unbounded_channel();
-    let block = writer.write(move |_| {
-        let (mut busy, began) = (busy.clone(), began.clone());
-        Box::pin(async move {
-            // The receivers live as long as the test waits.
-            let _ = began.send(());
-            let _ = busy.wait_for(|free| *free).await;
-            Ok(())
-        })
+    let jobs = (0..9).map(|number| {
+        let (session, ending) = match number {
+            0 | 1 => (None, Ending::Done),
+            5 => (session(number), ending),
+            _ => (session(number), Ending::Done),
+        };
+        insert(writer, session, number, ending, &calls)
     });
-    let all = async {
-        begun.recv().await;
-        let jobs = (0..9).map(|number| {
-            let (session, ending) = match number {
-                0 | 1 => (None, Ending::Done),
-                5 => (session(number), ending),
-                _ => (session(number), Ending::Done),
-            };
-            insert(writer, session, number, ending, &calls)
-        });
-        let mut all = pin!(join_all(jobs));
-        let _ = futures_util::poll!(&mut all);
-        free.send_replace(true);
-        all.await
-    };
-    let (blocked, mut results) = tokio::join!(block, all);
-    blocked.unwrap();
+    let mut results = in_one_batch(writer, jobs).await;
     let failed = results.remove(5).unwrap_err();
     let done: Vec<i64> = results.into_iter().map(Result::unwrap).collect();
     assert_eq!(done, [0, 1, 2, 3, 4, 6, 7, 8], "{ending:?}");
