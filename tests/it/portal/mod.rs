@@ -285,7 +285,10 @@ async fn the_portal_is_available_in_german() {
         ("/", "Ihre Anwendungen"),
         ("/devices", "Ein Gerät hinzufügen"),
         ("/sessions", "Firefox</bdi> auf <bdi>Linux"),
-        ("/consents", "Noch keine Anwendung hat um eine Erlaubnis gebeten"),
+        (
+            "/consents",
+            "Noch keine Anwendung hat um eine Erlaubnis gebeten",
+        ),
         ("/activity", "Gerät hinzugefügt: <bdi>Test phone"),
         ("/profile", "Kontoname"),
     ] {
