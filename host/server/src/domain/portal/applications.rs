@@ -101,8 +101,7 @@ fn origin_of(application: &RegisteredApplication) -> Option<String> {
 }
 
 /// Where a person's browser is sent to have an application begin a sign-in with this server (OpenID Connect Core
-/// section
-/// 4). `None` if they may not use it, or it has no such address.
+/// section 4). `None` if they may not use it, or it has no such address.
 ///
 /// # Errors
 /// If the database fails.
