@@ -20,7 +20,7 @@ use assent_store::RequestOutcome;
 use axum::extract::{Path, State};
 use axum::routing::{get, post};
 use axum::{Json, Router};
-use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
@@ -85,6 +85,9 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
 
 /// How many sign in before anything is measured.
 const WARM_UP: usize = 50;
+
+/// How many browsers are served at once.
+const BROWSERS: usize = 32;
 
 /// The vendor: it takes each question at once, and answers how it stands when the gate is open.
 struct Vendor {
@@ -176,7 +179,7 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
         );
         name
     });
-    join_all(created).await
+    stream::iter(created).buffered(BROWSERS).collect().await
 }
 
 /// Begins a sign-in of each user, each in a separate browser.
@@ -207,7 +210,11 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
             "{requested:?}"
         );
     });
-    join_all(requested).await;
+    // More at once would wait in queues for longer than a debug build may.
+    stream::iter(requested)
+        .buffer_unordered(BROWSERS)
+        .collect::<()>()
+        .await;
 }
 
 /// Waits until no request is left to look after.

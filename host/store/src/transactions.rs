@@ -8,12 +8,13 @@ use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, join_all};
 use tokio::time::{Instant, timeout_at};
 
-use crate::audit::append::append;
+use crate::audit::append::{append, prepare};
 use crate::audit::context::ChainContext;
-use crate::audit::pending;
+use crate::audit::lanes::HeldLane;
+use crate::audit::pending::{self, PendingEntries};
 use crate::changes::waiters::Waiters;
 use crate::connections::Connections;
-use crate::deferred;
+use crate::deferred::{self, Deferred};
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
@@ -169,9 +170,7 @@ impl Transactions {
             let (worked, deferred) =
                 deferred::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
             let (outcomes, entries) = worked?;
-            deferred::insert_changes(db, &deferred).await?;
-            let lane = append(db, &self.chaining, entries).await?;
-            deferred::write_uses(db, &deferred).await?;
+            let lane = self.write_end(db, &deferred, entries).await?;
             Ok((outcomes, lane, deferred.changes))
         };
         let worked: std::result::Result<_, TransactionError> = work.await;
@@ -193,6 +192,42 @@ impl Transactions {
             }
         }
     }
+
+    /// Writes what the jobs left to the end of the transaction. Returns the lane of its audit entries. On PostgreSQL
+    /// the statements are sent without waiting for each other's results.
+    async fn write_end(
+        &self,
+        db: &mut Connection,
+        deferred: &Deferred,
+        mut entries: PendingEntries,
+    ) -> Result<Option<HeldLane>> {
+        // First and by itself, because it locks users: no transaction that holds an application's row waits for a user.
+        prepare(db, &self.chaining, &mut entries).await?;
+        let (Some(mut second), Some(mut third)) = (db.share(), db.share()) else {
+            deferred::insert_changes(db, deferred).await?;
+            let lane = append(db, &self.chaining, entries).await?;
+            deferred::write_uses(db, deferred).await?;
+            return Ok(lane);
+        };
+        let (changes, lane, uses) = tokio::join!(
+            deferred::insert_changes(db, deferred),
+            append(&mut second, &self.chaining, entries),
+            deferred::write_uses(&mut third, deferred),
+        );
+        let (lane, appended) = match lane {
+            Ok(lane) => (lane, None),
+            Err(error) => (None, Some(error)),
+        };
+        match cause([changes.err(), appended, uses.err()].into_iter().flatten()) {
+            Some(error) => Err(error),
+            None => Ok(lane),
+        }
+    }
+}
+
+/// The first failure that is not only a consequence of another one.
+fn cause(failures: impl IntoIterator<Item = StoreError>) -> Option<StoreError> {
+    failures.into_iter().min_by_key(is_consequence)
 }
 
 async fn run_jobs(
@@ -267,7 +302,7 @@ async fn run_at_once(
     }
     let cause = failures
         .into_iter()
-        .min_by_key(|failure| (is_consequence(failure), failure.culprit.is_none()));
+        .min_by_key(|failure| (is_consequence(&failure.error), failure.culprit.is_none()));
     match cause {
         Some(cause) => Err(cause),
         None => Ok(outcomes),
@@ -275,8 +310,8 @@ async fn run_at_once(
 }
 
 /// Whether PostgreSQL only rejected a statement because another one had failed.
-fn is_consequence(failure: &TransactionError) -> bool {
-    match &failure.error {
+fn is_consequence(error: &StoreError) -> bool {
+    match error {
         StoreError::Database(error) => error.follows_another(),
         _ => false,
     }

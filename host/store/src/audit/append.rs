@@ -23,9 +23,27 @@ enum AppendOutcome {
     LaneLost,
 }
 
-/// Appends the entries. Returns the lane, which the caller gives back once the transaction is committed
-/// ([`Lanes::committed`](crate::audit::lanes::Lanes::committed)). If it is unknown whether the transaction was
-/// committed, the caller drops the lane, and its lease ends.
+/// Covers the personal data of the entries, and numbers the account notifications.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn prepare(
+    db: &mut Connection,
+    context: &ChainContext,
+    PendingEntries(all): &mut PendingEntries,
+) -> Result<()> {
+    for pending in all.iter_mut() {
+        cover_personal_data(pending, context);
+    }
+    number_notifications(db, all).await
+}
+
+/// Appends the entries, which [`prepare`] has prepared. Returns the lane, which the caller gives back once the
+/// transaction is committed ([`Lanes::committed`](crate::audit::lanes::Lanes::committed)). If it is unknown whether the
+/// transaction was committed, the caller drops the lane, and its lease ends.
+///
+/// # Errors
+/// If an entry cannot be appended. Then the transaction has to be undone.
 pub(crate) async fn append(
     db: &mut Connection,
     context: &ChainContext,
@@ -35,10 +53,6 @@ pub(crate) async fn append(
         return Ok(None);
     };
     let at = Timestamp::from_millis(at);
-    for pending in &mut all {
-        cover_personal_data(pending, context);
-    }
-    number_notifications(db, &mut all).await?;
     loop {
         let held = context.lanes.take(at);
         let mut lane = match &held {

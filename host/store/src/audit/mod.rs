@@ -4,7 +4,7 @@ pub(crate) mod append;
 pub(crate) mod context;
 mod expiry;
 mod lane_acquisition;
-mod lanes;
+pub(crate) mod lanes;
 pub(crate) mod pending;
 pub(crate) mod root;
 mod signing;

@@ -19,7 +19,6 @@ pub(super) struct PendingEntry {
     /// Whether it is kept. One that is not costs the same.
     pub(super) is_wanted: bool,
     pub(super) is_account_notification: bool,
-    /// The request with an `Idempotency-Key` that made the change.
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
     /// The known root and the code of the end of the lane, in the last entry of the transaction.
