@@ -288,9 +288,7 @@ async function serviceProvider(admin) {
   // Nobody has an email address here.
   await admin.field('Source').selectOption({ label: "The account's name" });
   await admin.look('settings-saml');
-  await admin.press('Save');
-  await admin.approveAction();
-  await admin.said('Saved.');
+  await foldedFields(admin);
   await giveAccess(admin);
   await admin.part('Claims');
   await admin.choose('Account', LOGIN_NAME, new RegExp(LOGIN_NAME));
@@ -319,6 +317,32 @@ async function serviceProvider(admin) {
   await tab.getByText(`Hello, ${LOGIN_NAME}; groups wiki-approver`).waitFor();
   await tab.close();
   server.close();
+}
+
+/** Rarely needed fields are folded, except with a value or an error. Saves the settings. */
+async function foldedFields(admin) {
+  const advanced = admin.desk.locator('details', { has: admin.desk.getByLabel('Entity ID override') });
+  const isOpen = () => advanced.evaluate(({ open }) => open);
+  const title = advanced.locator('summary');
+  assert.equal(await isOpen(), false, 'no field in it has a value');
+  await title.click();
+  await admin.field('Address of its metadata').fill('ftp://wiki.example.org/metadata');
+  await title.click();
+  assert.equal(await isOpen(), false, 'a second press folds it');
+  await admin.press('Save');
+  await advanced.locator('.field-error', { hasText: 'https://' }).waitFor();
+  assert.ok(await isOpen(), 'the error is in view');
+  await admin.field('Address of its metadata').fill('https://wiki.example.org/metadata');
+  await admin.press('Save');
+  await admin.approveAction();
+  await admin.said('Saved.');
+  await admin.desk.reload();
+  await admin.field('Address of its metadata').waitFor();
+  assert.ok(await isOpen(), 'a field in it has a value');
+  await admin.field('Address of its metadata').fill('');
+  await admin.press('Save');
+  await admin.approveAction();
+  await admin.said('Saved.');
 }
 
 /** A real sign-in of the administrator's own, whose answer comes back to the console. */
@@ -372,7 +396,7 @@ async function pausedTestSignIn(admin) {
   }
   await identify();
   await admin.desk.getByText('No request went to your phone.').waitFor();
-  await admin.desk.locator('#console li', { hasText: /cooldown holds requests until/ }).waitFor();
+  await admin.desk.locator('#console li', { hasText: /requests are paused until/ }).waitFor();
   assert.doesNotMatch(
     await tab.locator('main').textContent(),
     /no request|cooldown/i,
@@ -383,7 +407,7 @@ async function pausedTestSignIn(admin) {
   await tab.getByRole('button', { name: /cancel this sign-in/i }).click();
   await tab.getByRole('button', { name: /back to/i }).click();
   await admin.desk.getByText('It did not work. The first step that failed says why.').waitFor();
-  await admin.desk.locator('#console .facts', { hasText: 'cooldown holds requests until' }).waitFor();
+  await admin.desk.locator('#console .facts', { hasText: 'requests are paused until' }).waitFor();
   await tab.close();
 }
 

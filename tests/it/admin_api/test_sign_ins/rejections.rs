@@ -34,7 +34,7 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
         "{returned}"
     );
     assert!(
-        detail(&returned, "approval_request").contains("a cooldown holds requests until"),
+        detail(&returned, "approval_request").contains("requests are paused until"),
         "{database:?}: {returned}"
     );
     let until = step(&returned, "approval_request")["data"]["cooldown_until"]

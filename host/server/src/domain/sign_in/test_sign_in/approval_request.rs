@@ -70,7 +70,7 @@ async fn unasked(
     {
         let until = audit::moment_text(until);
         let detail = format!(
-            "{begin} yet: a cooldown holds requests until {until}, because some were denied; lift it in your \
+            "{begin} yet: requests are paused until {until}, because some were denied; resume them in your \
              authenticator, and the request arrives while the sign-in page waits"
         );
         return Ok(StepNote::bad(detail).with(json!({ "cooldown_until": until })));
