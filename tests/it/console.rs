@@ -31,13 +31,23 @@ async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value
 }
 
 #[tokio::test]
-async fn an_administrator_connects_four_kinds_of_application_in_the_console() {
+async fn an_administrator_connects_a_web_application_in_the_console() {
+    connect_applications("web").await;
+}
+
+#[tokio::test]
+async fn an_administrator_connects_apps_and_a_service_provider_in_the_console() {
+    connect_applications("others").await;
+}
+
+async fn connect_applications(which: &str) {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", &link),
         ("LOGIN_NAME", "ada"),
+        ("CONNECTS", which),
     ];
     // The service provider has the machine's clock, from which the instance's must not differ by much.
     run_with(&host, "console_applications.mjs", &variables).await;

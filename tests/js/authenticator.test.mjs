@@ -266,9 +266,8 @@ test('the number, its caret and the focus stay while the page is rendered again'
   await page.evaluate(() => {
     window.typedIn = document.activeElement;
   });
-  const left = page.getByRole('timer');
-  const before = await left.textContent();
-  await page.waitForFunction((text) => document.querySelector('[role=timer]').textContent !== text, before);
+  const before = await page.locator('progress').evaluate((progress) => progress.value);
+  await page.waitForFunction((value) => document.querySelector('progress').value !== value, before);
   // Another request must not take the place of the one that is being answered.
   list(request('a1'), request('b2'));
   await page.getByRole('button', { name: /requests/ }).waitFor();
@@ -330,7 +329,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
   await page.getByRole('button', { name: 'Back', exact: true }).waitFor();
   server.decisions.push([200, { outcome: 'reported' }]);
   await page.getByRole('button', { name: 'This wasn’t me' }).click();
-  await page.getByRole('heading', { name: 'Stopped' }).waitFor();
+  await page.getByRole('heading', { name: 'Reported' }).waitFor();
   assert.deepEqual(
     server.decided.map(({ path, decision }) => [path, decision]),
     [
@@ -473,7 +472,7 @@ test('the screen of a link says which device it enrolled, and the home screen ha
   server.notifications = [{ id: 'n1', event: 'device.enrolled', name: 'Tablet', at: Math.ceil(Date.now() / 1000) }];
   list();
   await page.getByText(/“Tablet” was enrolled/).waitFor();
-  await page.getByRole('button', { name: 'Show it' }).click();
+  await page.getByRole('button', { name: 'Show them' }).click();
   await page.getByText(/the device “Tablet” was enrolled/).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'notifications');
   assert.equal(await page.getByText('Nothing to approve').count(), 0, 'the notification is something');
@@ -513,6 +512,7 @@ test('the history is requested when it is opened', async () => {
   await page.locator('.past', { hasText: 'Approved' }).waitFor();
   assert.equal(await page.locator('.past').count(), 1, 'an outcome without words is left out');
   assert.match(await page.locator('.past h4').innerText(), / · Approved$/);
+  assert.equal(await page.locator('.past .sign').count(), 1, 'the outcome has a mark');
   assert.equal(await page.locator('.past p').count(), 1, 'browser, place and time are one line');
   assert.deepEqual(wrong(), []);
   await page.context().close();
@@ -583,7 +583,7 @@ test('after an approval the phone sends the user back and does not claim a sign-
   server.decisions.push([200, { outcome: 'approved' }]);
   await page.keyboard.press('Enter');
   const card = page.getByRole('article', { name: 'Approved' });
-  await card.getByText('Go back to your browser.', { exact: true }).waitFor();
+  await card.getByText('Return to your browser.', { exact: true }).waitFor();
   assert.equal(await card.getByText(/signed in/i).count(), 0);
   assert.deepEqual(await inspect(page, 'app-request-approved'), []);
   assert.deepEqual(wrong(), []);
@@ -816,7 +816,7 @@ test('a protected action has words of its own', async () => {
   server.decisions.push([200, { outcome: 'reported' }]);
   await page.getByRole('button', { name: 'This wasn’t me' }).click();
   await page
-    .getByRole('article', { name: 'Stopped' })
+    .getByRole('article', { name: 'Reported' })
     .getByText(/The session ended/)
     .waitFor();
   assert.deepEqual([...server.languages], ['en'], 'the server writes in the language of the page');

@@ -1,7 +1,8 @@
-// An administrator who has never seen the console connects a web application, a single-page app, a native app and a
+// An administrator who has never seen the console connects a web application, or a single-page app, a native app and a
 // SAML service provider: each with a real client library, from what the console shows and nothing else.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; CONNECTS, which is "web" or "others"; CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import './webcrypto.mjs';
 
@@ -17,7 +18,7 @@ import * as client from 'openid-client';
 import { matchingNumber, PATIENCE } from './browser.mjs';
 import { ASKED, run } from './console.mjs';
 
-const { LOGIN_NAME } = process.env;
+const { LOGIN_NAME, CONNECTS } = process.env;
 const MARKUP = '<img src=x onerror="window.hacked=1">';
 
 /** A server of an application, on a port of its own. */
@@ -36,6 +37,9 @@ const pasted = (admin, label) =>
     .locator('code')
     .first()
     .textContent();
+
+/** The titles of the numbered steps of the guide: what replaces a step has no number of its own. */
+const steps = (admin) => admin.desk.locator('.guide > li > h2').allTextContents();
 
 async function begin(admin, kind) {
   await admin.open('/admin/applications', 'Applications');
@@ -101,17 +105,28 @@ async function webApplication(admin) {
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor();
   await admin.field('Redirect URIs').fill(`com.example.app://callback\n${redirectUri}\nhttps://*.example.org/callback`);
   await admin.desk.locator('.field-error', { hasText: /Line 1: .*\s+Line 3: / }).waitFor();
+  const errors = admin.desk.locator('.field-error', { hasText: 'Line 1: ' });
+  assert.match(await errors.innerText(), /^Line 1: A redirect URI [^\n]*\.\nLine 3: [A-Z*][^\n]*\.$/);
+  assert.equal(await errors.locator('code').first().textContent(), 'allow_insecure_redirect_uris = true');
   await admin.look('unfit-redirect-uri');
   await admin.field('Redirect URIs').fill(redirectUri);
   await admin.desk.locator('.field-error', { hasText: 'starts with https://' }).waitFor({ state: 'hidden' });
   await admin.press('Connect it');
   await admin.heading(`Expenses ${MARKUP}`);
   await admin.look('guide-web');
+  assert.deepEqual(await steps(admin), [
+    'Paste this into the application',
+    'Create its secret',
+    'Give users access',
+    'Try it',
+  ]);
+  await admin.desk.getByText(/^It must use exactly this redirect URI: /).waitFor();
 
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
   await admin.press('Create the secret');
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('action-secret');
+  assert.match(await admin.desk.getByRole('timer').innerText(), /^(\d+ min )?\d+ s left$/);
   assert.match(await admin.approveAction(), /^Create a client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
@@ -276,6 +291,12 @@ async function serviceProvider(admin) {
   await admin.press('Connect it');
   await admin.heading('Wiki');
   await admin.look('guide-saml');
+  assert.deepEqual(await steps(admin), [
+    "Give the service provider Assent's metadata",
+    'Check its settings',
+    'Give users access',
+    'Try it',
+  ]);
   const document = await (await fetch(await pasted(admin, 'Metadata address'))).text();
   const [entity, entry] = [
     await pasted(admin, 'Entity ID of the identity provider'),
@@ -295,6 +316,7 @@ async function serviceProvider(admin) {
   await admin.press('Preview');
   await admin.desk.getByRole('row', { name: new RegExp(`NameID ${LOGIN_NAME} Assent, as emailAddress`) }).waitFor();
   await admin.look('claims-saml');
+  assert.equal(await admin.desk.getByText('for the scope').count(), 0, 'an assertion has no scopes');
   await admin.part('Certificates');
   await admin.look('certificates');
   await testSignIn(admin, 'wiki-approver');
@@ -396,7 +418,11 @@ async function pausedTestSignIn(admin) {
   }
   await identify();
   await admin.desk.getByText('No request went to your phone.').waitFor();
-  await admin.desk.locator('#console li', { hasText: /requests are paused until/ }).waitFor();
+  const paused = admin.desk.locator('.test-sign-in > li', {
+    hasText: /Your devices received no request yet: requests/,
+  });
+  await paused.getByText('waiting', { exact: true }).waitFor();
+  await paused.getByText(/while the sign-in page waits\.$/).waitFor();
   assert.doesNotMatch(
     await tab.locator('main').textContent(),
     /no request|cooldown/i,
@@ -408,6 +434,7 @@ async function pausedTestSignIn(admin) {
   await tab.getByRole('button', { name: /back to/i }).click();
   await admin.desk.getByText('It did not work. The first step that failed says why.').waitFor();
   await admin.desk.locator('#console .facts', { hasText: 'requests are paused until' }).waitFor();
+  await paused.getByText('failed', { exact: true }).waitFor();
   await tab.close();
 }
 
@@ -486,10 +513,33 @@ async function activeScopes(admin) {
   for (const sink of ['ID token', 'UserInfo']) assert.deepEqual((await listed(sink)).sort(), [...left].sort(), sink);
 }
 
+/** The sections of the settings, each with a link to it that the address then has. */
+async function sections(admin) {
+  const links = admin.desk.getByRole('navigation', { name: 'Sections' }).getByRole('link');
+  assert.deepEqual(await links.allTextContents(), [
+    'Name and addresses',
+    'What it may request',
+    'How users sign in',
+    'What it receives',
+    'Signing in and out from here',
+    'Advanced',
+    'Logo',
+    'Availability',
+  ]);
+  await links.filter({ hasText: 'Advanced' }).click();
+  assert.match(admin.desk.url(), /#section-advanced$/);
+  await admin.desk.getByRole('heading', { name: 'Client assertions' }).waitFor();
+  await links.filter({ hasText: 'What it may request' }).click();
+  assert.equal(await admin.desk.evaluate(() => document.activeElement.textContent), 'What it may request');
+  const openid = admin.desk.getByRole('checkbox', { name: /^openid / });
+  assert.ok((await openid.isChecked()) && (await openid.isDisabled()), 'no application can do without it');
+}
+
 async function settings(admin, id) {
   const at = `/admin/applications/${encodeURIComponent(id)}`;
   await admin.open(`${at}/settings`, `Expenses ${MARKUP}`);
   await admin.look('settings-web');
+  await sections(admin);
   await admin.field('Initiate login URI').fill('ftp://expenses.example.org');
   await admin.press('Save');
   await admin.desk.locator('.field-error', { hasText: 'https://' }).waitFor();
@@ -567,33 +617,51 @@ async function firstSteps(admin) {
   assert.equal(await admin.desk.getByText('of 6 done').count(), 0);
 }
 
-await run(
-  async (admin) => {
+/** The list: the number of rows, the state and the ID of each, and the heads sort. */
+async function list(admin) {
+  await admin.open('/admin/applications', 'Applications');
+  await admin.look('applications');
+  const names = () => admin.desk.locator('#console tbody th a').allTextContents();
+  const sorted = await names();
+  assert.ok(sorted.length > 2, sorted.join());
+  await admin.desk.getByText(`${sorted.length} applications`, { exact: true }).waitFor();
+  await admin.desk.getByRole('row', { name: /Wiki SAML Enabled/ }).waitFor();
+  await admin.desk.getByRole('button', { name: 'Copy the ID of Wiki', exact: true }).click();
+  await admin.said('The ID of Wiki was copied.');
+  assert.match(await admin.desk.evaluate(() => navigator.clipboard.readText()), /^did:key:/);
+  await admin.desk.getByRole('button', { name: /^Name/ }).click();
+  await admin.desk.waitForURL(/order=-name/);
+  await admin.desk.waitForFunction(
+    (last) => document.querySelector('#console tbody th a').textContent === last,
+    sorted.at(-1),
+  );
+  assert.deepEqual(await names(), sorted.toReversed());
+  assert.equal(await admin.field('Sort by').inputValue(), '-name');
+  await admin.desk.getByRole('columnheader', { name: /Name/ }).and(admin.desk.locator('[aria-sort]')).waitFor();
+  await admin.field('Name or ID').fill('pho');
+  await admin.desk.getByRole('link', { name: 'Wiki' }).waitFor({ state: 'detached' });
+  assert.equal(await admin.desk.locator('#console tbody tr').count(), 1);
+  await admin.desk.getByText('1 application', { exact: true }).waitFor();
+}
+
+const connections = {
+  web: async (admin) => {
     const id = await webApplication(admin);
+    await firstSteps(admin);
+    await settings(admin, id);
+  },
+  others: async (admin) => {
     await singlePageApp(admin);
     await nativeApp(admin);
     await serviceProvider(admin);
-    await settings(admin, id);
-    await admin.open('/admin/applications', 'Applications');
-    await admin.look('applications');
-    // The heads sort, and the search says by what.
-    const names = () => admin.desk.locator('#console tbody th a').allTextContents();
-    const sorted = await names();
-    assert.ok(sorted.length > 2, sorted.join());
-    await admin.desk.getByRole('button', { name: /^Name/ }).click();
-    await admin.desk.waitForURL(/order=-name/);
-    await admin.desk.waitForFunction(
-      (last) => document.querySelector('#console tbody th a').textContent === last,
-      sorted.at(-1),
-    );
-    assert.deepEqual(await names(), sorted.toReversed());
-    assert.equal(await admin.field('Sort by').inputValue(), '-name');
-    await admin.desk.getByRole('columnheader', { name: /Name/ }).and(admin.desk.locator('[aria-sort]')).waitFor();
-    await admin.field('Name or id').fill('pho');
-    await admin.desk.getByRole('link', { name: 'Wiki' }).waitFor({ state: 'detached' });
-    assert.equal(await admin.desk.locator('#console tbody tr').count(), 1);
+    await list(admin);
+  },
+};
+
+await run(
+  async (admin) => {
+    await connections[CONNECTS](admin);
     assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
-    await firstSteps(admin);
   },
   { expected: [ASKED, /status of 422/, /status of 400/] },
 );

@@ -8,6 +8,9 @@ import { readFile } from 'node:fs/promises';
 
 import { numberField, submitName } from './browser.mjs';
 import { ASKED, run } from './console.mjs';
+import { consoleModule } from './console_module.mjs';
+
+const { apiSentence } = await consoleModule('api_texts.js');
 
 const root = new URL('../../host/server/assets/console/', import.meta.url);
 const catalogueOf = async (file) => Object.entries(JSON.parse(await readFile(new URL(file, root), 'utf8')));
@@ -16,7 +19,8 @@ const all = [...(await catalogueOf('german.json')), ...(await catalogueOf('germa
 const different = all.filter(([english, german]) => english !== german);
 /** English texts that are not the German text of another one. */
 const germans = new Set(all.map(([, german]) => german));
-const english = new Set(different.map(([text]) => text.trim()).filter((text) => text.length > 3 && !germans.has(text)));
+const isEnglish = (text) => text.length > 3 && !germans.has(text);
+const english = new Set(different.flatMap(([text]) => [text.trim(), apiSentence(text)]).filter(isEnglish));
 /** A description of a setting as the page shows it. */
 const plain = (text) => text.replaceAll('`', '');
 const descriptions = new Set(settings.map(([text]) => plain(text)));
@@ -96,17 +100,17 @@ async function rejections(admin) {
   await admin.open('/admin/groups/new', 'Gruppe anlegen');
   await admin.field('Name').fill('x'.repeat(129));
   await admin.press('Anlegen');
-  await admin.desk.getByText('erwartet: 1 bis 128 Zeichen, keine Steuerzeichen', { exact: true }).waitFor();
+  await admin.desk.getByText('Erwartet: 1 bis 128 Zeichen, keine Steuerzeichen.', { exact: true }).waitFor();
   await admin.look('german-rejected');
   await admin.open('/admin/groups/0', 'Nicht gefunden');
-  await admin.desk.getByText('nicht gefunden: Gruppe', { exact: true }).waitFor();
+  await admin.desk.getByText('Nicht gefunden: Gruppe.', { exact: true }).waitFor();
 }
 
 /** The descriptions of settings, which the search finds by their German words. */
 async function describedSettings(admin) {
   await admin.open('/admin/settings', 'Einstellungen');
-  await admin.desk.getByText('Ein Autorisierungscode.', { exact: true }).waitFor();
   await admin.field('Name oder Beschreibung').fill('Autorisierungscode');
+  await admin.desk.getByText('Ein Autorisierungscode.', { exact: true }).waitFor();
   await admin.desk.getByText('lifetimes.access_token', { exact: true }).waitFor({ state: 'detached' });
   await admin.desk.getByText('lifetimes.authorization_code', { exact: true }).waitFor();
   await admin.desk.keyboard.press('Control+k');
@@ -159,7 +163,7 @@ async function testSignIn(admin) {
     'Tausch gegen Tokens',
     'UserInfo',
   ]);
-  await desk.getByText('bestätigt, und der Nachweis wurde geprüft', { exact: true }).waitFor();
+  await desk.getByText('Bestätigt, und der Nachweis wurde geprüft.', { exact: true }).waitFor();
   await admin.look('german-test-sign-in');
   return (await leftovers(desk)).map((text) => `test sign-in: ${text}`);
 }

@@ -25,7 +25,8 @@ async function create(admin) {
   await admin.desk.locator('#parts').getByRole('link', { name: 'Groups' }).click();
   await admin.heading('Groups');
   await admin.desk.getByText('There are no groups yet.').waitFor();
-  await admin.desk.locator('.empty').getByRole('link', { name: 'Create a group' }).waitFor();
+  const first = await admin.desk.locator('.empty').getByRole('link', { name: 'Create a group' }).boundingBox();
+  assert.ok(first.width < 400, `the button is ${first.width} pixels wide`);
   await admin.look('groups-empty');
   await admin.field('Name').fill('nobody');
   await admin.desk.getByText('There is no such group.').waitFor();
@@ -67,6 +68,10 @@ async function several(admin) {
   await admin.press('Add to a group');
   await admin.choose('Group', 'sta', /Staff/);
   await admin.look('users-to-group');
+  const [add, cancel] = await Promise.all(
+    ['Add', 'Cancel'].map((name) => admin.desk.getByRole('dialog').getByRole('button', { name }).boundingBox()),
+  );
+  assert.ok(Math.abs(add.width - cancel.width) < 2 && add.y === cancel.y, 'two equal buttons beside each other');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Add', exact: true }).click();
   await admin.said('1 user was added to the group.');
   await admin.desk.getByLabel('Select eve').check();
@@ -103,6 +108,19 @@ async function assign(admin) {
   await admin.look('assignments');
 }
 
+/** A group without access gets it on its own page. */
+async function giveAccess(admin) {
+  // In the empty list, until the form has the button of that name.
+  await admin.press('Give access');
+  await admin.desk.waitForFunction(() => document.activeElement.matches('details input'));
+  await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
+  await admin.desk.getByRole('button', { name: 'Add editor' }).click();
+  await admin.press('Give access');
+  assert.match(await admin.approveAction(), /^Give the members of the group “Staff <img.*” access .*: editor$/);
+  await admin.said('The group has access.');
+  await admin.desk.getByRole('row', { name: /editor/ }).waitFor();
+}
+
 async function end(admin) {
   await admin.desk.getByRole('button', { name: /^Change the roles of Staff/ }).click();
   await admin.desk.getByRole('dialog').getByLabel('Roles', { exact: true }).fill('approver');
@@ -121,6 +139,7 @@ async function end(admin) {
   await admin.follow(`Staff ${MARKUP}`);
   await admin.part('Applications');
   await admin.look('group-applications');
+  await giveAccess(admin);
   await admin.part('Settings');
   await admin.field('Description').fill('Nobody');
   await admin.press('Save');

@@ -113,6 +113,10 @@ async function withdraw(admin, browser) {
   await admin.open('/admin/invitations', 'Open invitations');
   await admin.desk.getByLabel('Select linus').check();
   await admin.press('Withdraw');
+  await admin.desk
+    .getByRole('dialog')
+    .getByText(/^The link ends at once\. The user stays/)
+    .waitFor();
   await admin.look('invitations-withdraw');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Withdraw' }).click();
   await admin.said('One invitation was withdrawn.');

@@ -9,7 +9,7 @@ import { test } from 'node:test';
 import { consoleModule } from './console_module.mjs';
 import { rustTexts, storeTexts } from './rust_texts.mjs';
 
-const { apiText, useApiTexts } = await consoleModule('api_texts.js');
+const { apiSentence, apiText, useApiTexts } = await consoleModule('api_texts.js');
 const { settingText, useSettingTexts } = await consoleModule('setting_texts.js');
 
 const read = async (path) => JSON.parse(await readFile(new URL(`../../${path}`, import.meta.url), 'utf8'));
@@ -154,6 +154,24 @@ test('a text of the API is shown in German, with its values', () => {
     assert.equal(apiText(english), german);
   useApiTexts({});
   assert.equal(apiText('expected a name'), 'expected a name');
+});
+
+test('a text of the API is shown as a sentence', () => {
+  for (const [text, sentence] of [
+    ['expected a name', 'Expected a name.'],
+    ['approved, and the proof was verified', 'Approved, and the proof was verified.'],
+    ['lane 2: the end is truncated', 'Lane 2: the end is truncated.'],
+    // The names of members, settings and addresses stay.
+    ['redirect_uris: expected 20 at most', 'redirect_uris: expected 20 at most.'],
+    ['`allow_insecure_redirect_uris` is off', '`allow_insecure_redirect_uris` is off.'],
+    ['https://app.example.org is taken', 'https://app.example.org is taken.'],
+    ['Nothing was changed.', 'Nothing was changed.'],
+    ['', ''],
+  ])
+    assert.equal(apiSentence(text), sentence);
+  useApiTexts(messages);
+  assert.equal(apiSentence('there is no such group'), 'Nicht gefunden: Gruppe.');
+  useApiTexts({});
 });
 
 /** The descriptions of the members of a part of the schema, as `config/descriptions.rs` collects them. */

@@ -37,6 +37,22 @@ async function takeFirstSteps(admin) {
   assert.equal(await list.count(), 0);
 }
 
+/** Each group of settings is folded, and the address names the one that was opened. */
+async function settingGroups(admin) {
+  const group = admin.desk.locator('#settings-rate_limits');
+  const isOpen = () => group.evaluate(({ open }) => open);
+  const title = group.locator('summary').first();
+  assert.match(await title.innerText(), /^Rate limits\s+\d+ settings$/);
+  assert.equal(await isOpen(), false);
+  await title.click();
+  assert.ok(await isOpen());
+  await admin.look('settings-rate-limits');
+  await admin.desk.reload();
+  await admin.heading('Settings');
+  assert.ok(await isOpen(), 'the address names it');
+  assert.equal(await admin.desk.locator('#settings-keys').evaluate(({ open }) => open), false);
+}
+
 async function operate(admin) {
   await admin.open('/admin', 'Overview');
   await admin.desk.getByText('The figures').first().click();
@@ -46,6 +62,8 @@ async function operate(admin) {
   await takeFirstSteps(admin);
 
   await admin.open('/admin/plugins', 'Plugins');
+  await admin.desk.getByText('Adds the claim account to tokens.', { exact: true }).waitFor();
+  await admin.desk.getByText(/^Adds attributes to SAML assertions\. /).waitFor();
   await admin.look('plugins');
   await admin.press('Reload');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Reload' }).click();
@@ -54,26 +72,27 @@ async function operate(admin) {
 
   await admin.open('/admin/keys', 'Keys');
   await admin.look('keys');
-  await admin.desk.getByText(/^It signs after the time of the setting keys.publish_ahead/).waitFor();
+  await admin.desk.getByText(/^Next rotation: \S/).waitFor();
+  await admin.desk
+    .getByText(/^It signs after \d+ (hours?|days?), the value of the setting keys\.publish_ahead/)
+    .waitFor();
   await admin.desk.getByText(/^Only if a key may be compromised/).waitFor();
-  await admin.press('Publish next key');
+  await admin.press('Publish the next key');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Publish' }).click();
   await admin.approveAction();
   await admin.said('The next key is published.');
   await admin.desk.getByText('published, signs next').first().waitFor();
   const id = admin.desk.locator('#console tbody th').first();
   const short = (await id.locator('code').textContent()).replace('…', '');
-  await id.getByRole('button', { name: `Copy the key id ${short}` }).click();
-  await admin.said('The key id was copied.');
+  await id.getByRole('button', { name: `Copy the key ID ${short}` }).click();
+  await admin.said('The key ID was copied.');
   const whole = await admin.desk.evaluate(() => navigator.clipboard.readText());
   assert.ok(whole.startsWith(short) && whole.length > short.length, whole);
 
   await admin.open('/admin/settings', 'Settings');
   const settings = admin.field('Name or description');
-  await admin.desk.getByRole('heading', { level: 2, name: 'Rate limits' }).waitFor();
   await admin.look('settings');
-  await admin.desk.locator('.sections').getByRole('link', { name: 'Rate limits' }).click();
-  assert.equal(await admin.desk.evaluate(() => document.activeElement.textContent), 'Rate limits');
+  await settingGroups(admin);
   const rows = admin.desk.locator('#console tbody tr');
   const every = await rows.count();
   await admin.field('Only changed').check();
@@ -88,6 +107,8 @@ async function operate(admin) {
   await admin.desk.getByRole('row', { name: /sign_ins_per_user_name\.burst .* 600 at once/ }).waitFor();
   await settings.fill('lifetimes.approval');
   await admin.desk.getByRole('row', { name: /2 minutes|120 seconds/ }).waitFor();
+  await settings.fill('approvals.denial_cooldowns');
+  await admin.desk.getByRole('row', { name: /denial_cooldowns .* \d+ minutes/ }).waitFor();
   await settings.fill('database.url');
   await admin.desk.getByRole('row', { name: /Set, and not shown/ }).waitFor();
 
@@ -120,12 +141,17 @@ async function operate(admin) {
   // A time, not the seconds since 1970.
   const signsFrom = entries.first().locator('dt', { hasText: 'Signs from' });
   await signsFrom.locator('xpath=following-sibling::dd').locator('time').waitFor();
+  // The key as the page Keys names it.
+  const keyId = entries.first().locator('dt', { hasText: 'Key ID' }).locator('xpath=following-sibling::dd');
+  assert.match(await keyId.innerText(), /^[\w-]{43}$/);
   await admin.look('audit');
   // A chip removes its filter; the presets set the days.
   await admin.desk.getByRole('button', { name: /^Remove the filter Event/ }).click();
   await admin.desk.waitForURL((url) => !url.searchParams.has('event'));
   await admin.press('Today');
   await admin.desk.waitForURL(/since=\d{4}-\d\d-\d\d/);
+  // A day is written as the days of the entries are.
+  await admin.desk.locator('.chip', { hasText: /^From: \d{1,2} \w+ \d{4}/ }).waitFor();
   await admin.field('Text').fill('ROLLED plugins');
   await admin.desk.getByText('There is no such entry.').waitFor();
   await admin.field('Text').fill('RELOADED plugins');
@@ -172,6 +198,8 @@ async function others(admin, browser) {
   await support.look('support');
   await support.open('/admin/keys', 'Your role does not allow this');
   await support.look('not-for-your-role');
+  await support.follow('To the overview');
+  await support.heading('Overview');
   await support.open('/admin/users?q=auditor', 'Users');
   await support.follow('auditor');
   await support.heading('auditor');

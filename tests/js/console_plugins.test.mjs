@@ -8,9 +8,19 @@ import { consoleModule } from './console_module.mjs';
 
 const { callsOf, purpose } = await consoleModule('pages/plugins.js');
 
-test('a plugin is described by its role', () => {
+test('a plugin is described by its role, and by what it may write', () => {
   const of = (role, writes = []) => purpose({ role, grants: { writes } });
-  assert.equal(of('claim-mapper', ['account', 'groups']), 'Adds claims to tokens: account, groups.');
+  assert.equal(of('claim-mapper', ['account']), 'Adds the claim account to tokens.');
+  assert.equal(of('claim-mapper', ['account', 'groups']), 'Adds these claims to tokens: account, groups.');
+  assert.equal(
+    of('claim-mapper', ['attribute:mail', 'attribute:groups']),
+    'Adds these attributes to SAML assertions: mail, groups.',
+  );
+  assert.equal(
+    of('claim-mapper', ['*', 'attribute:*']),
+    'Adds claims to tokens. The settings of the plugin name them. ' +
+      'Adds attributes to SAML assertions. The settings of the plugin and of each application name them.',
+  );
   assert.equal(of('claim-mapper'), 'Decides who may sign in to applications.');
   assert.equal(of('approval-channel'), 'Sends approval requests to devices.');
   assert.equal(of('delegated-approval-channel'), 'Sends approval requests to the authenticators of another vendor.');

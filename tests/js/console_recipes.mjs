@@ -25,6 +25,11 @@ await run(async (admin) => {
     const recipe = admin.desk.locator('.recipe');
     await recipe.getByRole('heading', { name: `Settings of ${name}` }).waitFor();
     assert.equal(await recipe.locator('dt').count(), settings.length, name);
+    // In place of the values for any program, behind the secret that they contain.
+    const [first, second] = await admin.desk.locator('.guide > li > h2').allTextContents();
+    assert.equal(kind === 'web' ? second : first, `Settings of ${name}`);
+    if (kind === 'web') assert.equal(first, 'Create its secret', name);
+    assert.equal(await admin.desk.getByRole('heading', { name: 'Paste this into the application' }).count(), 0, name);
     const shown = await recipe.locator('code').allTextContents();
     assert.deepEqual(
       shown.filter((text) => /(?<!\$)\{[a-z_]+\}/.test(text)),
@@ -41,5 +46,8 @@ await run(async (admin) => {
   }
   // The program can be chosen afterwards, too; one of the other protocol does not fit.
   await admin.desk.getByLabel('Settings of a program').selectOption('Grafana');
-  await admin.desk.locator('#console:not([aria-busy]) .recipe .notice').or(admin.desk.getByText('API URL')).waitFor();
+  await admin.desk
+    .locator('#console:not([aria-busy]) .recipe-choice .notice')
+    .or(admin.desk.getByText('API URL'))
+    .waitFor();
 });

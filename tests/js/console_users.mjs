@@ -35,7 +35,13 @@ async function invite(admin, browser) {
   await theirs.getByRole('button', { name: /enrol this/i }).click();
   await theirs.getByRole('button', { name: 'Done' }).waitFor();
   await admin.desk.reload();
-  await admin.desk.getByRole('row', { name: /<img/ }).waitFor();
+  const device = admin.desk.getByRole('row', { name: /<img/ });
+  await device.getByText('No face, finger or PIN').waitFor();
+  const excess = await admin.desk
+    .locator('#console .table')
+    .first()
+    .evaluate((table) => table.scrollWidth - table.clientWidth);
+  assert.ok(excess <= 0, `the table of devices is ${excess} pixels wider than the page`);
   await admin.look('phones');
 }
 
@@ -70,7 +76,7 @@ async function profile(admin) {
   await admin.press('Save');
   await admin.desk
     .locator('.field', { hasText: 'Birth date' })
-    .locator('.field-error', { hasText: /^expected a date such as 1815-12-10/ })
+    .locator('.field-error', { hasText: /^Expected a date such as 1815-12-10/ })
     .waitFor();
   await admin.field('Birth date').fill('1906-12-09');
   await admin.press('Save');
@@ -157,7 +163,15 @@ async function access(admin) {
 async function state(admin) {
   await admin.open('/admin/users?q=nobody-has-this-name', 'Users');
   await admin.desk.getByText('There is no such user.').waitFor();
+  await admin.desk.getByText(/^0 of [0-9]+ users$/).waitFor();
+  await admin.press('Clear filters');
+  await admin.desk.waitForURL((address) => !address.searchParams.has('q'));
+  await admin.desk.getByText(/^[0-9]+ users$/).waitFor();
+  assert.equal(await admin.desk.getByRole('button', { name: 'Clear filters' }).isVisible(), false);
   await admin.open('/admin/users?q=grace', 'Users');
+  await admin.desk.getByText(/^1 of [0-9]+ users$/).waitFor();
+  // The heads of the table sort.
+  assert.equal(await admin.field('Sort by').isVisible(), false);
   await admin.look('users');
   // A narrow screen shows the other fields of the search on demand.
   const size = admin.desk.viewportSize();
@@ -166,6 +180,7 @@ async function state(admin) {
   await states.waitFor({ state: 'hidden' });
   await admin.press('Filter and sort');
   await states.waitFor();
+  await admin.field('Sort by').waitFor();
   // Without the heads of the table, a button selects all rows.
   await admin.desk.getByRole('button', { name: 'Select all shown' }).waitFor();
   assert.equal(await admin.desk.getByRole('checkbox', { name: 'Select all shown' }).isVisible(), false);
@@ -194,7 +209,11 @@ async function state(admin) {
   await admin.part('Sessions and consents');
   await admin.look('sessions');
   await admin.part('Activity');
-  await admin.desk.locator('#console article.entry').nth(2).waitFor();
+  const entries = admin.desk.locator('#console article.entry');
+  await entries.filter({ hasText: 'lifted the suspension of grace' }).first().waitFor();
+  // The first activation is no warning.
+  const activation = entries.filter({ hasText: 'grace became active' });
+  assert.equal(await activation.getAttribute('data-tone'), 'good');
   await admin.look('activity');
 
   await admin.part('Devices');
@@ -293,7 +312,8 @@ async function files(admin) {
       .setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
   await file('name,email\nlinus,linus@example.org\nmargaret,not an address\n');
   await admin.press('Check the file');
-  await admin.desk.getByRole('row', { name: /email/ }).waitFor();
+  await admin.desk.getByRole('row', { name: 'email Expected an address such as ada@example.org.' }).waitFor();
+  await admin.desk.getByText(/^1 of 2 rows is not valid, so nothing is imported\. Correct the file/).waitFor();
   await admin.look('import-wrong');
   await file('name,email\nlinus,linus@example.org\nmargaret,margaret@example.org\n');
   await admin.press('Check the file');
@@ -309,6 +329,7 @@ async function files(admin) {
   await admin.look('import-approval');
   assert.match(await admin.approveAction(), /Import 2 users: 2 new, 0 updated/);
   await admin.desk.getByText('The file was imported.').waitFor();
+  await admin.desk.getByRole('link', { name: 'To the users, the newest first' }).waitFor();
   await admin.look('import');
   await admin.open('/admin/users', 'Users');
   await admin.desk.getByText(/^[0-9]+ users$/).waitFor();

@@ -19,6 +19,21 @@ async function enrol(page, link) {
   await page.getByRole('heading', { name: /enrolled/i }).waitFor();
 }
 
+/** The button prints the codes, and not what is around them. */
+async function printCodes(mobile) {
+  await mobile.evaluate(() => {
+    window.print = () => {
+      window.isPrinted = true;
+    };
+  });
+  await mobile.getByRole('button', { name: 'Print' }).click();
+  assert.ok(await mobile.evaluate(() => window.isPrinted));
+  await mobile.emulateMedia({ media: 'print' });
+  assert.ok(await mobile.locator('.codes').isVisible());
+  assert.equal(await mobile.getByRole('button').count(), 0);
+  await mobile.emulateMedia({ media: null });
+}
+
 /** Recovery codes, as offered when the phone was enrolled. */
 async function makeCodes(mobile) {
   await look(mobile, 'enrolled');
@@ -36,6 +51,7 @@ async function makeCodes(mobile) {
   ]);
   const saved = await (await download.createReadStream()).toArray();
   for (const code of codes) assert.ok(Buffer.concat(saved).includes(code), code);
+  await printCodes(mobile);
   await mobile.getByRole('button', { name: 'I have saved them' }).click();
   await mobile.getByText('You have 10 codes left.').waitFor();
   return codes;
@@ -57,7 +73,7 @@ async function addSecond(mobile, second) {
   // What waits on the home screen is said on every other.
   await mobile.getByText(/Account notifications for/).waitFor();
   await look(mobile, 'devices-renamed');
-  await mobile.getByRole('button', { name: 'Show it' }).click();
+  await mobile.getByRole('button', { name: 'Show them' }).click();
   await mobile.getByText(/the device “.+” was enrolled/).waitFor();
   await look(mobile, 'notifications');
 }

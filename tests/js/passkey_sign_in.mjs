@@ -70,7 +70,7 @@ async function agree({ page, credentials }) {
   await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
   await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
   await page.getByRole('button', { name: /done/i }).click();
-  const agreement = page.getByRole('button', { name: 'Sign in with this passkey' });
+  const agreement = page.getByRole('button', { name: 'Turn on passkey sign-in' });
   await agreement.waitFor();
   assert.deepEqual(
     (await credentials()).map((one) => one.isResidentCredential),

@@ -70,7 +70,7 @@ async function reportOtherRequest(browser, mobile, other) {
   await mobile.locator('.pick').first().click();
   await submitOtherNumber(mobile, other.number);
   await mobile.getByRole('button', { name: 'This wasn’t me' }).click();
-  await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
+  await mobile.getByRole('heading', { name: 'Reported' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await look(mobile, 'requests-other-reported');
   assert.equal(await numberField(mobile).count(), 0, 'no request waits any more');

@@ -57,6 +57,29 @@ async function applications(page) {
   await page.goto(BASE_URL);
 }
 
+/** The new codes are saved as a file, and printed without what is around them. */
+async function keepCodes(page) {
+  const codes = await page.locator('#codes code').allTextContents();
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Save as a file' }).click(),
+  ]);
+  const saved = Buffer.concat(await (await download.createReadStream()).toArray());
+  for (const code of codes) assert.ok(saved.includes(code), code);
+  await page.getByRole('button', { name: 'Copy' }).waitFor();
+  await page.evaluate(() => {
+    window.print = () => {
+      window.isPrinted = true;
+    };
+  });
+  await page.getByRole('button', { name: 'Print' }).click();
+  assert.ok(await page.evaluate(() => window.isPrinted));
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await page.locator('#codes').isVisible());
+  assert.equal(await page.getByRole('button').count(), 0);
+  await page.emulateMedia({ media: null });
+}
+
 /** New recovery codes, from the card that says what is missing: approved on the phone, shown once, confirmed. */
 async function recoveryCodes(page, mobile) {
   await page.getByText('No recovery codes.').waitFor();
@@ -80,7 +103,8 @@ async function recoveryCodes(page, mobile) {
   await page.getByRole('heading', { name: 'Your new recovery codes' }).waitFor();
   assert.equal(await page.locator('#codes code').count(), 10);
   await look(page, 'portal-codes-new');
-  await page.getByRole('button', { name: 'I saved them' }).click();
+  await keepCodes(page);
+  await page.getByRole('button', { name: 'I have saved them' }).click();
   await page.getByRole('status').getByText('Your new recovery codes are valid.').waitFor();
   await page.goto(BASE_URL);
   await page.getByText('10 valid recovery codes').waitFor();
@@ -148,6 +172,10 @@ async function rest(page) {
   await open(page, 'Activity');
   await page.getByText('Device renamed: <i>Drawer</i>').waitFor();
   await look(page, 'portal-activity');
+  await page.getByRole('link', { name: 'Sign-ins', exact: true }).click();
+  await page.locator('.kinds [aria-current]:text-is("Sign-ins")').waitFor();
+  assert.equal(await page.getByText('Device renamed: <i>Drawer</i>').count(), 0);
+  await look(page, 'portal-activity-sign-ins');
   await open(page, 'Profile');
   await look(page, 'portal-profile');
   await page.getByRole('link', { name: 'What <b>Books</b> & Co sees' }).click();

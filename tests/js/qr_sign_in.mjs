@@ -168,7 +168,7 @@ async function notMeAgain(browser, mobile) {
   await mobile.getByRole('heading', { name: 'Denied' }).waitFor();
   await look(mobile, 'denied-not-me');
   await mobile.getByRole('button', { name: 'This wasn’t me' }).click();
-  await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
+  await mobile.getByRole('heading', { name: 'Reported' }).waitFor();
   await mobile.getByRole('button', { name: 'Done' }).click();
 }
 
@@ -185,7 +185,7 @@ async function notMe(browser, mobile) {
   await stranger.getByRole('textbox', { name: /name/i }).fill('ada');
   await stranger.getByRole('button', { name: /continue/i }).click();
   await mobile.getByRole('button', { name: 'This wasn’t me' }).click();
-  await mobile.getByRole('heading', { name: 'Stopped' }).waitFor();
+  await mobile.getByRole('heading', { name: 'Reported' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await stranger.locator('#number').waitFor();
   // Without a key in the browser the page is about the number.

@@ -72,7 +72,6 @@ waiting-continues = Sobald Sie bestätigt haben, geht es hier von selbst weiter.
 waiting-nothing = Auf dem Smartphone erscheint nichts?
 waiting-nothing-about = Öffnen Sie dort den Authenticator: Er zeigt, ob Sie offline sind oder ob Anfragen angehalten sind.
 waiting-again = Neu beginnen
-waiting-to-code = Code scannen
 waiting-scan = Oder scannen Sie diesen Code
 waiting-scan-about = Scannen Sie ihn mit der Kamera Ihres Smartphones. Das geht auch, wenn die Anmeldung dort nicht erscheint.
 waiting-cancel = Anmeldung abbrechen
@@ -129,11 +128,12 @@ rejected-account-inactive = Ihr Konto bei { $application } ist gesperrt oder ges
 
 ## Einwilligung
 
-consent-title = { $application } den Zugriff erlauben?
+consent-title = { $application } den Zugriff auf Ihr Konto erlauben?
 consent-lead = Angemeldet als { $name }. { $application } möchte:
 consent-allow = Erlauben
 consent-deny = Ablehnen
 consent-offline = { $application } muss jedes Mal fragen, um den Zugriff zu behalten.
+consent-offline-about = Auch während Sie abgemeldet sind, bis Sie die Erlaubnis widerrufen.
 consent-remembered =
     { $days ->
         [one] Gilt { $days } Tag lang.
@@ -143,7 +143,8 @@ consent-withdraw = Auf der Startseite von { $operator } können Sie das unter Er
 consent-not-you = Nicht { $name }?
 consent-other-user = Mit einem anderen Konto anmelden
 scope-openid = Ihre Identität bestätigen
-scope-profile = Ihren Namen, Ihr Profil und Ihr Konto in der Anwendung sehen
+scope-profile = Ihren Namen und Ihr Profil sehen
+scope-account = Ihr Konto und Ihre Rollen in der Anwendung sehen
 scope-email = Ihre E-Mail-Adresse sehen
 scope-phone = Ihre Telefonnummer sehen
 scope-address = Ihre Postanschrift sehen
@@ -174,7 +175,7 @@ home-sign-in-about = Zu Ihren Anwendungen, Geräten, Sitzungen und Erlaubnissen.
 home-authenticator = Authenticator
 home-authenticator-about = Auf dem Smartphone: Anmeldungen bestätigen oder ablehnen, dieses Smartphone einrichten oder entfernen.
 home-administration = Konsole
-home-administration-about = Anwendungen, Personen und wie sie zusammenhängen.
+home-administration-about = Anwendungen, Benutzer und wie sie zusammenhängen.
 home-applications = Ihre Anwendungen
 home-start-there = Sie können auch in einer Anwendung beginnen. Zum Anmelden führt sie Sie hierher.
 
@@ -194,7 +195,7 @@ portal-not-found-advice = Gehen Sie zurück zur aktuellen Liste.
 applications-none = Sie haben noch keine Anwendungen. Bitten Sie Ihre Administration um Zugang.
 applications-open = Öffnen
 applications-open-label = { $application } öffnen
-applications-no-link = Kein Link
+applications-no-link = Öffnen Sie sie in der App selbst
 applications-filter = Ihre Anwendungen durchsuchen
 applications-no-match = Keine Anwendung heißt so.
 devices-heading = Ihre Geräte
@@ -216,7 +217,7 @@ devices-revoke-title = { $device } entfernen?
 devices-revoke-follows-approve = Es kann nichts mehr bestätigen. Eine offene Anmeldeanfrage endet.
 devices-revoke-follows-sessions = Jeder Browser, den es angemeldet hat, wird abgemeldet – auch dieser hier, falls er damit bestätigt wurde.
 devices-revoke-follows-final = Das lässt sich nicht rückgängig machen. Um das Gerät wieder zu benutzen, müssen Sie es neu hinzufügen.
-devices-revoke-codes = Die Wiederherstellungscodes, die es erzeugt hat, gelten dann nicht mehr: Wer es hat, könnte sie erzeugt haben. Erzeugt wurden sie:
+devices-revoke-codes = Die Wiederherstellungscodes, die es erzeugt hat, gelten dann nicht mehr: Wer es hat, könnte sie erzeugt haben.
 devices-revoke-codes-keep = Weiter gelten lassen: Ich habe diese Codes erzeugt, und niemand sonst hat sie
 devices-revoke-last = Das ist Ihr letztes Gerät. Ohne es können Sie sich nicht mehr anmelden, bis Sie einen Wiederherstellungscode verwenden, der noch gilt, oder Ihre Administration Ihnen einen neuen Link gibt.
 devices-revoke-yes = Gerät entfernen
@@ -243,7 +244,7 @@ sessions-others-ended = Alle anderen Browser sind abgemeldet.
 sessions-others-ended-not-notified = Alle anderen Browser sind abgemeldet. Einigen Anwendungen dort lässt sich das von hier aus nicht mitteilen: Wer sie dort offen hat, ist bei diesen vielleicht noch angemeldet.
 consents-heading = Erteilte Erlaubnisse
 consents-lead = Wenn Sie eine Erlaubnis widerrufen, verliert die Anwendung den Zugriff sofort und muss Sie neu fragen.
-consents-none = Noch keine Anwendung hat um eine Erlaubnis gebeten.
+consents-none = Zurzeit hat keine Anwendung eine Erlaubnis.
 consents-title = { $application } darf
 consents-since = Erlaubt am { $since }.
 consents-until = Bis zum { $until } werden Sie nicht wieder gefragt.
@@ -255,6 +256,12 @@ consents-withdrawn-asks = { $application } hat keine Erlaubnis mehr und muss Sie
 activity-heading = Letzte Aktivitäten
 activity-lead = Sie erkennen etwas nicht? Entfernen Sie unbekannte Geräte, melden Sie andere Browser ab, erzeugen Sie neue Wiederherstellungscodes, und wenden Sie sich an Ihre Administration.
 activity-none = Noch keine Aktivitäten.
+activity-none-of-kind = Hier ist nichts von dieser Art.
+activity-kinds = Was angezeigt wird
+activity-kind-all = Alles
+activity-kind-sign-ins = Anmeldungen
+activity-kind-devices = Geräte
+activity-kind-changes = Änderungen
 activity-newest = Zurück zum Neuesten
 activity-older = Älteres
 activity-not-me = Waren Sie das nicht?
@@ -562,6 +569,7 @@ app-done = Fertig
 app-attention = Eine Anmeldung bei { $application } wartet auf Ihre Antwort.
 app-attention-action = Eine Aktion in Ihrem Browser wartet auf Ihre Bestätigung.
 app-attention-go = Anzeigen
+app-attention-go-notifications = Anzeigen
 app-cancel = Abbrechen
 app-unsupported = Das geht hier nicht
 app-unsupported-insecure = Der Authenticator braucht eine sichere Verbindung. Öffnen Sie seine Adresse mit https.
@@ -571,7 +579,11 @@ app-push-on = Benachrichtigungen sind eingeschaltet.
 app-push-failed = Der Browser konnte sie nicht einschalten. Die App arbeitet auch ohne: Öffnen Sie sie, wenn Sie sich anmelden.
 app-push-offer = Lassen Sie sich benachrichtigen, wenn Sie sich anmelden. Dann müssen Sie diese App nicht vorher öffnen.
 app-push-turn-on = Benachrichtigungen einschalten
-app-seconds = noch { $seconds } s
+app-seconds =
+    { $seconds ->
+        [one] noch { $seconds } Sekunde
+       *[other] noch { $seconds } Sekunden
+    }
 app-duration-hours =
     { $count ->
         [one] { $count } Stunde
@@ -583,7 +595,14 @@ app-duration-minutes =
        *[other] { $count } Minuten
     }
 app-duration-while = eine Weile
-app-minutes = noch { $minutes } min { $seconds } s
+app-minutes =
+    { $minutes ->
+        [one] noch { $minutes } Minute
+       *[other] noch { $minutes } Minuten
+    } { $seconds ->
+        [one] { $seconds } Sekunde
+       *[other] { $seconds } Sekunden
+    }
 
 app-account-suspended = Dieses Konto ist gesperrt: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
 app-account-terminated = Dieses Konto ist geschlossen: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
@@ -664,7 +683,7 @@ app-request-place-unknown = Unbekannter Ort
 app-request-number = Geben Sie die Zahl ein, die dort steht, wo Sie sich anmelden
 app-request-approve = Bestätigen
 app-request-deny = Ablehnen
-app-request-not-you = Waren Sie das nicht? Tippen Sie auf „Das war ich nicht“. Neue Anmeldeanfragen sind dann für { $duration } gesperrt, und Ihre Administration sieht die Meldung.
+app-request-not-you = Waren Sie das nicht? Tippen Sie auf „Das war ich nicht“. Neue Anmeldeanfragen werden dann für { $duration } angehalten, und Ihre Administration sieht die Meldung.
 app-request-report = Das war ich nicht
 app-request-tries =
     { $count ->
@@ -687,8 +706,8 @@ app-request-locked = Geschlossen
 app-request-locked-about = Die Zahl war zu oft falsch, deshalb wurde niemand angemeldet. Beginnen Sie von vorn, wo Sie sich anmelden wollten.
 app-request-denied = Abgelehnt
 app-request-denied-about = Niemand wurde angemeldet. Aus Versehen abgelehnt? Beginnen Sie die Anmeldung neu. Lehnen Sie noch einmal ab, werden neue Anfragen vielleicht eine Zeit lang angehalten.
-app-request-reported = Gestoppt
-app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldeanfragen sind vorerst gesperrt, und Ihre Administration sieht die Meldung.
+app-request-reported = Gemeldet
+app-request-reported-about = Niemand wurde angemeldet. Neue Anmeldeanfragen sind vorerst angehalten, und Ihre Administration sieht die Meldung.
 app-other-title = Falsche Zahl für diese Anfrage
 app-other-about = Diese Zahl gehört zu einer anderen Anfrage: { $request }, begonnen um { $time }. Wenn Sie sie nicht begonnen haben, melden Sie sie.
 app-other-pending = Wenn Sie sie begonnen haben, gehen Sie zurück und wählen Sie jene Anfrage.
@@ -696,11 +715,11 @@ app-other-ended = Jene Anfrage kann nicht mehr bestätigt werden.
 app-other-back = Zurück
 app-action-about = Eine Aktion in Ihrem Browser braucht Ihre Bestätigung. Bestätigen Sie sie nur, wenn Sie das gerade selbst tun.
 app-action-for = als { $account } bei { $application }
-app-action-not-you = Waren Sie das nicht? Tippen Sie auf „Das war ich nicht“. Dann endet jene Sitzung, neue Anmeldeanfragen sind für { $duration } gesperrt, und Ihre Administration sieht die Meldung.
+app-action-not-you = Waren Sie das nicht? Tippen Sie auf „Das war ich nicht“. Dann endet jene Sitzung, neue Anmeldeanfragen werden für { $duration } angehalten, und Ihre Administration sieht die Meldung.
 app-action-number = Geben Sie die Zahl ein, die im Browser steht
 app-action-approved = Gehen Sie zurück zu Ihrem Browser.
 app-action-denied = Nichts wurde geändert.
-app-action-reported = Nichts wurde geändert. Die Sitzung ist beendet, neue Anmeldeanfragen sind vorerst gesperrt, und Ihre Administration sieht die Meldung.
+app-action-reported = Nichts wurde geändert. Die Sitzung ist beendet, neue Anmeldeanfragen sind vorerst angehalten, und Ihre Administration sieht die Meldung.
 app-action-closed = Aktion geschlossen
 app-action-ended = Diese Aktion kann nicht mehr bestätigt werden. War es Ihre, so beginnen Sie sie im Browser noch einmal.
 app-cooldown = Anmeldeanfragen sind bis { $time } angehalten.
@@ -834,6 +853,7 @@ app-recovery-where = Verwenden Sie einen Code auf { $address }, zusammen mit Ihr
 app-recovery-file = Wiederherstellungscodes von { $account } bei { $operator }
 app-recovery-copy = Kopieren
 app-recovery-save = Als Datei speichern
+app-recovery-print = Drucken
 app-recovery-kept = Ich habe sie gesichert
 app-recovery-confirm-earlier = Bestätigen Sie, dass Sie sie gesichert haben: Ab dann gelten sie, und bis dahin gelten Ihre jetzigen Codes. Sie haben 30 Minuten Zeit.
 app-recovery-confirm-none = Bestätigen Sie, dass Sie sie gesichert haben: Ab dann gelten sie. Sie haben 30 Minuten Zeit.
@@ -1044,7 +1064,7 @@ security-lock-turn-on = Einschalten
 security-lock-manage = Authenticator öffnen
 portal-codes = Wiederherstellungscodes
 portal-codes-lead = Mit einem Wiederherstellungscode richten Sie ein neues Smartphone ein, wenn Sie Ihres verlieren. Jeder Code gilt einmal.
-portal-codes-manage = Wiederherstellungscodes
+portal-codes-manage = Wiederherstellungscodes verwalten
 portal-codes-approval = Ihr Smartphone fragt, ob Sie neue Codes bestätigen.
 portal-codes-approval-earlier = Ihre alten Codes gelten, bis Sie bestätigen, dass Sie die neuen gesichert haben.
 portal-codes-create = Neue Codes erzeugen
@@ -1052,21 +1072,21 @@ portal-codes-back = Zurück
 portal-codes-cannot-ask = Ihr Smartphone kann gerade nicht gefragt werden. Warten Sie eine Minute, oder melden Sie sich mit dem Smartphone neu an, und versuchen Sie es noch einmal. Sie können die Codes auch im Authenticator erzeugen.
 portal-codes-approve = Auf dem Smartphone bestätigen
 portal-codes-number = Öffnen Sie den Authenticator, und geben Sie diese Zahl ein.
-portal-codes-continues = Diese Seite geht von selbst weiter.
 portal-codes-cancel = Abbrechen
 portal-codes-approved = Bestätigt
 portal-codes-approved-lead = Die neuen Codes werden einmal angezeigt. Halten Sie etwas bereit, um sie aufzuschreiben oder zu drucken.
 portal-codes-show = Meine neuen Codes anzeigen
 portal-codes-denied = Sie haben neue Wiederherstellungscodes abgelehnt. Nichts wurde geändert.
-portal-codes-ended = Diese Anfrage ist abgelaufen, oder ihre Codes wurden schon angezeigt. Ihre alten Codes gelten noch.
+portal-codes-ended = Diese Anfrage ist abgelaufen, oder ihre Codes wurden schon angezeigt.
 portal-codes-new = Ihre neuen Wiederherstellungscodes
 portal-codes-once = Sie werden nur jetzt angezeigt. Drucken Sie sie, oder schreiben Sie sie auf, und bewahren Sie sie getrennt vom Smartphone auf.
 portal-codes-where = Wenn Sie Ihr Smartphone verlieren, öffnen Sie { $address } und geben einen davon ein.
 portal-codes-confirm-about = Ihre alten Codes gelten, bis Sie bestätigen, dass Sie diese gesichert haben. Ohne Bestätigung binnen 30 Minuten werden diese nie gültig.
+portal-codes-confirm-first = Sie gelten, sobald Sie bestätigen, dass Sie sie gesichert haben. Ohne Bestätigung binnen 30 Minuten werden sie nie gültig.
 portal-codes-confirm = Ich habe sie gesichert
 portal-codes-discard = Verwerfen
-portal-codes-confirmed = Ihre neuen Wiederherstellungscodes gelten. Die alten gelten nicht mehr.
-portal-codes-unconfirmed = Diese Codes können nicht mehr bestätigt werden. Ihre alten Codes gelten noch.
+portal-codes-confirmed = Ihre neuen Wiederherstellungscodes gelten. Ältere Codes gelten nicht mehr.
+portal-codes-unconfirmed = Diese Codes können nicht mehr bestätigt werden.
 
 ## E-Mail
 
@@ -1093,7 +1113,7 @@ activity-mail-tested = Eine Test-E-Mail wurde gesendet
 ## Passkeys, mit denen man sich auf der Anmeldeseite anmeldet
 
 login-passkey = Mit einem Passkey anmelden
-login-passkey-failed = Mit diesem Passkey können Sie sich hier nicht anmelden. Wählen Sie einen anderen Weg, oder schalten Sie ihn zuerst frei: Öffnen Sie auf jenem Gerät den Authenticator und wählen Sie „Mit diesem Passkey anmelden“.
+login-passkey-failed = Mit diesem Passkey können Sie sich hier nicht anmelden. Wählen Sie einen anderen Weg, oder schalten Sie ihn zuerst frei: Öffnen Sie auf jenem Gerät den Authenticator und wählen Sie „Passkey-Anmeldung einschalten“.
 devices-passkey = Anmeldung mit seinem Passkey
 devices-passkey-on = Erlaubt, wo eine Anwendung sie zulässt
 devices-passkey-stop = Passkey-Anmeldung ausschalten
@@ -1103,7 +1123,7 @@ activity-passkey-approved = Sie haben sich bei { $application } mit einem Passke
 activity-passkey-sign-in-allowed = Anmeldung mit einem Passkey erlaubt: { $device }
 activity-passkey-sign-in-stopped = Anmeldung mit einem Passkey nicht mehr erlaubt: { $device }
 app-passkey-sign-in-offer = Bei manchen Anwendungen können Sie sich allein mit dem Passkey dieses Geräts anmelden, ohne eine Anfrage zu bestätigen.
-app-passkey-sign-in-allow = Mit diesem Passkey anmelden
+app-passkey-sign-in-allow = Passkey-Anmeldung einschalten
 app-passkey-sign-in-set = Der Passkey dieses Geräts meldet Sie auch an, wo eine Anwendung das zulässt.
 app-passkey-sign-in-stop = Passkey-Anmeldung ausschalten
 app-passkey-sign-in-allowed = Sie können sich ab jetzt mit dem Passkey dieses Geräts anmelden.

@@ -73,7 +73,6 @@ waiting-continues = This page continues automatically when you approve.
 waiting-nothing = Nothing on your phone?
 waiting-nothing-about = Open the authenticator app: it shows if you’re offline or if requests are paused.
 waiting-again = Start again
-waiting-to-code = Scan a code
 waiting-scan = Or scan this code
 waiting-scan-about = Scan with your phone’s camera. This works even if the sign-in does not appear on your phone.
 waiting-cancel = Cancel this sign-in
@@ -122,7 +121,7 @@ ended-leave = Back to { $application }
 rejected-user-inactive = Your account is suspended or closed.
 rejected-other-test-sign-in = An administrator is testing the sign-in to this application, and only they can complete it. Nothing about you was disclosed.
 rejected-application-deleted = The application was removed while you signed in.
-rejected-application-disabled = An administrator disabled { $application }, so nobody can sign in to it now.
+rejected-application-disabled = An administrator disabled { $application }, so no one can sign in to it now.
 rejected-redirect-uri-removed = The application no longer accepts sign-ins at the address that it asked for.
 rejected-by-plugin = { $reason }
 rejected-no-account = You have no account with { $application }.
@@ -130,11 +129,12 @@ rejected-account-inactive = Your account with { $application } is suspended or c
 
 ## Consent
 
-consent-title = Allow { $application }?
+consent-title = Allow { $application } to access your account?
 consent-lead = Signed in as { $name }. { $application } wants to:
 consent-allow = Allow
 consent-deny = Deny
 consent-offline = { $application } must ask each time it wants to keep access.
+consent-offline-about = Even while you are signed out, until you withdraw the permission.
 consent-remembered =
     { $days ->
         [one] Remembered for { $days } day.
@@ -144,7 +144,8 @@ consent-withdraw = You can change this at any time under Permissions on the star
 consent-not-you = Not { $name }?
 consent-other-user = Sign in as someone else
 scope-openid = Confirm your identity
-scope-profile = See your name, your profile and your account in the application
+scope-profile = See your name and profile
+scope-account = See your account and roles in the application
 scope-email = See your email address
 scope-phone = See your phone number
 scope-address = See your postal address
@@ -195,7 +196,7 @@ portal-not-found-advice = Go back and look at the current list.
 applications-none = You have no applications yet. Ask your administrator for access.
 applications-open = Open
 applications-open-label = Open { $application }
-applications-no-link = No link
+applications-no-link = Open it in the app itself
 applications-filter = Search your applications
 applications-no-match = No application has this name.
 devices-heading = Your devices
@@ -217,15 +218,15 @@ devices-revoke-title = Remove { $device }?
 devices-revoke-follows-approve = It can no longer approve. A pending sign-in request ends.
 devices-revoke-follows-sessions = Every browser that it signed in is signed out, this one too if it was approved there.
 devices-revoke-follows-final = It can’t be undone. To use the device again, it must be added again.
-devices-revoke-codes = The recovery codes that it created become invalid, because a person with the device may have created them. They were created:
-devices-revoke-codes-keep = Keep them: I created these codes, and nobody else has them
+devices-revoke-codes = The recovery codes that it created become invalid, because a person with the device may have created them.
+devices-revoke-codes-keep = Keep them: I created these codes, and no one else has them
 devices-revoke-last = This is your last device. Without it you can’t sign in any more, until you use a valid recovery code or get a new link from your administrator.
 devices-revoke-yes = Remove it
 devices-revoke-no = Keep it
 devices-revoked = The device is removed, and the browsers that it signed in are signed out.
 devices-revoked-not-notified = The device is removed, and the browsers that it signed in are signed out. Some applications cannot be notified: a browser that has them open may still be signed in there.
 devices-add = Add a device
-devices-add-about = Open the authenticator on a phone that you have enrolled, and add the new one from there. It can’t be done here, so that nobody else can add their device in your open browser.
+devices-add-about = Open the authenticator on a phone that you have enrolled, and add the new one from there. It can’t be done here, so that no one else can add their device in your open browser.
 sessions-heading = Where you are signed in
 sessions-lead = Sign out what you do not know, and what you no longer use.
 sessions-here = This browser
@@ -244,7 +245,7 @@ sessions-others-ended = All other browsers are signed out.
 sessions-others-ended-not-notified = All other browsers are signed out. Some applications cannot be notified: a browser that has them open may still be signed in there.
 consents-heading = Permissions you gave
 consents-lead = If you withdraw a permission, the application loses access immediately and has to ask you again.
-consents-none = No application has asked for permission yet.
+consents-none = No application has a permission now.
 consents-title = { $application } may
 consents-since = Allowed on { $since }.
 consents-until = You are not asked again until { $until }.
@@ -256,6 +257,12 @@ consents-withdrawn-asks = { $application } is no longer allowed; it has to ask y
 activity-heading = Recent activity
 activity-lead = Don’t recognise something? Remove unknown devices, sign out other browsers, create new recovery codes and contact your administrator.
 activity-none = No activity yet.
+activity-none-of-kind = Nothing of this kind here.
+activity-kinds = What to show
+activity-kind-all = All
+activity-kind-sign-ins = Sign-ins
+activity-kind-devices = Devices
+activity-kind-changes = Changes
 activity-newest = Back to the newest
 activity-older = Older
 activity-not-me = Wasn’t you?
@@ -396,7 +403,7 @@ sign-out-heading = Do you want to sign out?
 sign-out-lead = You are signed in as { $name }.
 sign-out-requested = { $application } asks to sign you out.
 sign-out-returns = Afterwards you return to { $application }.
-sign-out-about = Signing out ends this browser's sign-in, and tells the applications that you used with it.
+sign-out-about = Signing out ends this browser’s sign-in, and tells the applications that you used with it.
 sign-out-yes = Yes, sign out
 sign-out-no = No, stay signed in
 signed-out-title = Signed out
@@ -481,13 +488,13 @@ error-request-again = Go back to the application and try again. If it happens ag
 error-request-tell = Give the application’s operator the reference: its settings need to be corrected.
 error-request-application = The application that sent you here is not known to this service.
 error-application-disabled = This application is turned off
-error-application-disabled-happened = An administrator disabled this application, so nobody can sign in to it now.
+error-application-disabled-happened = An administrator disabled this application, so no one can sign in to it now.
 error-application-disabled-advice = Ask your administrator when it will be available again.
 error-request-no-address = The application did not say where to send you afterwards.
 error-request-address = The application asked to send you to an address that is not registered for it.
-error-request-unreadable = The application sent a request that can't be read.
+error-request-unreadable = The application sent a request that can’t be read.
 error-request-relay-state = The application sent along more than 2,048 bytes of RelayState.
-error-request-unsigned = The application's request is not signed as it has to be.
+error-request-unsigned = The application’s request is not signed as it has to be.
 error-request-clock = The request is too old or too new: the clocks of the application and of this service may differ.
 error-request-wrong-recipient = The request is not one of this application for this address.
 error-request-replay = This request was already used. The page may have been loaded twice.
@@ -501,15 +508,15 @@ error-start-there-happened = Sign-in to this application begins at the applicati
 error-start-there-advice = Open the application, and sign in there.
 error-sign-out-request = This sign-out request is not valid
 error-sign-out-advice = You can still sign out here. If it happens again, give the application’s operator the reference.
-error-sign-out-unreadable = The application sent a request that can't be read. You are not signed out.
+error-sign-out-unreadable = The application sent a request that can’t be read. You are not signed out.
 error-sign-out-expired = The question whether to sign out was open for too long. You are not signed out.
 error-sign-out-unproven = The application could not show that it is one that you signed in to. You are not signed out.
 error-sign-out-address = The application asked to send you to an address that is not registered for it. You are not signed out.
-error-logout-unreadable = The application sent a request that can't be read. Nobody was signed out.
-error-logout-unsigned = The application's request is not signed as it has to be. Nobody was signed out.
-error-logout-wrong-recipient = The request is not one that this application sent here just now. Nobody was signed out.
-error-logout-no-session = The application's request is neither signed, nor does it name your session. Nobody was signed out.
-error-logout-principal = The application asked for a sign-out, but does not name the user correctly. Nobody was signed out.
+error-logout-unreadable = The application sent a request that can’t be read. No one was signed out.
+error-logout-unsigned = The application’s request is not signed as it has to be. No one was signed out.
+error-logout-wrong-recipient = The request is not one that this application sent here just now. No one was signed out.
+error-logout-no-session = The application’s request is neither signed, nor does it name your session. No one was signed out.
+error-logout-principal = The application asked for a sign-out, but does not name the user correctly. No one was signed out.
 error-logout-unexpected = The application sent an unexpected message. Nothing was done.
 
 ## Where and what the browser is that asks, as the phone shows it
@@ -563,6 +570,7 @@ app-done = Done
 app-attention = A sign-in to { $application } is waiting for your answer.
 app-attention-action = An action in your browser is waiting for your approval.
 app-attention-go = Show it
+app-attention-go-notifications = Show them
 app-cancel = Cancel
 app-unsupported = This does not work here
 app-unsupported-insecure = The authenticator needs a secure connection. Open its address with https.
@@ -572,7 +580,11 @@ app-push-on = Notifications are on.
 app-push-failed = The browser could not turn them on. You can still approve: open this app when you sign in.
 app-push-offer = Get a notification when you sign in, so you don’t have to open this app first.
 app-push-turn-on = Turn on notifications
-app-seconds = { $seconds } s left
+app-seconds =
+    { $seconds ->
+        [one] { $seconds } second left
+       *[other] { $seconds } seconds left
+    }
 app-duration-hours =
     { $count ->
         [one] { $count } hour
@@ -584,7 +596,14 @@ app-duration-minutes =
        *[other] { $count } minutes
     }
 app-duration-while = a while
-app-minutes = { $minutes } min { $seconds } s left
+app-minutes =
+    { $minutes ->
+        [one] { $minutes } minute
+       *[other] { $minutes } minutes
+    } { $seconds ->
+        [one] { $seconds } second left
+       *[other] { $seconds } seconds left
+    }
 
 app-account-suspended = This account is suspended: its sign-ins can’t be approved. Ask your administrator.
 app-account-terminated = This account is closed: its sign-ins can’t be approved. Ask your administrator.
@@ -665,7 +684,7 @@ app-request-place-unknown = Unknown place
 app-request-number = Type the number shown where you sign in
 app-request-approve = Approve
 app-request-deny = Deny
-app-request-not-you = Not you? Tap “This wasn’t me”. New sign-in requests are then blocked for { $duration }, and your administrator sees the report.
+app-request-not-you = Not you? Tap “This wasn’t me”. New sign-in requests are then paused for { $duration }, and your administrator sees the report.
 app-request-report = This wasn’t me
 app-request-tries =
     { $count ->
@@ -677,7 +696,7 @@ app-keypad-erase = Delete the last digit
 app-request-both-digits = Type both digits of the number.
 app-request-number-mismatch = Wrong number. Check the page where you sign in.
 app-request-approved = Approved
-app-request-approved-about = Go back to your browser.
+app-request-approved-about = Return to your browser.
 app-request-expired = Too late
 app-request-expired-about = This request has expired. Start again where you wanted to sign in.
 app-request-decided = Already answered
@@ -685,11 +704,11 @@ app-request-decided-about = This request was already answered, here or on anothe
 app-request-closed = Sign-in closed
 app-request-closed-about = It was cancelled, or answered on another device. There is nothing left to do.
 app-request-locked = Closed
-app-request-locked-about = The number was wrong too often, so nobody was signed in. Start again where you wanted to sign in.
+app-request-locked-about = The number was wrong too often, so no one was signed in. Start again where you wanted to sign in.
 app-request-denied = Denied
-app-request-denied-about = Nobody was signed in. Denied by mistake? Start the sign-in again. If you deny again, new requests may be paused for a while.
-app-request-reported = Stopped
-app-request-reported-about = Nobody was signed in. New sign-in requests are blocked for now, and your administrator sees the report.
+app-request-denied-about = No one was signed in. Denied by mistake? Start the sign-in again. If you deny again, new requests may be paused for a while.
+app-request-reported = Reported
+app-request-reported-about = No one was signed in. New sign-in requests are paused for now, and your administrator sees the report.
 app-other-title = Wrong number for this request
 app-other-about = This number belongs to another request: { $request }, started at { $time }. If you didn’t start it, report it.
 app-other-pending = If you did start it, go back and choose that request.
@@ -697,11 +716,11 @@ app-other-ended = That request can no longer be approved.
 app-other-back = Back
 app-action-about = An action in your browser needs your approval. Approve it only if you are doing this right now.
 app-action-for = as { $account } at { $application }
-app-action-not-you = Not you? Tap “This wasn’t me”. That session then ends, new sign-in requests are blocked for { $duration }, and your administrator sees the report.
+app-action-not-you = Not you? Tap “This wasn’t me”. That session then ends, new sign-in requests are paused for { $duration }, and your administrator sees the report.
 app-action-number = Type the number shown in your browser
 app-action-approved = Return to your browser.
 app-action-denied = Nothing was changed.
-app-action-reported = Nothing was changed. The session ended, new sign-in requests are blocked for now, and your administrator sees the report.
+app-action-reported = Nothing was changed. The session ended, new sign-in requests are paused for now, and your administrator sees the report.
 app-action-closed = Action closed
 app-action-ended = This action can no longer be approved. If it was yours, start it again in your browser.
 app-cooldown = Sign-in requests are paused until { $time }.
@@ -727,10 +746,10 @@ app-failure-too-many-calls = You did this too often. Wait a minute and try again
 app-failure-too-many-devices = You have reached the maximum number of devices. Remove one that you no longer use, then try again.
 app-failure-too-many-sign-ins = This device scanned too many codes. Wait a minute and scan it again.
 app-failure-too-many = There were too many failed attempts from your network. Wait a minute and try again.
-app-failure-subscription = This subscription can't be used.
+app-failure-subscription = This subscription can’t be used.
 
 app-passkey-offer-title = Protect approvals
-app-passkey-offer = Confirm each approval with your face, finger or PIN. Then nobody else can approve with this device, even while it is unlocked.
+app-passkey-offer = Confirm each approval with your face, finger or PIN. Then no one else can approve with this device, even while it is unlocked.
 app-passkey-add = Protect with face, finger or PIN
 app-passkey-add-recommended = Protect (recommended)
 app-passkey-skip = Not now
@@ -835,6 +854,7 @@ app-recovery-where = Use a code at { $address }, with your account name.
 app-recovery-file = Recovery codes of { $account } at { $operator }
 app-recovery-copy = Copy
 app-recovery-save = Save as a file
+app-recovery-print = Print
 app-recovery-kept = I have saved them
 app-recovery-confirm-earlier = Confirm that you saved them: they are valid from then on, and your current codes stay valid until then. You have 30 minutes.
 app-recovery-confirm-none = Confirm that you saved them: they are valid from then on. You have 30 minutes.
@@ -858,7 +878,7 @@ app-notifications-not-me = It wasn’t me
 app-notifications-devices = Check the devices
 app-enrolled-codes = Create recovery codes
 app-enrolled-codes-about = Set up a backup now, in case you lose this device.
-app-enrolled-recovered = Now remove the device that you lost, so that nobody can approve with it. Then create new recovery codes, which replace your remaining ones.
+app-enrolled-recovered = Now remove the device that you lost, so that no one can approve with it. Then create new recovery codes, which replace your remaining ones.
 app-failure-codes = These codes can’t be confirmed any more, so they are not valid. Create new ones.
 app-failure-device-unknown = You no longer have this device.
 recover-title = Sign in without your phone
@@ -911,8 +931,8 @@ action-approves-with-external = “{ $user }” approves with { $devices ->
         [one] { $devices } device
        *[other] { $devices } devices
     } and { $external ->
-        [one] { $external } vendor's authenticator
-       *[other] { $external } vendor's authenticators
+        [one] { $external } vendor’s authenticator
+       *[other] { $external } vendor’s authenticators
     }
 action-approves-with-nothing = Warning: “{ $user }” has no device. The first one that is enrolled gets this role
 action-enrol-device = Let another device approve as “{ $user }”, a user since { $since }
@@ -1045,7 +1065,7 @@ security-lock-turn-on = Turn it on
 security-lock-manage = Open the authenticator
 portal-codes = Recovery codes
 portal-codes-lead = With a recovery code you set up a new phone if you lose yours. Each code works once.
-portal-codes-manage = Recovery codes
+portal-codes-manage = Manage recovery codes
 portal-codes-approval = Your phone asks you to approve new codes.
 portal-codes-approval-earlier = Your old codes stay valid until you confirm that you saved the new ones.
 portal-codes-create = Create new codes
@@ -1053,21 +1073,21 @@ portal-codes-back = Back
 portal-codes-cannot-ask = Your phone can’t be asked right now. Wait a minute, or sign in again with your phone, then try again. You can also create the codes in the authenticator.
 portal-codes-approve = Approve on your phone
 portal-codes-number = Open the authenticator and type this number.
-portal-codes-continues = This page continues by itself.
 portal-codes-cancel = Cancel
 portal-codes-approved = Approved
 portal-codes-approved-lead = The new codes are shown once. Have something ready to write them down or print them.
 portal-codes-show = Show my new codes
 portal-codes-denied = You denied new recovery codes. Nothing was changed.
-portal-codes-ended = This request expired, or its codes were shown already. Your old codes are still valid.
+portal-codes-ended = This request expired, or its codes were shown already.
 portal-codes-new = Your new recovery codes
 portal-codes-once = They are only shown now. Print them, or write them down, and keep them where your phone is not.
 portal-codes-where = If you lose your phone, open { $address } and type one of them.
 portal-codes-confirm-about = Your old codes stay valid until you confirm that you saved these. If you don’t confirm within 30 minutes, these never become valid.
-portal-codes-confirm = I saved them
+portal-codes-confirm-first = They are valid from the moment you confirm that you saved them. If you don’t confirm within 30 minutes, they never become valid.
+portal-codes-confirm = I have saved them
 portal-codes-discard = Discard them
-portal-codes-confirmed = Your new recovery codes are valid. The old ones no longer work.
-portal-codes-unconfirmed = These codes can’t be confirmed any more. Your old codes are still valid.
+portal-codes-confirmed = Your new recovery codes are valid. Older codes no longer work.
+portal-codes-unconfirmed = These codes can’t be confirmed any more.
 
 ## Email
 
@@ -1094,7 +1114,7 @@ activity-mail-tested = A test email was sent
 ## Passkeys that sign in on the login page
 
 login-passkey = Sign in with a passkey
-login-passkey-failed = That passkey can’t sign you in here. Use another way, or turn it on first: open the authenticator on that device and choose “Sign in with this passkey”.
+login-passkey-failed = That passkey can’t sign you in here. Use another way, or turn it on first: open the authenticator on that device and choose “Turn on passkey sign-in”.
 devices-passkey = Sign-in with its passkey
 devices-passkey-on = Allowed, where an application permits it
 devices-passkey-stop = Turn off passkey sign-in
@@ -1104,7 +1124,7 @@ activity-passkey-approved = You signed in to { $application } with a passkey
 activity-passkey-sign-in-allowed = Sign-in with a passkey allowed: { $device }
 activity-passkey-sign-in-stopped = Sign-in with a passkey no longer allowed: { $device }
 app-passkey-sign-in-offer = Some applications let you sign in with this device’s passkey alone, without a request to approve.
-app-passkey-sign-in-allow = Sign in with this passkey
+app-passkey-sign-in-allow = Turn on passkey sign-in
 app-passkey-sign-in-set = This device’s passkey also signs you in, where an application permits it.
 app-passkey-sign-in-stop = Turn off passkey sign-in
 app-passkey-sign-in-allowed = You can now sign in with this device’s passkey.

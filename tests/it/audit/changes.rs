@@ -226,6 +226,12 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
             approval.to_string(),
             "which approval allowed it"
         );
+        let kid = &returned[0]["detail"]["kid"];
+        let known = host.host.key_ring.known(host.host.now());
+        assert!(
+            known.iter().any(|key| *kid == key.key_id),
+            "{database:?}: {kid} is the key id that the keys have in the API"
+        );
     }
     assert_eq!(broken(&host.host.store).await, None, "{database:?}");
 }

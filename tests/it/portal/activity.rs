@@ -52,6 +52,18 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         "{database:?}: {}",
         page.body
     );
+    for (kind, listed, left_out) in [
+        ("sign-ins", "Signed in to", "Device added"),
+        ("devices", "Device added", "Signed in to"),
+        ("changes", "Permission given", "Device added"),
+    ] {
+        let page = browser.get(&format!("/activity?kind={kind}")).await;
+        assert!(
+            page.body.contains(listed) && !page.body.contains(left_out),
+            "{database:?}: {kind}: {}",
+            page.body
+        );
+    }
     let newest = page
         .body
         .find("Permission given")
@@ -138,6 +150,14 @@ async fn recent_activity_is_paged() {
         };
         page = browser.get(&older).await;
     }
+    let devices = browser.get("/activity?kind=devices").await;
+    assert!(
+        devices
+            .body
+            .contains("href=\"/activity?kind=devices&#38;before="),
+        "the next page is of the same kind: {}",
+        devices.body
+    );
     let expected: Vec<String> = (0..70)
         .rev()
         .map(|number| format!("Phone {number:02}"))

@@ -29,9 +29,10 @@ async fn a_user_sees_only_their_applications(database: Database) {
         home.body
     );
     assert!(
-        home.body
-            .contains("<p class=\"muted small\"><bdi dir=\"ltr\">https://rp.example</bdi></p>"),
-        "no sign-in begins here, so the page names the origin: {}",
+        home.body.contains(
+            "<a href=\"https://rp.example\"><bdi dir=\"ltr\">https://rp.example</bdi></a>"
+        ),
+        "no sign-in begins here, so the page leads to the origin: {}",
         home.body
     );
     assert!(!home.body.contains("Pocket Books"), "no account there");
@@ -42,7 +43,7 @@ async fn a_user_sees_only_their_applications(database: Database) {
         "an invited account may be used"
     );
     assert!(
-        home.body.contains("<span class=\"badge\">No link</span>"),
+        home.body.contains("Open it in the app itself"),
         "a native application has no origin: {}",
         home.body
     );

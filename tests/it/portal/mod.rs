@@ -285,10 +285,7 @@ async fn the_portal_is_available_in_german() {
         ("/", "Ihre Anwendungen"),
         ("/devices", "Ein Gerät hinzufügen"),
         ("/sessions", "Firefox</bdi> auf <bdi>Linux"),
-        (
-            "/consents",
-            "Noch keine Anwendung hat um eine Erlaubnis gebeten",
-        ),
+        ("/consents", "Zurzeit hat keine Anwendung eine Erlaubnis"),
         ("/activity", "Gerät hinzugefügt: <bdi>Test phone"),
         ("/profile", "Kontoname"),
     ] {

@@ -248,20 +248,25 @@ function codesContent({ failure, codes: made, hasEarlier, busy, error, file, cop
   if (made === null || file === null) return [looking()];
   const save = { class: 'button', href: file.url, download: 'recovery-codes.txt' };
   return [
-    el('p', { class: 'lead' }, text('app-recovery-once')),
+    el('p', { class: 'lead screen-only' }, text('app-recovery-once')),
     el('ol', { class: 'codes', dir: 'ltr' }, ...made.map((code) => el('li', {}, el('code', {}, code)))),
     el('p', { class: 'muted' }, where()),
     el(
       'div',
-      { class: 'actions' },
+      { class: 'actions keep screen-only' },
       copying(text('app-recovery-copy'), act.copyCodes, copied),
       el('a', save, text('app-recovery-save')),
+      button(text('app-recovery-print'), act.printCodes),
     ),
-    el('p', {}, hasEarlier ? text('app-recovery-confirm-earlier') : text('app-recovery-confirm-none')),
+    el(
+      'p',
+      { class: 'screen-only' },
+      hasEarlier ? text('app-recovery-confirm-earlier') : text('app-recovery-confirm-none'),
+    ),
     complaint(error),
     el(
       'div',
-      { key: 'confirm', class: 'actions' },
+      { key: 'confirm', class: 'actions screen-only' },
       button(text('app-recovery-kept'), act.confirmCodes, 'primary', { disabled: busy, 'data-part': 'confirm' }),
       button(text('app-recovery-discard'), act.leaveCodes, 'quiet', { disabled: busy }),
     ),
@@ -510,6 +515,11 @@ export const deviceActions = {
     const screen = shownCodes();
     if (!screen?.file) return;
     changeScreen(screen, { copied: await copy(screen.file.text, text('app-copied'), text('app-copy-failed')) });
+  },
+
+  /** Prints the codes; the stylesheet leaves the rest of the page out. */
+  printCodes() {
+    window.print();
   },
 
   /** The user saved the new codes, so they replace the earlier ones. */

@@ -2,8 +2,8 @@
 
 import { call, inWords } from './api.js';
 import { change, state } from './state.js';
-import { moment, phrase, text } from './texts.js';
-import { el, joined } from './view.js';
+import { phrase, recentMoment, text } from './texts.js';
+import { el, joined, sign } from './view.js';
 
 /**
  * @typedef {import('./types.d.ts').Followed} Followed
@@ -11,15 +11,19 @@ import { el, joined } from './view.js';
  * @typedef {import('./types.d.ts').PastRequest} PastRequest
  * @typedef {import('./types.d.ts').PastAction} PastAction
  * @typedef {import('./types.d.ts').Child} Child
+ * @typedef {import('./view.js').Shape} Shape
  */
 
-/** @type {Record<string, string>} */
+/**
+ * The mark of each outcome, and its words.
+ * @type {Record<string, [Shape, string, string]>}
+ */
 const OUTCOMES = {
-  approved: 'app-history-approved',
-  denied: 'app-history-denied',
-  reported: 'app-history-reported',
-  number_mismatch: 'app-history-number-mismatch',
-  unanswered: 'app-history-unanswered',
+  approved: ['check', 'good', 'app-history-approved'],
+  denied: ['cross', 'bad', 'app-history-denied'],
+  reported: ['barred', 'bad', 'app-history-reported'],
+  number_mismatch: ['cross', 'bad', 'app-history-number-mismatch'],
+  unanswered: ['mark', 'warn', 'app-history-unanswered'],
 };
 
 /** @type {Record<string, string>} */
@@ -65,14 +69,17 @@ function actionWords({ kind, target, target_deleted: isDeleted }) {
 /** @param {PastRequest} past */
 function item({ outcome, application, place, browser, protected_action: action, at }) {
   const what = action ? actionWords(action) : [el('bdi', {}, application.name)];
+  const [shape, tone, words] = OUTCOMES[outcome];
+  const known = [recentMoment(at, state.now), browser || text('app-request-browser-unknown'), place];
   return el(
     'li',
     { class: 'card past' },
-    el('h4', {}, ...what, ' · ', text(OUTCOMES[outcome])),
+    sign(shape, tone),
     el(
-      'p',
-      { class: 'muted small' },
-      ...joined([browser || text('app-request-browser-unknown'), place, moment(at)], ' ·\u00a0'),
+      'div',
+      {},
+      el('h4', {}, ...what, ' · ', text(words)),
+      el('p', { class: 'muted small' }, ...joined(known, '\u00a0· ')),
     ),
   );
 }

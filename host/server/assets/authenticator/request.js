@@ -23,7 +23,7 @@ import { button, complaint, el, joined, sign } from './view.js';
 function timeLeft(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < 60) return text('app-seconds', { seconds: whole });
-  return text('app-minutes', { minutes: Math.floor(whole / 60), seconds: String(whole % 60).padStart(2, '0') });
+  return text('app-minutes', { minutes: Math.floor(whole / 60), seconds: whole % 60 });
 }
 
 /**

@@ -72,6 +72,15 @@ export function timeOfDay(seconds) {
 }
 
 /**
+ * A moment of the past in words: today's by the time only.
+ * @param {number} seconds
+ * @param {number} now
+ */
+export function recentMoment(seconds, now) {
+  return day(seconds) === day(now) ? timeOfDay(seconds) : moment(seconds);
+}
+
+/**
  * A day and a time in words.
  * @param {number} seconds
  */

@@ -1,7 +1,8 @@
 // Protected actions: the administrator approves each on the phone before the server executes it.
 
 import { actionApproval, cancelActionApproval, Problem } from './api.js';
-import { t, translated } from './language.js';
+import { timeLeft } from './durations.js';
+import { translated } from './language.js';
 import { dialog, el } from './view.js';
 
 /** @import { Schema } from './types.d.ts' */
@@ -24,7 +25,7 @@ export async function showActionApproval(approval) {
     const left = el('p', { class: 'muted', role: 'timer' });
     const tick = () => {
       const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
-      left.textContent = seconds === 0 ? translated('The time expired.') : t`${seconds} seconds left`;
+      left.textContent = seconds === 0 ? translated('The time expired.') : timeLeft(seconds);
     };
     tick();
     const clock = setInterval(tick, 1000);

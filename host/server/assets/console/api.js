@@ -1,6 +1,6 @@
 // Calls of the admin API, which is all that the console uses. A failure is a `Problem` (RFC 9457).
 
-import { apiText } from './api_texts.js';
+import { apiSentence, apiText } from './api_texts.js';
 import { language, t } from './language.js';
 
 /**
@@ -35,12 +35,12 @@ export class Problem extends Error {
    * @param {string | null} [retryAfter] The value of `Retry-After`.
    */
   constructor(status, body = {}, retryAfter = null) {
-    super(apiText(body.detail ?? t`Status ${status}`));
+    super(apiSentence(body.detail ?? t`Status ${status}`));
     this.status = status;
     this.retryAfterMs = 1000 * (Number(retryAfter) || 0);
     this.title = apiText(body.title ?? (status === 0 ? 'No answer' : 'That did not work'));
     this.kind = (body.type ?? '').split(':').pop();
-    this.errors = (body.errors ?? []).map(({ pointer, detail }) => ({ pointer, detail: apiText(detail) }));
+    this.errors = (body.errors ?? []).map(({ pointer, detail }) => ({ pointer, detail: apiSentence(detail) }));
     this.actionApproval = body.action_approval;
   }
 

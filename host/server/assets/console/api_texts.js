@@ -100,3 +100,18 @@ export function apiText(text) {
   }
   return translated(text);
 }
+
+/** A first word without signs in it, which is no name of a setting or an address. */
+const FIRST_WORD = /^\p{Ll}[\p{L}'’-]*(?=[,;:.]?(?:\s|$))/u;
+
+/**
+ * A text of the API, as a sentence in the language of the console. The API writes some of its texts as parts of
+ * sentences, which other texts of it contain.
+ * @param {string} text
+ * @returns {string}
+ */
+export function apiSentence(text) {
+  const known = apiText(text).trim();
+  const begun = known.replace(FIRST_WORD, (word) => word[0].toUpperCase() + word.slice(1));
+  return begun === '' || /[.!?…:]$/.test(begun) ? begun : `${begun}.`;
+}

@@ -91,7 +91,7 @@ function gridLine(value, end, width, unit) {
  * @param {Array<Series<Row>>} series
  * @param {ChartOptions<Row>} options
  */
-export function bars(title, rows, series, { label, short, unit = '', stacked = true }) {
+export function bars(title, rows, series, { label, short, unit = '', empty, stacked = true }) {
   const highest = rows.map((row) => {
     const values = series.map(({ of }) => of(row));
     return stacked ? values.reduce((sum, value) => sum + value, 0) : Math.max(0, ...values);
@@ -143,7 +143,7 @@ export function bars(title, rows, series, { label, short, unit = '', stacked = t
     'figure',
     { class: 'panel chart' },
     el('figcaption', {}, el('strong', {}, title), legend),
-    picture,
+    highest.some((value) => value > 0) ? picture : el('p', { class: 'muted' }, empty),
     more('The figures', table(columns, [...rows].reverse(), { caption: title })),
   );
 }

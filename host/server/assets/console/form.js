@@ -3,7 +3,7 @@
 import { Problem } from './api.js';
 import { t, translated } from './language.js';
 import { valuesOf } from './lists.js';
-import { button, el, explain, hush, notice, panel } from './view.js';
+import { anchorOf, button, code, el, explain, hush, notice, panel, withCode } from './view.js';
 
 /**
  * @import {
@@ -32,6 +32,15 @@ function freshId() {
 }
 
 /**
+ * Shows the error of a field, or none. Back-ticks in it mark what is code.
+ * @param {HTMLElement} place
+ * @param {string} [message]
+ */
+function showError(place, message = '') {
+  place.replaceChildren(...withCode(translated(message)));
+}
+
+/**
  * What all fields have: a label, a hint and a place for errors.
  * @template {string} Name
  * @param {Name} name
@@ -49,7 +58,7 @@ function field(name, label, control, { hint, wrap } = {}) {
   // The error is about the earlier value.
   target.addEventListener('input', () => fail());
   const fail = (/** @type {string | undefined} */ message = undefined) => {
-    error.textContent = translated(message ?? '');
+    showError(error, message);
     if (message) target.setAttribute('aria-invalid', 'true');
     else target.removeAttribute('aria-invalid');
   };
@@ -273,20 +282,23 @@ export function toggle(name, label, { hint } = {}) {
 }
 
 /**
- * Some of several values, each with its label.
+ * Some of several values, each with its label. With `codes` the value itself stands before the label, which describes
+ * it. A value of `fixed` is always chosen.
  * @template {string} Name
  * @template {string} const Option
  * @param {Name} name
  * @param {string} label
  * @param {ReadonlyArray<readonly [Option, string]>} options
- * @param {FieldOptions} [more]
+ * @param {FieldOptions & { codes?: boolean, fixed?: Option[] }} [more]
  * @returns {Field<Name, Option[], string[] | null>}
  */
-export function several(name, label, options, { hint } = {}) {
+export function several(name, label, options, { hint, codes = false, fixed = [] } = {}) {
   const id = freshId();
   const boxes = options.map(([value, shown], index) => {
-    const input = el('input', { type: 'checkbox', value, id: `${id}-${index}` });
-    const choice = el('div', { class: 'choice' }, input, el('label', { for: `${id}-${index}` }, shown));
+    const input = el('input', { type: 'checkbox', value, id: `${id}-${index}`, disabled: fixed.includes(value) });
+    const words = codes ? [code(value), ' ', el('span', {}, shown)] : [shown];
+    const text = el('label', { for: `${id}-${index}`, class: codes && 'described' }, ...words);
+    const choice = el('div', { class: 'choice' }, input, text);
     return { value, input, choice };
   });
   const error = el('p', { class: 'field-error', id: `${id}-error`, role: 'alert' });
@@ -301,13 +313,11 @@ export function several(name, label, options, { hint } = {}) {
   return {
     name,
     element: set,
-    fail: (message) => {
-      error.textContent = translated(message ?? '');
-    },
-    focus: () => boxes[0]?.input.focus(),
+    fail: (message) => showError(error, message),
+    focus: () => boxes.find(({ input }) => !input.disabled)?.input.focus(),
     read: () => boxes.filter(({ input }) => input.checked).map(({ value }) => value),
     write: (values) => {
-      for (const { value, input } of boxes) input.checked = (values ?? []).includes(value);
+      for (const { value, input } of boxes) input.checked = fixed.includes(value) || (values ?? []).includes(value);
     },
   };
 }
@@ -387,7 +397,7 @@ export function rows(name, label, cells, { hint, add = 'Add' } = {}) {
       const row = index === undefined ? undefined : present[index];
       const at = row?.fields.find((one) => one.name === part) ?? row?.fields[0];
       for (const { fields } of present) for (const one of fields) one.fail();
-      error.textContent = at ? '' : translated(message ?? '');
+      showError(error, at ? undefined : message);
       at?.fail(message);
     },
     focus: () => present[0]?.fields[0].focus(),
@@ -416,7 +426,7 @@ export function group(title, about, ...fields) {
     element: el(
       'section',
       { class: 'panel group' },
-      el('h2', {}, title),
+      el('h2', { id: anchorOf(title), tabindex: -1 }, title),
       about && el('p', { class: 'muted' }, about),
       ...fields.map((one) => one.element),
     ),
@@ -445,7 +455,7 @@ export function folded(title, ...parts) {
   const element = el(
     'details',
     { class: 'panel' },
-    el('summary', {}, title),
+    el('summary', { id: anchorOf(title) }, title),
     el('div', { class: 'opened' }, ...parts.map((part) => part.element)),
   );
   const unfold = () => {
@@ -611,7 +621,7 @@ export function form(parts, options) {
     { class: 'actions' },
     press,
     bar && discard,
-    cancel && el('a', { class: 'button', href: cancel }, 'Cancel'),
+    cancel && cancelControl(cancel),
     bar && unsaved,
   );
   const showBar = () => {
@@ -638,6 +648,15 @@ export function form(parts, options) {
   );
   const hasChanges = () => !asks && !isSending && differs();
   return Object.assign(made, { isUnsaved: hasChanges });
+}
+
+/**
+ * What leaves a form without sending it: a link to a page, or in a dialog a button.
+ * @param {string | (() => void)} cancel
+ */
+function cancelControl(cancel) {
+  if (typeof cancel === 'string') return el('a', { class: 'button', href: cancel }, 'Cancel');
+  return el('button', { type: 'button', class: 'button', onclick: () => cancel() }, 'Cancel');
 }
 
 /**

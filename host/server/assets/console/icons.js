@@ -14,6 +14,7 @@ const PATHS = {
   audit: 'M6 3h9l4 4v14H6V3Zm3 8h7M9 15h7M9 7h3',
   settings: 'M4 7h10m4 0h2M4 17h2m4 0h10M16 5v4M8 15v4',
   search: 'M11 18a7 7 0 1 0 0-14 7 7 0 0 0 0 14Zm5-2 5 5',
+  copy: 'M8 8h12v12H8V8Zm-3 8H4V4h12v1',
   portal: 'M10 4H5v16h14v-5M13 4h7v7M20 4l-9 9',
   calm: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Zm0-10v5m0-8.5v.1',
   open: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Z',

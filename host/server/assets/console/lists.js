@@ -1,6 +1,6 @@
 // Lists: tables whose rows are loaded page by page, searched and sorted.
 
-import { t, translated } from './language.js';
+import { locale, t, translated } from './language.js';
 import { button, el, explain, shown } from './view.js';
 
 /**
@@ -128,24 +128,28 @@ export async function pages(load, rows) {
  * @param {ListElement<Row>} rows
  * @param {SearchOptions<List<Row>>} [options]
  */
-export async function searched(controls, load, rows, { chips = false, above = [], onpage } = {}) {
+export async function searched(controls, load, rows, { chips = false, total, above = [], onpage } = {}) {
   const rest = el('div', { class: 'ways more' });
   const status = el('p', { class: 'hidden-text', role: 'status' });
   const problem = el('div', {});
   const active = el('ul', { class: 'chips', 'aria-label': 'Active filters' });
   const fields = controls.map((control) => control.element);
+  // An order is no filter.
+  const filters = controls.filter((control) => !('head' in control));
+  const clear = clearButton(filters);
   const address = new URL(location.href);
   for (const control of controls) control.write(address.searchParams.get(control.name) ?? '');
   let round = 0;
   const fill = async (/** @type {string | undefined} */ after = undefined) => {
     const mine = ++round;
+    const isFiltered = filters.some((control) => control.read());
     if (chips) showChips(active, controls);
+    clear.hidden = !isFiltered || filters.length < 2;
     try {
       const page = await load(valuesOf(controls), after);
       if (mine !== round) return;
       const { items, next } = page;
-      // An order is no filter.
-      rows.filter?.(controls.some((control) => !('head' in control) && control.read()));
+      rows.filter?.(isFiltered);
       if (!after) rows.clear();
       rows.add(items);
       rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));
@@ -191,7 +195,24 @@ export async function searched(controls, load, rows, { chips = false, above = []
     },
     ...withFilters(controls),
   );
-  return Object.assign(el('div', {}, form, ...above, chips && active, problem, status, rows, rest), { fill });
+  const summary = el('div', { class: 'search-summary' }, total, clear);
+  const parts = [form, summary, ...above, chips && active, problem, status, rows, rest];
+  return Object.assign(el('div', {}, ...parts), { fill });
+}
+
+/**
+ * A button that removes every filter of a search.
+ * @param {Field[]} filters
+ */
+function clearButton(filters) {
+  const clear = () => {
+    for (const filter of filters) filter.write('');
+    const [first] = filters;
+    first.element.dispatchEvent(new Event('input', { bubbles: true }));
+    // The button disappears, and the focus must not go with it.
+    first.focus();
+  };
+  return el('button', { type: 'button', class: 'button small', hidden: true, onclick: clear }, 'Clear filters');
 }
 
 /**
@@ -223,11 +244,7 @@ function showChips(place, controls) {
   place.replaceChildren(
     ...inUse.map((control) => {
       const label = control.element.querySelector('label')?.textContent ?? control.name;
-      const input = control.element.querySelector('input, select');
-      const value =
-        input instanceof HTMLSelectElement
-          ? input.selectedOptions[0]?.textContent
-          : input instanceof HTMLInputElement && input.value;
+      const value = shownValue(control);
       const clear = () => {
         control.write('');
         control.element.dispatchEvent(new Event('input', { bubbles: true }));
@@ -244,13 +261,24 @@ function showChips(place, controls) {
             'aria-label': t`Remove the filter ${label}: ${value || ''}`,
             onclick: clear,
           },
-          `${label}: `,
-          el('bdi', {}, value || String(control.read())),
-          el('span', { 'aria-hidden': 'true' }, ' ×'),
+          el('span', {}, `${label}: `, el('bdi', {}, value || String(control.read()))),
+          el('span', { 'aria-hidden': 'true' }, '×'),
         ),
       );
     }),
   );
+}
+
+/**
+ * The value of a filter, as its field shows it. A day is written as the days of the list.
+ * @param {Field} control
+ */
+function shownValue(control) {
+  const input = control.element.querySelector('input, select');
+  if (input instanceof HTMLSelectElement) return input.selectedOptions[0]?.textContent;
+  if (!(input instanceof HTMLInputElement)) return '';
+  if (input.type !== 'date' || input.value === '') return input.value;
+  return new Date(`${input.value}T00:00`).toLocaleDateString(locale(), { dateStyle: 'medium' });
 }
 
 /**

@@ -24,7 +24,7 @@ import { importUsers, newUser, roleName, users } from './pages/users.js';
 import { searchButton } from './search.js';
 import { announceSignIn, renewSession } from './session.js';
 import { themeSwitch } from './theme.js';
-import { ask, el, explain, link, screen } from './view.js';
+import { ask, el, explain, link, screen, way } from './view.js';
 
 /** @import { IconName } from './icons.js' */
 /** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
@@ -212,6 +212,7 @@ function denied() {
       t`Your role in the console is ${me.role ? roleName(me.role) : translated('none')}. It does not allow this page. \
 An owner can grant another role.`,
     ),
+    el('div', { class: 'ways' }, way('/admin', 'To the overview')),
   );
 }
 
@@ -371,7 +372,10 @@ async function start() {
   const back = sessionStorage.getItem(RETURN);
   sessionStorage.removeItem(RETURN);
   if (back?.startsWith('/admin/') && location.pathname === '/admin') history.replaceState(null, '', back);
-  return show(new URL(location.href), { keep: true });
+  await show(new URL(location.href), { keep: true });
+  // The browser looked for the section that the address names before the page was there.
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+  return undefined;
 }
 
 start();

@@ -17,6 +17,8 @@ import { el } from './view.js';
  */
 export function order(name, first, options) {
   const field = select(name, 'Sort by', options);
+  // Where the heads are shown, they sort.
+  field.element.classList.add('sort-by');
   const current = () => field.input.value || first;
   /** @type {Array<() => void>} */
   const updates = [];

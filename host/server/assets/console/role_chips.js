@@ -66,7 +66,7 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
         'button',
         { type: 'button', class: 'chip', 'aria-label': isChosen ? t`Remove ${role}` : t`Add ${role}`, onclick },
         el('bdi', {}, role),
-        el('span', { 'aria-hidden': 'true' }, isChosen ? ' ×' : ' +'),
+        el('span', { 'aria-hidden': 'true' }, isChosen ? '×' : '+'),
       ),
     );
   const show = () => {

@@ -240,8 +240,8 @@ export interface FormOptions<Part extends Field> {
   submit: string;
   /** `changed` holds what is not as it was. */
   send(values: Values<Part>, changed: Partial<Values<Part>>, version: string | null | undefined): Promise<unknown>;
-  /** Where `Cancel` leads. */
-  cancel?: string;
+  /** Where `Cancel` leads, or what it does. */
+  cancel?: string | (() => void);
   kind?: string;
   /** The form changes nothing, so nothing in it is lost. */
   asks?: boolean;
@@ -291,6 +291,8 @@ export type TableElement<Row> = HTMLDivElement & ListElement<Row>;
 export interface SearchOptions<PageOf> {
   /** The filters in use are shown, each with a button that removes it. */
   chips?: boolean;
+  /** The number of results, in words. */
+  total?: HTMLElement;
   /** What stands between the search and the list. */
   above?: Child[];
   /** Receives the first page of each search. */
@@ -320,6 +322,8 @@ export interface ChartOptions<Row> {
   /** Names it in few characters, below some of the bars. */
   short(row: Row): string;
   unit?: string;
+  /** What stands in the place of a chart without figures. */
+  empty: string;
   /** The parts add up, so they are drawn one upon the other. */
   stacked?: boolean;
 }

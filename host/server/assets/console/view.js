@@ -1,6 +1,7 @@
 // The elements of the console's pages. A text is always inserted as text, never as markup.
 
 import { Problem } from './api.js';
+import { icon } from './icons.js';
 import { locale, t, translated } from './language.js';
 
 /** @import { Attributes, Child, Page } from './types.d.ts' */
@@ -122,7 +123,7 @@ export function way(address, label, kind = '') {
  * @param {string} label
  */
 export function nothing(text, address, label) {
-  return el('div', {}, el('p', {}, text), el('p', {}, way(address, label)));
+  return el('div', { class: 'nothing-yet' }, el('p', {}, text), el('div', { class: 'ways' }, way(address, label)));
 }
 
 /**
@@ -136,12 +137,12 @@ export function nothingYet(text, label, form) {
     form.open = true;
     form.querySelector('input')?.focus();
   };
-  const place = el('p', {}, button(label, open, 'primary'));
+  const place = el('div', { class: 'ways' }, button(label, open, 'primary'));
   // An open form has its own button of that name.
   form.addEventListener('toggle', () => {
     place.hidden = form.open;
   });
-  return el('div', {}, el('p', {}, text), place);
+  return el('div', { class: 'nothing-yet' }, el('p', {}, text), place);
 }
 
 /**
@@ -222,13 +223,15 @@ export function explain(problem) {
       ),
     ];
   if (!(problem instanceof Error)) return [el('p', {}, 'That did not work.')];
-  if (!(problem instanceof Problem)) return [el('p', {}, problem.message)];
+  if (!(problem instanceof Problem)) return [el('p', {}, ...withCode(translated(problem.message)))];
   const { title, status } = problem;
   const errors = problem.errors.filter(({ detail }) => detail !== problem.message);
-  const named = errors.map(({ pointer, detail }) => el('li', {}, `${pointer.replace(/^\//, '')}: ${detail}`));
+  const named = errors.map(({ pointer, detail }) =>
+    el('li', {}, ...withCode(`${pointer.replace(/^\//, '')}: ${detail}`)),
+  );
   return [
     title && el('p', {}, el('strong', {}, title)),
-    el('p', {}, problem.message),
+    el('p', {}, ...withCode(problem.message)),
     named.length > 0 && el('ul', {}, ...named),
     status === 412 &&
       el(
@@ -281,6 +284,15 @@ export function shown(value) {
  */
 export function code(text) {
   return el('code', {}, text);
+}
+
+/**
+ * A text in which back-ticks mark what is code.
+ * @param {string} text
+ * @returns {Array<HTMLElement | string>}
+ */
+export function withCode(text) {
+  return text.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part));
 }
 
 /**
@@ -371,6 +383,25 @@ export function copyButton(caption, label, text) {
 }
 
 /**
+ * A small button that copies a text, with an icon in place of words.
+ * @param {string} label what is copied
+ * @param {string} text
+ */
+export function copyIcon(label, text) {
+  const copy = async () => {
+    await navigator.clipboard.writeText(text);
+    const what = translated(label);
+    say(t`${what[0].toUpperCase() + what.slice(1)} was copied.`);
+  };
+  const press = button('', copy, 'quiet');
+  const name = t`Copy ${translated(label)}`;
+  press.setAttribute('aria-label', name);
+  press.title = name;
+  press.append(icon('copy'));
+  return press;
+}
+
+/**
  * Offers a file for download.
  * @param {string} name
  * @param {string} type
@@ -398,6 +429,42 @@ export function tabs(label, links) {
       ...links.map(
         ([address, text, isShown = true]) =>
           isShown && el('li', {}, el('a', { href: address, 'aria-current': address === here && 'page' }, text)),
+      ),
+    ),
+  );
+}
+
+/**
+ * The id of the heading of a section, by which an address of the page names the section.
+ * @param {string} title the English title
+ */
+export function anchorOf(title) {
+  const words = title.toLowerCase().match(/[a-z]+/g) ?? [];
+  return ['section', ...words].join('-');
+}
+
+/**
+ * Links to the sections of a page. Each heading has an id, and may be the summary of a folded section.
+ * @param {HTMLElement[]} headings
+ */
+export function contents(headings) {
+  const jump = (/** @type {HTMLElement} */ heading) => (/** @type {Event} */ event) => {
+    // The browser would go to another entry of its history, for which the console shows the page again.
+    event.preventDefault();
+    history.replaceState(history.state, '', `#${heading.id}`);
+    const folded = heading.closest('details');
+    if (folded) folded.open = true;
+    heading.scrollIntoView({ block: 'start' });
+    heading.focus({ preventScroll: true });
+  };
+  return el(
+    'nav',
+    { class: 'contents', 'aria-label': 'Sections' },
+    el(
+      'ul',
+      {},
+      ...headings.map((heading) =>
+        el('li', {}, el('a', { href: `#${heading.id}`, onclick: jump(heading) }, el('bdi', {}, heading.textContent))),
       ),
     ),
   );

@@ -72,6 +72,19 @@ impl IdTokenKey {
         Ok((private, public))
     }
 
+    /// The `kid` of a sealed key.
+    ///
+    /// # Errors
+    /// If the master key does not open it.
+    pub fn sealed_key_id(
+        algorithm: SigningAlgorithm,
+        sealed: &str,
+        master: &MasterKey,
+    ) -> Result<String, KeyError> {
+        let (key, _) = Self::open(algorithm, sealed, master)?;
+        Ok(key.key_id)
+    }
+
     /// The `kid` of the tokens that it signs.
     pub fn key_id(&self) -> &str {
         &self.key_id

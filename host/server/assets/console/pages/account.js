@@ -132,7 +132,7 @@ export async function account(context, { id }) {
       ]),
     ),
     section(
-      'Ids',
+      'IDs',
       facts([
         ['User', user ? link(userAddress(user.id), el('bdi', {}, user.profile.name ?? user.name)) : value.user_id],
         [
@@ -141,7 +141,7 @@ export async function account(context, { id }) {
             ? link(applicationAddress(application.id), el('bdi', {}, application.name))
             : value.application_id,
         ],
-        ['Id', code(value.id)],
+        ['ID', code(value.id)],
         ['Short code', code(value.short_code)],
         ['Created', moment(value.created_at)],
       ]),

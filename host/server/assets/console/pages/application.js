@@ -1,15 +1,17 @@
 // One application: how to connect it, its settings, its credentials, its accounts.
 
 import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
-import { apiText } from '../api_texts.js';
+import { apiSentence } from '../api_texts.js';
 import { FieldError, form, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
 import {
+  anchorOf,
   ask,
   badge,
   button,
+  contents,
   disableAll,
   el,
   link,
@@ -71,7 +73,7 @@ function page(content) {
       },
       tabs('Parts of the application', links),
       !value.enabled && notice('This application is disabled: nobody can sign in to it.', 'warn'),
-      ...(handover.notes ?? []).map((note) => notice(apiText(note), 'warn')),
+      ...(handover.notes ?? []).map((note) => notice(apiSentence(note), 'warn')),
       ...(await content(value, version, context)),
     );
   };
@@ -84,21 +86,32 @@ function page(content) {
  */
 function settings(application, version, context) {
   const { me, may, reload } = context;
+  const writes = may('applications:write');
   const made =
     application.protocol === 'saml'
       ? providerForm(application, version, context)
       : clientForm(application, version, context);
-  if (!may('applications:write')) {
-    disableAll(made);
-    const name = me.role && roleName(me.role);
-    return [notice(t`Your role, ${name}, reads settings and does not change them.`, 'calm'), made];
-  }
-  return [
-    application.protocol === 'saml' && metadata(application, reload),
-    logo(application),
-    availability(application, version, reload),
+  if (!writes) disableAll(made);
+  const name = me.role && roleName(me.role);
+  const column = el(
+    'div',
+    { class: 'column' },
+    !writes && notice(t`Your role, ${name}, reads settings and does not change them.`, 'calm'),
     made,
-  ];
+    writes && application.protocol === 'saml' && metadata(application, reload),
+    writes && logo(application),
+    writes && availability(application, version, reload),
+  );
+  return [el('div', { class: 'with-contents' }, contents(headingsOf(column)), column)];
+}
+
+/**
+ * The headings of the sections, without those inside another section.
+ * @param {HTMLElement} column
+ */
+function headingsOf(column) {
+  const selector = ['.form > .group > h2', '.form > details > summary', ':scope > .panel > :is(h2, summary)'].join();
+  return /** @type {HTMLElement[]} */ ([...column.querySelectorAll(selector)]);
 }
 
 /**
@@ -123,7 +136,7 @@ function availability({ id, name, enabled }, version, reload) {
     if (yes) await set(false);
   };
   return panel(
-    el('h2', {}, 'Availability'),
+    el('h2', { id: anchorOf('Availability'), tabindex: -1 }, 'Availability'),
     el('p', {}, enabled ? 'Users with an account can sign in to it.' : 'Disabled. Its settings and accounts are kept.'),
     el(
       'div',
@@ -237,7 +250,7 @@ function logo(application) {
   const element = el(
     'details',
     { class: 'panel', ontoggle: load },
-    el('summary', {}, 'Logo'),
+    el('summary', { id: anchorOf('Logo') }, 'Logo'),
     el(
       'div',
       { class: 'opened' },
@@ -263,7 +276,7 @@ function metadata(application, reload) {
     if (shown.changes.length === 0)
       return place.replaceChildren(notice('The metadata and the settings are the same.', 'calm'));
     return place.replaceChildren(
-      ...shown.notes.map((note) => notice(apiText(note), 'warn')),
+      ...shown.notes.map((note) => notice(apiSentence(note), 'warn')),
       el(
         'dl',
         { class: 'differences' },
@@ -301,7 +314,7 @@ function metadata(application, reload) {
   return el(
     'details',
     { class: 'panel' },
-    el('summary', {}, 'Compare with its metadata'),
+    el('summary', { id: anchorOf('Compare with its metadata') }, 'Compare with its metadata'),
     el(
       'div',
       { class: 'opened' },
@@ -380,7 +393,7 @@ async function accounts(application, context) {
             el(
               'p',
               {},
-              'The first line names the columns: user (a name, an email address or an id), name, roles, state. ' +
+              'The first line names the columns: user (a name, an email address or an ID), name, roles, state. ' +
                 'The server checks the file first.',
             ),
           ],
@@ -391,7 +404,7 @@ async function accounts(application, context) {
     );
   return [
     await assignments(application, known, context),
-    section('Accounts', access && el('div', {}, access, transfer), list),
+    section('Accounts', access && el('div', { class: 'together' }, access, transfer), list),
   ];
 }
 

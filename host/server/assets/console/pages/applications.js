@@ -5,7 +5,7 @@ import { select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { order } from '../order.js';
-import { badge, copyButton, el, figure, link, moment, nothing, screen, way } from '../view.js';
+import { badge, copyIcon, el, figure, link, moment, nothing, screen, way } from '../view.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
 
@@ -41,12 +41,13 @@ const COLUMNS = [
               el('bdi', {}, [...row.name][0]?.toUpperCase()),
             ),
         link(applicationAddress(row.id), el('bdi', {}, row.name)),
+        copyIcon(t`the ID of ${row.name}`, row.id),
       ),
   },
+  { label: 'Kind', cell: (row) => badge(kindOf(row), 'kind') },
   {
-    label: 'Kind',
-    cell: (row) =>
-      el('span', { class: 'badges' }, badge(kindOf(row), 'kind'), !row.enabled && badge('Disabled', 'suspended')),
+    label: 'State',
+    cell: ({ enabled }) => (enabled ? badge('Enabled', 'active') : badge('Disabled', 'suspended')),
   },
   {
     label: 'Users',
@@ -54,8 +55,17 @@ const COLUMNS = [
     cell: ({ usage }) => `${usage?.more_accounts ? translated('over ') : ''}${figure(usage?.accounts ?? 0)}`,
   },
   { label: 'Last sign-in', cell: ({ usage }) => moment(usage?.last_sign_in_at) },
-  { label: 'Id', cell: (row) => copyButton('Copy the id', t`the id of ${row.name}`, () => row.id) },
 ];
+
+/**
+ * The number of applications, as far as the first page of the list shows it.
+ * @param {number} count
+ * @param {boolean} isMore
+ */
+function countOf(count, isMore) {
+  if (isMore) return t`more than ${figure(count)} applications`;
+  return count === 1 ? t`${figure(count)} application` : t`${figure(count)} applications`;
+}
 
 /**
  * @param {Context} context
@@ -66,7 +76,7 @@ export async function applications({ may }) {
     ['-name', 'Name, Z to A'],
   ]);
   const controls = [
-    text('q', 'Name or id', { type: 'search' }),
+    text('q', 'Name or ID', { type: 'search' }),
     select(
       'protocol',
       'Protocol',
@@ -79,6 +89,7 @@ export async function applications({ may }) {
     ),
     sorted,
   ];
+  const total = el('p', { class: 'muted total', role: 'status' });
   const list = await searched(
     controls,
     ({ order: by = 'name', ...values }, after) => get('/applications', { ...values, order: by, after }),
@@ -88,6 +99,12 @@ export async function applications({ may }) {
       caption: 'Applications',
       order: sorted,
     }),
+    {
+      total,
+      onpage: ({ items, next }) => {
+        total.textContent = countOf(items.length, Boolean(next));
+      },
+    },
   );
   return screen(
     {

@@ -46,7 +46,7 @@ export async function assignments(application, known, { may, reload }) {
   ];
   if (may('accounts:write'))
     columns.push({
-      label: 'Change',
+      label: 'Actions',
       cell: (row) => el('div', { class: 'ways' }, editButton(row, known, set), removeButton(application, row, reload)),
     });
   const list = table(columns, rows, {
@@ -58,7 +58,7 @@ export async function assignments(application, known, { may, reload }) {
     may('accounts:write') &&
       el(
         'div',
-        {},
+        { class: 'rows' },
         more(
           'Give a group access',
           newAssignment(known, (group, roles) => set({ id: group }, roles)),
@@ -117,15 +117,19 @@ function editButton(row, known, set) {
   const edit = async () => {
     const chips = roleChips('roles', 'Roles', { known });
     const roles = await dialog(t`Roles of ${nameOf(row)}`, (/** @type {(answer?: string[]) => void} */ close) => [
-      form([chips], { values: { roles: row.roles }, submit: 'Save', send: async (values) => close(values.roles) }),
-      el('div', { class: 'actions' }, el('button', { class: 'button', onclick: () => close() }, 'Cancel')),
+      form([chips], {
+        values: { roles: row.roles },
+        submit: 'Save',
+        send: async (values) => close(values.roles),
+        cancel: () => close(),
+      }),
     ]);
     if (roles) {
       await set(row.group, roles);
       say('Saved.');
     }
   };
-  const press = button('Roles', edit, 'quiet');
+  const press = button('Roles', edit);
   press.setAttribute('aria-label', t`Change the roles of ${nameOf(row)}`);
   return press;
 }
@@ -149,7 +153,7 @@ function removeButton(application, row, reload) {
     await reload();
     say('The access was removed.');
   };
-  const press = button('Remove', drop, 'quiet danger');
+  const press = button('Remove', drop, 'danger');
   press.setAttribute('aria-label', t`Remove the access of ${nameOf(row)}`);
   return press;
 }

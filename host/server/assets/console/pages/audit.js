@@ -115,14 +115,14 @@ function searchFields(may, events) {
           label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
           isId,
         })
-      : text(name, t`${translated(label)} (id)`);
+      : text(name, t`${translated(label)} (ID)`);
   const application = may('applications:read')
     ? picker('application', 'About the application', {
         load: (q) => get('/applications', { q, limit: 8 }),
         label: (one) => one.name,
         isId,
       })
-    : text('application', 'About the application (id)');
+    : text('application', 'About the application (ID)');
   const since = text('since', 'From', { type: 'date' });
   const until = text('until', 'To', { type: 'date' });
   return {

@@ -66,11 +66,16 @@ function originOf({ personal, place, browser }) {
 }
 
 /**
+ * The labels that are more than the words of a name.
+ * @type {Record<string, string>}
+ */
+const LABELS = { ip_address: 'IP address', kid: 'Key ID' };
+
+/**
  * The name of what an entry has, as a label.
  * @param {string} name
  */
-export const labelOf = (name) =>
-  name === 'ip_address' ? 'IP address' : name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ');
+export const labelOf = (name) => LABELS[name] ?? name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ');
 
 /**
  * A time, which an entry has in seconds since 1970; undefined for any other value.

@@ -21,6 +21,7 @@ import { applicationAddress } from './applications.js';
  * @property {Child} user the user whom it is about
  * @property {Child} application the application that it is about
  * @property {Child} device the name of the device
+ * @property {boolean} isOwn whether the actor is the user whom it is about
  * @property {AuditDetail} detail
  */
 
@@ -30,16 +31,19 @@ import { applicationAddress } from './applications.js';
 const deviceOf = ({ device }) => (device ? ['the device ', device] : ['a device']);
 
 /**
+ * Whether a user or an account becomes active for the first time, as with the first device: a change of the state, but
+ * none to look at.
+ * @param {AuditDetail} detail
+ */
+const isActivation = ({ before, after }) => String(before) === 'invited' && String(after) === 'active';
+
+/**
  * Another state, in words.
  * @param {AuditDetail} detail
  */
-const stateVerb = ({ after }) => {
-  const states = {
-    suspended: ' suspended ',
-    terminated: ' terminated ',
-    active: ' reactivated ',
-    invited: ' invited ',
-  };
+const stateVerb = ({ before, after }) => {
+  const states = { suspended: ' suspended ', terminated: ' terminated ', active: ' activated ', invited: ' invited ' };
+  if (String(before) === 'suspended' && String(after) !== 'terminated') return ' lifted the suspension of ';
   return states[/** @type {keyof typeof states} */ (String(after))] ?? ' changed the state of ';
 };
 
@@ -153,7 +157,11 @@ export const GROUPS = [
         'warn',
         ({ who, user }) => [who, ' withdrew the invitation of ', user],
       ],
-      'device.enrolled': ['Device enrolled', 'good', (names) => [names.user, ' enrolled ', ...deviceOf(names)]],
+      'device.enrolled': [
+        'Device enrolled',
+        'good',
+        ({ user, device }) => [user, ' enrolled a device', device && ': ', device],
+      ],
       'device.renamed': ['Device renamed', 'calm', (names) => [names.user, ' renamed a device to ', names.device]],
       'device.revoked': [
         'Device removed',
@@ -212,7 +220,8 @@ export const GROUPS = [
       'user.lifecycle-changed': [
         'State of a user changed',
         'warn',
-        ({ who, user, detail }) => [who, stateVerb(detail), user],
+        ({ who, user, isOwn, detail }) =>
+          isOwn && isActivation(detail) ? [user, ' became active'] : [who, stateVerb(detail), user],
       ],
       'user.erased': ['User erased', 'bad', ({ who, user }) => [who, ' erased the personal data of ', user]],
       'user.deleted': ['User deleted', 'bad', ({ who, user }) => [who, ' deleted ', user]],
@@ -235,7 +244,10 @@ export const GROUPS = [
       'account.lifecycle-changed': [
         'State of an account changed',
         'warn',
-        ({ who, user, application, detail }) => [who, stateVerb(detail), 'the account of ', user, ' in ', application],
+        ({ who, user, application, isOwn, detail }) =>
+          isOwn && isActivation(detail)
+            ? ['The account of ', user, ' in ', application, ' became active']
+            : [who, stateVerb(detail), 'the account of ', user, ' in ', application],
       ],
       'account.deleted': [
         'Access removed',
@@ -407,7 +419,10 @@ export function eventOptions(known) {
  * @param {Entry} entry
  * @returns {Tone}
  */
-export const toneOf = ({ event }) => EVENTS[event]?.[1] ?? 'calm';
+export function toneOf({ event, detail }) {
+  const tone = EVENTS[event]?.[1] ?? 'calm';
+  return event.endsWith('.lifecycle-changed') && isActivation(detail) ? 'good' : tone;
+}
 
 /**
  * A name that leads to its page; the end of its id if it was deleted.
@@ -491,6 +506,7 @@ export function sentenceOf(entry, may) {
     user,
     application,
     device: typeof device === 'string' && device !== '' ? el('bdi', {}, device) : undefined,
+    isOwn: entry.actor.kind === 'device' || entry.actor.id === userId,
     detail,
   };
   const known = EVENTS[event];

@@ -33,8 +33,8 @@ export async function toGroup(users, done) {
         }
         close(count);
       },
+      cancel: () => close(),
     }),
-    cancel(close),
   ]);
   if (added === undefined) return;
   done();
@@ -61,8 +61,8 @@ export async function giveAccess(users, done) {
         if (!id) throw new FieldError('application', 'Choose an application from the list.');
         close(await accountsFor(users, id, chosen));
       },
+      cancel: () => close(),
     }),
-    cancel(close),
   ]);
   if (failed === undefined) return;
   done();
@@ -93,16 +93,4 @@ async function accountsFor(users, id, roles) {
     }
   }
   return failed;
-}
-
-/**
- * The button that closes a dialog without a change.
- * @param {(answer?: never) => void} close
- */
-function cancel(close) {
-  return el(
-    'div',
-    { class: 'actions' },
-    el('button', { type: 'button', class: 'button', onclick: () => close() }, 'Cancel'),
-  );
 }

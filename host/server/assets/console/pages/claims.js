@@ -212,17 +212,18 @@ function claimShown(preview, name) {
 }
 
 /**
- * Where a value is from.
+ * Where a value is from. An assertion has no scopes, so an attribute with the name of a claim is for none.
  * @param {PreviewRow} row
+ * @param {Schema<'Sink'>} sink
  */
-function source({ plugin, change, scope, format }) {
+function source({ plugin, change, scope, format }, sink) {
   if (format) return t`Assent, as ${format.split(':').pop()}`;
   return el(
     'span',
     {},
     plugin ? badge(el('bdi', {}, plugin), 'kind') : 'Assent',
     change !== 'provided' && ` ${translated(CHANGES[change])}`,
-    scope && t` for the scope ${scope}`,
+    scope && sink !== 'saml-assertion' && t` for the scope ${scope}`,
   );
 }
 
@@ -265,7 +266,7 @@ function values(preview) {
     [
       { label: preview.sink === 'saml-assertion' ? 'Attribute' : 'Claim', cell: ({ name }) => code(name) },
       { label: 'Value', cell: shown },
-      { label: 'From', cell: source },
+      { label: 'From', cell: (row) => source(row, preview.sink) },
     ],
     [...known, ...preview.origins, ...atSignIn],
     { empty: 'Nothing.', caption: SINKS[preview.sink] },

@@ -1,7 +1,7 @@
 // The settings of an OpenID Connect client, as fields.
 
 import { get } from '../api.js';
-import { apiText } from '../api_texts.js';
+import { apiSentence } from '../api_texts.js';
 import { area, folded, group, jsonText, lines, select, several, text, toggle } from '../form.js';
 import { t } from '../language.js';
 
@@ -30,7 +30,7 @@ const EXAMPLES = {
  */
 async function redirectUriError(type, uri) {
   const { valid, detail } = await get('/redirect-uri-validations', { application_type: type, uri });
-  return valid ? undefined : apiText(detail ?? '');
+  return valid ? undefined : apiSentence(detail ?? '');
 }
 
 export const name = () =>
@@ -79,20 +79,30 @@ export function clientFields(type, { owner }) {
     group(
       'What it may request',
       null,
-      several('scopes', 'Scopes', [
-        ['openid', 'openid: who the user is (always needed)'],
-        ['profile', 'profile: names, and the account with its roles'],
-        ['email', 'email: the email address'],
-        ['phone', 'phone: the telephone number'],
-        ['address', 'address: the postal address'],
-        ['groups', 'groups: the groups that the application is assigned to'],
-        ['offline_access', 'offline_access: refresh tokens'],
-      ]),
-      several('grant_types', 'Grant types', [
-        ['authorization_code', 'authorization_code: users sign in'],
-        ['refresh_token', 'refresh_token: access continues without them'],
-        ['client_credentials', 'client_credentials: it acts as itself'],
-      ]),
+      several(
+        'scopes',
+        'Scopes',
+        [
+          ['openid', 'who the user is (always needed)'],
+          ['profile', 'names, and the account with its roles'],
+          ['email', "the user's email address"],
+          ['phone', 'the telephone number'],
+          ['address', 'the postal address'],
+          ['groups', 'the groups that the application is assigned to'],
+          ['offline_access', 'refresh tokens'],
+        ],
+        { codes: true, fixed: ['openid'] },
+      ),
+      several(
+        'grant_types',
+        'Grant types',
+        [
+          ['authorization_code', 'users sign in'],
+          ['refresh_token', 'access continues without them'],
+          ['client_credentials', 'it acts as itself'],
+        ],
+        { codes: true },
+      ),
       select('consent', 'Consent', [
         ['ask', 'Ask each user, and remember the answer'],
         ['implied', 'Never ask: the application is our own'],
@@ -138,7 +148,7 @@ export function clientFields(type, { owner }) {
         type: 'url',
         hint: 'Where Assent reports the end of a session.',
       }),
-      toggle('backchannel_logout_session_required', "Logout tokens need the session's id"),
+      toggle('backchannel_logout_session_required', "Logout tokens need the session's ID"),
     ),
     ...(type === 'web' ? [folded('Advanced', clientAssertions(), ...(owner ? [adminScopes()] : []))] : []),
   ];
@@ -158,13 +168,18 @@ const adminScopes = () =>
     'Admin API',
     'As a service account it may call the admin API with a token of client_credentials. An administrator ' +
       'who may change such an application has its rights too.',
-    several('admin_scopes', 'Admin scopes', [
-      ['admin:read', 'admin:read: read everything'],
-      ['admin:users', 'admin:users: manage users and accounts'],
-      ['admin:applications', 'admin:applications: manage applications'],
-      ['admin:audit', 'admin:audit: read the audit log'],
-      ['admin:operate', 'admin:operate: rotate keys, reload plugins'],
-    ]),
+    several(
+      'admin_scopes',
+      'Admin scopes',
+      [
+        ['admin:read', 'read everything'],
+        ['admin:users', 'manage users and accounts'],
+        ['admin:applications', 'manage applications'],
+        ['admin:audit', 'read the audit log'],
+        ['admin:operate', 'rotate keys, reload plugins'],
+      ],
+      { codes: true },
+    ),
   );
 
 /** How the client authenticates. */

@@ -1,11 +1,28 @@
 // Groups: the list, a new one, and one group with its members and applications.
 
-import { address, get, getVersion, patch, post, remove } from '../api.js';
+import { address, get, getVersion, patch, post, put, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
 import { order } from '../order.js';
-import { ask, badge, button, el, figure, link, moment, more, nothing, panel, say, screen, tabs, way } from '../view.js';
+import { roleChips } from '../role_chips.js';
+import {
+  ask,
+  badge,
+  button,
+  el,
+  figure,
+  link,
+  moment,
+  more,
+  nothing,
+  nothingYet,
+  panel,
+  say,
+  screen,
+  tabs,
+  way,
+} from '../view.js';
 import { applicationAddress } from './applications.js';
 import { person } from './person.js';
 import { picker } from './picker.js';
@@ -65,7 +82,7 @@ export async function groups({ may }) {
       order: sorted,
     }),
     {
-      above: [total],
+      total,
       onpage: (/** @type {Schema<'GroupList'>} */ { total: count }) => {
         total.textContent =
           count === undefined ? '' : count === 1 ? t`${figure(count)} group` : t`${figure(count)} groups`;
@@ -153,9 +170,9 @@ async function members(group, { may, reload }) {
   ];
   if (may('accounts:write'))
     columns.push({
-      label: 'Change',
+      label: 'Actions',
       cell: (row) => {
-        const press = button('Remove', () => drop(row), 'quiet');
+        const press = button('Remove', () => drop(row), 'danger');
         press.setAttribute('aria-label', t`Remove ${row.user_name} from the group`);
         return press;
       },
@@ -224,7 +241,7 @@ function transfer(group, reload) {
  * @param {Schema<'Group'>} group
  * @param {Context} context
  */
-async function applicationsOf(group, { may }) {
+async function applicationsOf(group, { may, reload }) {
   const { items } = await get('/groups/{id}/applications', { id: group.id });
   /** @type {Array<Column<Schema<'AssignedApplication'>>>} */
   const columns = [
@@ -240,15 +257,41 @@ async function applicationsOf(group, { may }) {
     },
     { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || translated('None') },
   ];
+  const access = may('accounts:write') && may('applications:read') && newAccess(group, reload);
   return [
-    el('p', { class: 'muted' }, 'Give the group access on the page of the application, under Accounts.'),
     table(columns, items, {
-      empty: may('applications:read')
-        ? nothing(NO_APPLICATION, '/admin/applications', 'Choose an application')
-        : NO_APPLICATION,
+      empty: access ? nothingYet(NO_APPLICATION, 'Give access', access) : NO_APPLICATION,
       caption: 'Applications',
     }),
+    access,
   ];
+}
+
+/**
+ * The form that gives the group access to an application.
+ * @param {Schema<'Group'>} group
+ * @param {Context['reload']} reload
+ */
+function newAccess(group, reload) {
+  const roles = roleChips('roles', 'Roles of the members');
+  const application = picker('application', 'Application', {
+    hint: 'The first letters of its name.',
+    load: (q) => get('/applications', { q, limit: 8 }),
+    label: (/** @type {Schema<'Application'>} */ one) => one.name,
+    chosen: async (one) => roles.suggest((await get('/applications/{id}/roles', { id: one.id })).items),
+  });
+  return more(
+    'Give access to an application',
+    form([application, roles], {
+      submit: 'Give access',
+      send: async ({ application: id, roles: chosen }) => {
+        if (!id) throw new FieldError('application', 'Choose an application from the list.');
+        await put('/applications/{id}/groups/{group}', { id, group: group.id }, { roles: chosen });
+        await reload();
+        say('The group has access.');
+      },
+    }),
+  );
 }
 
 /**

@@ -20,11 +20,15 @@ const step = (title, ...content) => el('li', {}, el('h2', {}, title), ...content
  * @param {Context} context
  */
 export async function guide(application, context) {
-  const steps = application.protocol === 'saml' ? await saml(application, context) : client(application, context);
   const { may } = context;
   const at = applicationAddress(application.id);
+  const { choice, ofProgram } = await recipeGuide(application, context);
+  const steps =
+    application.protocol === 'saml'
+      ? await saml(application, context, ofProgram)
+      : client(application, context, ofProgram);
   return [
-    await recipeGuide(application, context),
+    choice,
     el(
       'ol',
       { class: 'guide' },
@@ -60,40 +64,78 @@ const pasted = (pairs) =>
   );
 
 /**
+ * @param {string} label
+ * @param {string[]} uris
+ */
+const listed = (label, uris) =>
+  el('span', {}, label, ...uris.flatMap((uri, place) => [place > 0 ? ', ' : '', el('code', {}, uri)]), '. ');
+
+/**
+ * The redirect URIs of an application in a sentence.
+ * @param {string[]} uris
+ */
+function redirectUris(uris) {
+  if (uris.length === 0) return el('strong', {}, 'No redirect URI is registered yet. ');
+  const label =
+    uris.length === 1 ? 'It must use exactly this redirect URI: ' : 'It must use exactly one of these redirect URIs: ';
+  return listed(label, uris);
+}
+
+/**
+ * The steps until a client can authenticate: with the values of a program, or else with those of any.
+ * @param {Schema<'Client'>} application
+ * @param {Context} context
+ * @param {HTMLElement | undefined} ofProgram
+ */
+function client(application, context, ofProgram) {
+  const proof = application.application_type === 'web' && clientProof(application, context);
+  // The settings of a program contain the secret.
+  return ofProgram ? [proof, ofProgram] : [clientValues(application, context), proof];
+}
+
+/**
  * @param {Schema<'Client'>} application
  * @param {Context} context
  */
-function client(application, { issuer, may, reload }) {
-  const { application_type: type, token_endpoint_auth_method: method } = application;
-  const secret = method.startsWith('client_secret');
+function clientProof(application, { may, reload }) {
+  const { token_endpoint_auth_method: method } = application;
   const at = applicationAddress(application.id);
-  const proof =
-    type === 'web' &&
-    (secret
-      ? step(
-          'Create its secret',
-          el(
-            'p',
-            {},
-            application.has_secret
-              ? 'It has a secret. If it is lost, create a second one and delete the first one.'
-              : 'It has none yet. It is shown once.',
-          ),
-          may('applications:write') &&
-            el(
-              'div',
-              { class: 'ways' },
-              application.has_secret
-                ? way(`${at}/credentials`, 'Credentials')
-                : button('Create the secret', () => createSecret(application, reload), 'primary'),
-            ),
-        )
-      : step(
-          'Register its key',
-          el('p', {}, t`It authenticates with ${method}.`),
-          el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
-        ));
-  const values = step(
+  if (!method.startsWith('client_secret'))
+    return step(
+      'Register its key',
+      el('p', {}, t`It authenticates with ${method}.`),
+      el('div', { class: 'ways' }, way(`${at}/credentials`, 'Credentials')),
+    );
+  return step(
+    'Create its secret',
+    el(
+      'p',
+      {},
+      application.has_secret
+        ? 'It has a secret. If it is lost, create a second one and delete the first one.'
+        : 'The application has no secret yet. A new secret is shown once.',
+    ),
+    may('applications:write') &&
+      el(
+        'div',
+        { class: 'ways' },
+        application.has_secret
+          ? way(`${at}/credentials`, 'Credentials')
+          : button('Create the secret', () => createSecret(application, reload), 'primary'),
+      ),
+  );
+}
+
+/**
+ * The values that any software needs, with an example.
+ * @param {Schema<'Client'>} application
+ * @param {Context} context
+ */
+function clientValues(application, { issuer }) {
+  const { application_type: type, token_endpoint_auth_method: method } = application;
+  const at = applicationAddress(application.id);
+  const [library, text] = example(application, issuer);
+  return step(
     'Paste this into the application',
     el('p', {}, 'Most software needs the first two, and finds the rest by itself.'),
     pasted([
@@ -101,20 +143,7 @@ function client(application, { issuer, may, reload }) {
       ['Client ID', application.id],
       ['Discovery address', `${issuer}/.well-known/openid-configuration`],
     ]),
-    el(
-      'p',
-      {},
-      'It must use exactly one of these redirect URIs: ',
-      application.redirect_uris.length === 0
-        ? el('strong', {}, 'no redirect URI is registered yet')
-        : el(
-            'span',
-            {},
-            ...application.redirect_uris.flatMap((uri, place) => [place > 0 ? ', ' : '', el('code', {}, uri)]),
-          ),
-      '. ',
-      link(`${at}/settings`, 'Change them'),
-    ),
+    el('p', {}, redirectUris(application.redirect_uris), link(`${at}/settings`, 'Change the redirect URIs')),
     more(
       'All addresses',
       pasted([
@@ -129,17 +158,8 @@ function client(application, { issuer, may, reload }) {
       'p',
       {},
       application.post_logout_redirect_uris.length === 0
-        ? 'No post-logout redirect URIs yet'
-        : el(
-            'span',
-            {},
-            'Post-logout redirect URIs: ',
-            ...application.post_logout_redirect_uris.flatMap((uri, place) => [
-              place > 0 ? ', ' : '',
-              el('code', {}, uri),
-            ]),
-          ),
-      '. ',
+        ? 'No post-logout redirect URI is registered yet. '
+        : listed('Post-logout redirect URIs: ', application.post_logout_redirect_uris),
       link(`${at}/settings`, 'Change the post-logout redirect URIs'),
     ),
     facts([
@@ -153,13 +173,10 @@ function client(application, { issuer, may, reload }) {
       ['Proof at the token endpoint', method],
       ['PKCE', translated(type === 'web' ? 'S256, if it can' : 'S256, always')],
     ]),
+    el('h3', {}, 'Or begin with this'),
+    el('p', {}, library),
+    copyable(text, 'the example', { wide: true }),
   );
-  const [library, text] = example(application, issuer);
-  return [
-    values,
-    proof,
-    step('Or begin with this', el('p', {}, library), copyable(text, 'the example', { wide: true })),
-  ];
 }
 
 /**
@@ -211,40 +228,16 @@ OIDC_SCOPES="openid profile email"`,
 }
 
 /**
+ * The steps until a service provider knows Assent: with the values of a program, or else with those of any.
  * @param {Schema<'ServiceProvider'>} application
  * @param {Context} context
+ * @param {HTMLElement | undefined} ofProgram
  */
-async function saml(application, { base, issuer }) {
-  const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
-  const metadata = `${base}/sso/metadata/${id}`;
+async function saml(application, context, ofProgram) {
   const at = applicationAddress(application.id);
-  const { items } = await get('/applications/{id}/certificates', { id: application.id });
-  const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
   const nameSource = application.name_id_source === 'user_email' ? 'the email address' : "the account's name";
-  const downloadMetadata = async () => {
-    const answer = await fetch(`/sso/metadata/${id}`);
-    if (!answer.ok) throw new Error('The metadata could not be read.');
-    download('assent-metadata.xml', 'application/samlmetadata+xml', await answer.text());
-  };
   return [
-    step(
-      "Give the service provider Assent's metadata",
-      el('p', {}, 'Its address, or a file if it can read none.'),
-      pasted([['Metadata address', metadata]]),
-      el('div', { class: 'ways' }, button('Download the metadata', downloadMetadata)),
-    ),
-    step(
-      'Or as single values',
-      pasted([
-        ['Entity ID of the identity provider', application.idp_entity_id ?? issuer],
-        ['Sign-on address (SSO)', `${base}/sso/SingleSignOnService/${id}`],
-        ['Logout address (SLO)', `${base}/sso/SingleLogoutService/${id}`],
-      ]),
-      ...certificates.map((pem) =>
-        more('The certificate that Assent signs with', copyable(pem, 'the certificate', { wide: true })),
-      ),
-      el('p', {}, 'Certificates: see ', link(`${at}/credentials`, 'Certificates'), '.'),
-    ),
+    ofProgram ?? (await samlValues(application, context)),
     step(
       'Check its settings',
       facts([
@@ -257,4 +250,38 @@ async function saml(application, { base, issuer }) {
       el('div', { class: 'ways' }, way(`${at}/settings`, 'Settings')),
     ),
   ];
+}
+
+/**
+ * The metadata, and its values, which any service provider needs.
+ * @param {Schema<'ServiceProvider'>} application
+ * @param {Context} context
+ */
+async function samlValues(application, { base, issuer }) {
+  const id = encodeURIComponent(application.id).replaceAll('%3A', ':');
+  const metadata = `${base}/sso/metadata/${id}`;
+  const at = applicationAddress(application.id);
+  const { items } = await get('/applications/{id}/certificates', { id: application.id });
+  const certificates = items.filter(({ stage }) => stage === 'signing').map(({ certificate }) => certificate);
+  const downloadMetadata = async () => {
+    const answer = await fetch(`/sso/metadata/${id}`);
+    if (!answer.ok) throw new Error('The metadata could not be read.');
+    download('assent-metadata.xml', 'application/samlmetadata+xml', await answer.text());
+  };
+  return step(
+    "Give the service provider Assent's metadata",
+    el('p', {}, 'Its address, or a file if it can read none.'),
+    pasted([['Metadata address', metadata]]),
+    el('div', { class: 'ways' }, button('Download the metadata', downloadMetadata)),
+    el('h3', {}, 'Or as single values'),
+    pasted([
+      ['Entity ID of the identity provider', application.idp_entity_id ?? issuer],
+      ['Sign-on address (SSO)', `${base}/sso/SingleSignOnService/${id}`],
+      ['Logout address (SLO)', `${base}/sso/SingleLogoutService/${id}`],
+    ]),
+    ...certificates.map((pem) =>
+      more('The certificate that Assent signs with', copyable(pem, 'the certificate', { wide: true })),
+    ),
+    el('p', {}, link(`${at}/credentials`, 'All certificates of this application')),
+  );
 }

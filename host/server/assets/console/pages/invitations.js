@@ -88,14 +88,14 @@ export async function invitations({ may, me }) {
       cell: (row) =>
         el(
           'div',
-          { class: 'stack' },
-          stateBadge(row.state),
+          { class: 'about' },
+          el('div', {}, stateBadge(row.state)),
+          row.sent_at && el('p', { class: 'small muted' }, moment(row.sent_at)),
           row.delivery_error && el('p', { class: 'small muted' }, apiText(row.delivery_error)),
         ),
     },
     { label: 'Invited by', cell: inviter },
     { label: 'Link created', cell: (row) => (row.created_at ? moment(row.created_at) : '') },
-    { label: 'Email sent', cell: (row) => (row.sent_at ? moment(row.sent_at) : '') },
     { label: 'Expires', cell: (row) => (row.expires_at ? moment(row.expires_at) : '') },
   ];
   const rows = table(columns, [], {
@@ -127,11 +127,18 @@ export async function invitations({ may, me }) {
   };
   const withdraw = async () => {
     const users = chosen();
-    const yes = await ask(
-      users.length === 1 ? 'Withdraw this invitation?' : t`Withdraw ${figure(users.length)} invitations?`,
-      'Their links end at once. The users stay, and you can invite them again.',
-      'Withdraw',
-    );
+    const yes =
+      users.length === 1
+        ? await ask(
+            'Withdraw this invitation?',
+            'The link ends at once. The user stays, and you can invite the user again.',
+            'Withdraw',
+          )
+        : await ask(
+            t`Withdraw ${figure(users.length)} invitations?`,
+            'The links end at once. The users stay, and you can invite them again.',
+            'Withdraw',
+          );
     if (!yes) return;
     const results = await inBatches(users, (part) => post('/invitations/withdraw', {}, { users: part }));
     const count = results.reduce((sum, { withdrawn }) => sum + withdrawn, 0);

@@ -1,6 +1,7 @@
 // The signing keys of ID tokens.
 
 import { get, post } from '../api.js';
+import { durationMs, durationText } from '../durations.js';
 import { t } from '../language.js';
 import { table } from '../lists.js';
 import { ask, badge, button, copyButton, el, moment, panel, say, screen } from '../view.js';
@@ -21,10 +22,39 @@ const STAGES = {
 const SHOWN = 12;
 
 /**
+ * The values of the settings about the rotation, if the administrator may read settings.
+ * @param {Context['may']} may
+ * @returns {Promise<{ interval?: unknown, ahead?: unknown }>}
+ */
+async function rotationSettings(may) {
+  if (!may('settings:read')) return {};
+  const { items } = await get('/settings');
+  const settingOf = (/** @type {string} */ wanted) => items.find(({ key }) => key === wanted)?.value;
+  return { interval: settingOf('keys.rotation_interval'), ahead: settingOf('keys.publish_ahead') };
+}
+
+/**
+ * When the next key begins to sign: as the present key says, if a next one is published, or else an interval after the
+ * present key began. Undefined if that is not known.
+ * @param {Array<Schema<'SigningKey'>>} all
+ * @param {number | undefined} interval in milliseconds
+ */
+function nextRotation(all, interval) {
+  const signing = all.filter(({ stage }) => stage === 'signing');
+  const times = signing.flatMap(({ since, until }) => {
+    if (until) return [Date.parse(until)];
+    return interval ? [Date.parse(since) + interval] : [];
+  });
+  return times.length === 0 ? undefined : new Date(Math.min(...times)).toISOString();
+}
+
+/**
  * @param {Context} context
  */
 export async function keys({ may, reload }) {
-  const { items } = await get('/keys');
+  const [{ items }, { interval, ahead }] = await Promise.all([get('/keys'), rotationSettings(may)]);
+  const next = nextRotation(items, durationMs(interval));
+  const wait = durationText(ahead);
   const writes = may('keys:write');
   const rotate = (/** @type {boolean} */ now) => async () => {
     const text = now
@@ -83,13 +113,20 @@ export async function keys({ may, reload }) {
       title: 'Keys',
       lead: 'These keys sign ID tokens. They are rotated automatically. SAML applications have their own certificates.',
     },
+    next && el('p', {}, 'Next rotation: ', moment(next)),
     writes &&
       panel(
         el(
           'div',
           { class: 'about-action' },
-          button('Publish next key', rotate(false)),
-          el('p', { class: 'muted' }, 'It signs after the time of the setting keys.publish_ahead, by default one day.'),
+          button('Publish the next key', rotate(false)),
+          el(
+            'p',
+            { class: 'muted' },
+            wait
+              ? t`It signs after ${wait}, the value of the setting keys.publish_ahead.`
+              : 'It signs after the time of the setting keys.publish_ahead.',
+          ),
         ),
         el(
           'div',
@@ -113,7 +150,7 @@ export async function keys({ may, reload }) {
  */
 function keyId({ kid }) {
   const short = kid.slice(0, SHOWN);
-  const copy = copyButton('Copy', 'the key id', () => kid);
-  copy.setAttribute('aria-label', t`Copy the key id ${short}`);
+  const copy = copyButton('Copy', 'the key ID', () => kid);
+  copy.setAttribute('aria-label', t`Copy the key ID ${short}`);
   return el('div', { class: 'short-id' }, el('code', { title: kid }, `${short}…`), copy);
 }

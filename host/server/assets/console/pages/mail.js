@@ -64,7 +64,7 @@ function preview({ from, subject, text: plain, html }) {
     el('h3', {}, 'As HTML'),
     sanitized(html),
     el('h3', {}, 'As plain text'),
-    el('pre', { tabindex: 0 }, plain),
+    el('pre', { tabindex: 0, class: 'wrapped' }, plain),
   ];
 }
 

@@ -172,6 +172,10 @@ function saml({ go, query, handover }) {
     },
     sources,
     made,
-    notice("Afterwards you get the address of Assent's own metadata, which goes into the service provider.", 'calm'),
+    el(
+      'div',
+      { class: 'column' },
+      notice("Afterwards you get the address of Assent's own metadata, which goes into the service provider.", 'calm'),
+    ),
   );
 }

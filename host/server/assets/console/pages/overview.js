@@ -103,7 +103,7 @@ async function figures(context) {
         { name: 'no decision', tone: 'warn', of: (period) => period.expired },
         { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.number_mismatches },
       ],
-      labels,
+      { ...labels, empty: 'No sign-ins in this period.' },
     ),
     bars(
       'Time to approval',
@@ -112,7 +112,7 @@ async function figures(context) {
         { name: 'Median', tone: 'calm', of: (period) => seconds(period.approval_ms_p50) },
         { name: '95th percentile', tone: 'warn', of: (period) => seconds(period.approval_ms_p95) },
       ],
-      { ...labels, unit: ' s', stacked: false },
+      { ...labels, unit: ' s', empty: 'No approvals in this period.', stacked: false },
     ),
     responseTimes(responses),
   ];
@@ -140,23 +140,24 @@ const tile = (to, number, label, about) =>
  */
 const begins = ({ from }, options) => new Date(from).toLocaleString(locale(), options);
 
-/** @type {ChartOptions<Schema<'SignIns'>>} */
+/** @type {Pick<ChartOptions<Schema<'SignIns'>>, 'label' | 'short'>} */
 const HOURS = {
   label: (period) => begins(period, { weekday: 'short', hour: '2-digit', minute: '2-digit' }),
   short: (period) => begins(period, { hour: '2-digit', minute: '2-digit' }),
 };
 
-/** @type {ChartOptions<Schema<'SignIns'>>} */
+/** @type {Pick<ChartOptions<Schema<'SignIns'>>, 'label' | 'short'>} */
 const DAYS = {
   label: (period) => begins(period, { weekday: 'short', day: 'numeric', month: 'short' }),
   short: (period) => begins(period, { day: 'numeric', month: 'short' }),
 };
 
 /**
- * With one decimal; 0 for a period without sign-ins.
+ * With one decimal; 0 only for a period without approvals.
  * @param {number | null | undefined} milliseconds
  */
-const seconds = (milliseconds) => Math.round((milliseconds ?? 0) / 100) / 10;
+const seconds = (milliseconds) =>
+  milliseconds === null || milliseconds === undefined ? 0 : Math.max(0.1, Math.round(milliseconds / 100) / 10);
 
 /** @type {Record<Schema<'EndpointGroup'>, string>} */
 const ENDPOINTS = {

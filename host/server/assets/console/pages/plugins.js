@@ -1,10 +1,25 @@
 // The plugins: what is loaded, the rights of each, and its measurements.
 
 import { get, post } from '../api.js';
-import { apiText } from '../api_texts.js';
+import { apiSentence } from '../api_texts.js';
 import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
-import { ask, badge, button, code, copyable, el, facts, figure, moment, notice, panel, say, screen } from '../view.js';
+import {
+  ask,
+  badge,
+  button,
+  code,
+  copyable,
+  el,
+  facts,
+  figure,
+  moment,
+  more,
+  notice,
+  panel,
+  say,
+  screen,
+} from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -42,7 +57,7 @@ export async function plugins({ may, reload }) {
   };
   const { last_reload: last, previous } = known;
   const news = [
-    last?.error && notice(t`The last reload failed: ${apiText(last.error)}`, 'bad'),
+    last?.error && notice(t`The last reload failed: ${apiSentence(last.error)}`, 'bad'),
     last?.needs_restart?.length &&
       notice(t`The instance needs a restart for: ${last.needs_restart.join(', ')}`, 'warn'),
     known.changed_on_disk && notice('The files or settings differ from the loaded ones.', 'warn'),
@@ -76,15 +91,50 @@ export async function plugins({ may, reload }) {
   );
 }
 
+/** What the name of an attribute of an assertion begins with, among what a plugin may write. */
+const ATTRIBUTE = 'attribute:';
+
 /**
- * What a plugin does, by its role.
+ * Which claims a plugin adds, in a sentence.
+ * @param {string[]} claims
+ */
+function claimsAdded(claims) {
+  if (claims.includes('*')) return translated('Adds claims to tokens. The settings of the plugin name them.');
+  return claims.length === 1
+    ? t`Adds the claim ${claims[0]} to tokens.`
+    : t`Adds these claims to tokens: ${claims.join(', ')}.`;
+}
+
+/**
+ * Which attributes a plugin adds, in a sentence.
+ * @param {string[]} attributes
+ */
+function attributesAdded(attributes) {
+  if (attributes.includes('*'))
+    return translated(
+      'Adds attributes to SAML assertions. The settings of the plugin and of each application name them.',
+    );
+  return attributes.length === 1
+    ? t`Adds the attribute ${attributes[0]} to SAML assertions.`
+    : t`Adds these attributes to SAML assertions: ${attributes.join(', ')}.`;
+}
+
+/**
+ * What a plugin does, by its role and by what it may write.
  * @param {Schema<'PluginStatus'>} plugin
  */
 export function purpose({ role, grants }) {
   if (role.startsWith('delegated')) return 'Sends approval requests to the authenticators of another vendor.';
   if (role.startsWith('approval')) return 'Sends approval requests to devices.';
   if (grants.writes.length === 0) return 'Decides who may sign in to applications.';
-  return t`Adds claims to tokens: ${grants.writes.join(', ')}.`;
+  const claims = grants.writes.filter((name) => !name.startsWith(ATTRIBUTE));
+  const attributes = grants.writes.flatMap((name) =>
+    name.startsWith(ATTRIBUTE) ? [name.slice(ATTRIBUTE.length)] : [],
+  );
+  return [
+    ...(claims.length > 0 ? [claimsAdded(claims)] : []),
+    ...(attributes.length > 0 ? [attributesAdded(attributes)] : []),
+  ].join(' ');
 }
 
 /**
@@ -123,9 +173,7 @@ function one(plugin) {
     ),
     el('p', {}, purpose(plugin)),
     facts([
-      ['Component', plugin.component],
-      ['Role', translated(plugin.role.replaceAll('-', ' '))],
-      ['May write', grants.writes.length === 0 ? translated('Nothing') : grants.writes],
+      ['May write', grants.writes.length === 0 ? translated('Nothing') : grants.writes.map(code)],
       ['May call', grants.hosts.length === 0 ? translated('No other host') : grants.hosts],
       ['Serves', grants.applications ? grants.applications.map(code) : translated('Every application')],
       ['Calls', metrics.calls === 0 ? translated('None yet') : callsOf(metrics)],
@@ -135,7 +183,13 @@ function one(plugin) {
           t`Median ${milliseconds(metrics.time_us.p50)}, 99th percentile ${milliseconds(metrics.time_us.p99)}`,
       ],
     ]),
-    el('p', { class: 'muted small' }, 'SHA-256 of the file'),
-    copyable(plugin.sha256, 'the digest'),
+    more(
+      'Component',
+      facts([
+        ['Name', plugin.component],
+        ['Role', translated(plugin.role.replaceAll('-', ' '))],
+        ['SHA-256 of the file', copyable(plugin.sha256, 'the digest')],
+      ]),
+    ),
   );
 }

@@ -62,9 +62,11 @@ export function recipeForm({ go }, id, recipe) {
 }
 
 /**
- * A choice of a program, and the settings of the chosen one.
+ * The choice of a program, and the step of the guide with the settings of the chosen one, if it has the protocol of the
+ * application.
  * @param {Schema<'Application'>} application
  * @param {Context} context
+ * @returns {Promise<{ choice: HTMLElement, ofProgram?: HTMLElement }>}
  */
 export async function recipeGuide(application, context) {
   const chosen = context.query.get('recipe');
@@ -75,52 +77,58 @@ export async function recipeGuide(application, context) {
     context.go(applicationAddress(application.id) + (id === '' ? '' : `?recipe=${id}`));
   });
   const recipe = await recipeOf(chosen);
-  if (!recipe) return el('div', { class: 'recipe' }, field.element);
-  if ((recipe.kind === 'saml') !== (application.protocol === 'saml'))
-    return el(
-      'div',
-      { class: 'recipe' },
-      field.element,
-      notice('The recipe of this program is for another protocol than that of the application.', 'warn'),
-    );
-  const values = await serverValues(application, context);
-  const { file } = recipe;
+  const fits = !recipe || (recipe.kind === 'saml') === (application.protocol === 'saml');
+  const choice = el(
+    'div',
+    { class: 'recipe-choice' },
+    field.element,
+    !fits && notice('The recipe of this program is for another protocol than that of the application.', 'warn'),
+  );
+  return {
+    choice,
+    ofProgram: recipe && fits ? programStep(recipe, await serverValues(application, context)) : undefined,
+  };
+}
+
+/**
+ * The settings of a program, with the values of this server.
+ * @param {Recipe} recipe
+ * @param {Record<string, string>} values
+ */
+function programStep({ name: program, notes, settings, file }, values) {
   const lines = file && filled(file.lines, values).join('\n');
   return el(
-    'div',
+    'li',
     { class: 'recipe' },
-    field.element,
-    section(
-      t`Settings of ${recipe.name}`,
-      el('p', {}, spoken(recipe.notes)),
-      el(
-        'dl',
-        { class: 'pasted' },
-        ...recipe.settings.map(({ label, value }) => {
-          const shown = filled(value, values);
-          return el(
-            'div',
-            {},
-            el('dt', {}, el('bdi', {}, label)),
-            el(
-              'dd',
-              {},
-              value === '{client_secret}'
-                ? 'The secret, which you create below. It is shown once.'
-                : copyable(shown, label, { wide: shown.includes('\n') }),
-            ),
-          );
-        }),
-      ),
-      lines &&
-        el(
+    el('h2', {}, t`Settings of ${program}`),
+    el('p', {}, spoken(notes)),
+    el(
+      'dl',
+      { class: 'pasted' },
+      ...settings.map(({ label, value }) => {
+        const shown = filled(value, values);
+        return el(
           'div',
           {},
-          el('h3', {}, el('code', {}, file.name)),
-          lines.includes('CLIENT_SECRET') &&
-            el('p', { class: 'muted' }, 'CLIENT_SECRET stands for the secret, which you create below.'),
-          copyable(lines, file.name, { wide: true }),
-        ),
+          el('dt', {}, el('bdi', {}, label)),
+          el(
+            'dd',
+            {},
+            value === '{client_secret}'
+              ? 'The client secret, from the step above. It is shown once.'
+              : copyable(shown, label, { wide: shown.includes('\n') }),
+          ),
+        );
+      }),
     ),
+    lines &&
+      el(
+        'div',
+        { class: 'named-part' },
+        el('h3', {}, el('code', {}, file.name)),
+        lines.includes('CLIENT_SECRET') &&
+          el('p', { class: 'muted' }, 'CLIENT_SECRET stands for the client secret, from the step above.'),
+        copyable(lines, file.name, { wide: true }),
+      ),
   );
 }

@@ -1,11 +1,12 @@
 // The settings of the instance: what each is for, its value with its unit, and its source.
 
 import { get } from '../api.js';
+import { durationText } from '../durations.js';
 import { text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { loadSettingTexts, settingText } from '../setting_texts.js';
-import { badge, code, el, figure, json, screen } from '../view.js';
+import { badge, code, el, figure, json, screen, withCode } from '../view.js';
 import { mail } from './mail.js';
 
 /** @import { Column, Context, ListElement, Schema } from '../types.d.ts' */
@@ -49,9 +50,6 @@ const UNITS = {
   write_connections: 'connections',
 };
 
-/** @type {Record<string, string>} */
-const TIMES = { ms: 'millisecond', s: 'second', m: 'minute', h: 'hour', d: 'day' };
-
 /** @type {Array<Column<Setting>>} */
 const COLUMNS = [
   {
@@ -61,7 +59,7 @@ const COLUMNS = [
         'div',
         { class: 'setting' },
         code(row.key),
-        row.description && el('p', { class: 'muted small' }, ...inline(row.description)),
+        row.description && el('p', { class: 'muted small' }, ...withCode(row.description)),
       ),
   },
   { label: 'Value', cell: shown },
@@ -112,11 +110,15 @@ function fits({ key, description }, wanted) {
 const groupOf = (key) => (key.includes('.') ? key.slice(0, key.indexOf('.')) : '');
 
 /**
- * A table for each group of settings.
+ * A table for each group of settings, folded unless there is a search, or the address names the group.
  * @returns {ListElement<Setting>}
  */
 function grouped() {
   const place = el('div', { class: 'stack' });
+  let isSearched = false;
+  const filter = (/** @type {boolean} */ isInUse) => {
+    isSearched = isInUse;
+  };
   const add = (/** @type {Setting[]} */ found) => {
     /** @type {Map<string, Setting[]>} */
     const groups = new Map(Object.keys(GROUPS).map((group) => [group, []]));
@@ -124,51 +126,74 @@ function grouped() {
       const group = groupOf(setting.key);
       groups.set(group, [...(groups.get(group) ?? []), setting]);
     }
-    const tables = [...groups]
+    const sections = [...groups]
       .filter(([, members]) => members.length > 0)
-      .map(([group, members]) => {
-        const title = GROUPS[group] ?? group;
-        const heading = el('h2', { tabindex: -1 }, title);
-        return { title, heading, element: el('section', {}, heading, table(COLUMNS, members, { caption: title })) };
-      });
+      .map(([group, members]) => section(group, members, isSearched));
     const empty = el('p', { class: 'empty' }, 'There is no such setting.');
-    place.replaceChildren(
-      ...(tables.length > 1 ? [sections(tables)] : []),
-      ...(tables.length > 0 ? tables.map(({ element }) => element) : [empty]),
-    );
+    place.replaceChildren(...(sections.length > 0 ? sections : [empty]));
   };
-  return Object.assign(place, { add, clear: () => place.replaceChildren() });
+  return Object.assign(place, { add, filter, clear: () => place.replaceChildren() });
 }
 
 /**
- * Links to the sections of the page.
- * @param {Array<{ title: string, heading: HTMLElement }>} tables
+ * A group of settings. The address names the group that was opened last, so that a link to it can be passed on.
+ * @param {string} group
+ * @param {Setting[]} members
+ * @param {boolean} isSearched
  */
-function sections(tables) {
-  const jump = (/** @type {HTMLElement} */ heading) => (/** @type {Event} */ event) => {
-    // The address of the page stays, because the console shows the page of each address again.
-    event.preventDefault();
-    heading.scrollIntoView({ block: 'start' });
-    heading.focus({ preventScroll: true });
+function section(group, members, isSearched) {
+  const title = GROUPS[group] ?? group;
+  const id = `settings-${group || 'general'}`;
+  const name = () => {
+    if (!element.open) history.replaceState(history.state, '', `#${id}`);
   };
-  return el(
-    'nav',
-    { class: 'tabs sections', 'aria-label': 'Sections' },
+  const count = members.length === 1 ? t`${1} setting` : t`${figure(members.length)} settings`;
+  const [set, unset] = [members.filter(hasValue), members.filter((one) => !hasValue(one))];
+  const element = el(
+    'details',
+    { class: 'panel', id, open: isSearched || location.hash === `#${id}` },
+    el('summary', { onclick: name }, el('h2', {}, title), ' ', el('span', { class: 'count' }, count)),
     el(
-      'ul',
-      {},
-      ...tables.map(({ title, heading }) => el('li', {}, el('a', { href: '#console', onclick: jump(heading) }, title))),
+      'div',
+      { class: 'opened' },
+      set.length > 0 && table(COLUMNS, set, { caption: title }),
+      unset.length > 0 && unsetSettings(title, unset, isSearched),
     ),
   );
+  return element;
 }
+
+/**
+ * The settings without a value. On a narrow screen each is a card, so they are folded.
+ * @param {string} title
+ * @param {Setting[]} members
+ * @param {boolean} isSearched
+ */
+function unsetSettings(title, members, isSearched) {
+  const isWide = matchMedia('(min-width: 56rem)').matches;
+  return el(
+    'details',
+    { open: isSearched || isWide },
+    el('summary', {}, 'Not set', ' ', el('span', { class: 'count' }, figure(members.length))),
+    table(COLUMNS, members, { caption: t`${translated(title)}: not set` }),
+  );
+}
+
+/**
+ * Whether a setting has a value.
+ * @param {Setting} setting
+ */
+const hasValue = ({ value, is_set: isSet, is_secret: isSecret }) =>
+  isSecret ? isSet : value !== null && value !== undefined;
 
 /**
  * A value in words.
  * @param {Setting} setting
  */
-function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
-  if (isSecret) return translated(isSet ? 'Set, and not shown' : 'Not set');
-  if (value === null || value === undefined) return translated('Not set');
+function shown(setting) {
+  const { key, value, is_secret: isSecret } = setting;
+  if (!hasValue(setting)) return translated('Not set');
+  if (isSecret) return translated('Set, and not shown');
   if (typeof value === 'boolean') return translated(value ? 'On' : 'Off');
   if (typeof value === 'number') {
     const unit = UNITS[key.slice(key.lastIndexOf('.') + 1)];
@@ -177,12 +202,18 @@ function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
   if (Array.isArray(value) && value.length === 0) return translated('None');
   if (Array.isArray(value) && value.some((one) => typeof one === 'object'))
     return folded(value.length === 1 ? t`${1} entry` : t`${figure(value.length)} entries`, value);
-  if (!Array.isArray(value) && typeof value === 'object') return folded('Show the value', value);
+  if (Array.isArray(value)) return value.map(textShown);
+  if (typeof value === 'object') return folded('Show the value', value);
+  return textShown(value);
+}
+
+/**
+ * A text, which may be a duration, or another value.
+ * @param {unknown} value
+ */
+function textShown(value) {
   if (typeof value !== 'string') return code(JSON.stringify(value));
-  const time = /^(\d+)(ms|s|m|h|d)$/.exec(value);
-  if (!time) return value === '' ? translated('Empty') : code(value);
-  const [, number, unit] = time;
-  return `${figure(Number(number))} ${translated(number === '1' ? TIMES[unit] : `${TIMES[unit]}s`)}`;
+  return durationText(value) ?? (value === '' ? translated('Empty') : code(value));
 }
 
 /**
@@ -191,9 +222,3 @@ function shown({ key, value, is_set: isSet, is_secret: isSecret }) {
  * @param {unknown} value
  */
 const folded = (label, value) => el('details', {}, el('summary', {}, label), json(value));
-
-/**
- * A description: what stands between backquotes is code.
- * @param {string} description
- */
-const inline = (description) => description.split('`').map((part, index) => (index % 2 === 1 ? code(part) : part));

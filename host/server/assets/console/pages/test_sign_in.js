@@ -1,7 +1,7 @@
 // The test sign-in of an application: a real sign-in of the administrator, step by step.
 
 import { get, post } from '../api.js';
-import { apiText } from '../api_texts.js';
+import { apiSentence, apiText } from '../api_texts.js';
 import { translated } from '../language.js';
 import { badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
 
@@ -152,29 +152,31 @@ const UNASKED = ['No request went to your phone. The step below says why.', 'war
 /** @type {Record<Schema<'TestSignInState'>, [string, string]>} */
 const ENDS = {
   pending: ['It is pending. Continue in the other tab, and approve on your phone.', 'calm'],
-  completed: ['It worked: the application would have signed you in.', 'calm'],
+  completed: ['It worked: the application would have signed you in.', 'good'],
   failed: ['It did not work. The first step that failed says why.', 'bad'],
   expired: ['It expired.', 'warn'],
 };
 
 /**
  * The pages on which the cause of a failed step can be changed.
- * @param {string} step
+ * @param {Step} step
  * @param {View} view
  * @returns {Array<[address: string, label: string]>}
  */
 function remedies(step, { application, user }) {
+  // Only the user can resume requests, in the authenticator on the phone.
+  if (isPaused(step)) return [];
   const page = `/admin/applications/${application}`;
   /** @type {Array<[string, string]>} */
   const userPage = user ? [[`/admin/users/${user}`, 'Open my user page']] : [];
-  switch (step) {
+  switch (step.name) {
     case 'request':
     case 'validation':
     case 'response':
       return [[`${page}/settings`, 'Open the settings']];
     case 'approval_request':
     case 'approval':
-      return user ? [[`/admin/users/${user}/devices`, 'Open my devices']] : [];
+      return user ? [[`/admin/users/${user}/devices`, 'Open my devices in the console']] : [];
     case 'account':
       return [[`${page}/accounts`, 'Open the accounts']];
     case 'name_id':
@@ -189,6 +191,27 @@ function remedies(step, { application, user }) {
   }
 }
 
+/** @typedef {Schema<'TestSignInStep'>} Step */
+
+/**
+ * Whether no request went to the phone because requests are paused: it is sent later, if the sign-in still waits.
+ * @param {Step} step
+ */
+function isPaused({ name, data }) {
+  return name === 'approval_request' && typeof data === 'object' && data !== null && 'cooldown_until' in data;
+}
+
+/**
+ * The state of a step: its name, and that of its badge.
+ * @param {Step} step
+ * @param {boolean} isPending whether the step may still succeed
+ * @returns {[string, string]}
+ */
+function stateOf(step, isPending) {
+  if (step.succeeded) return ['succeeded', 'active'];
+  return isPending && isPaused(step) ? ['waiting', 'suspended'] : ['failed', 'terminated'];
+}
+
 /**
  * @param {View} view
  * @param {Schema<'TestSignIn'>} test
@@ -197,27 +220,19 @@ function show(view, { state, steps, result }) {
   const last = steps.at(-1);
   const unasked = state === 'pending' && last?.name === 'approval_request' && !last.succeeded;
   const [text, tone] = unasked ? UNASKED : ENDS[state];
-  const list = el(
-    'ol',
-    { class: 'test-sign-in' },
-    ...steps.map((step) =>
-      el(
-        'li',
-        { 'data-good': String(step.succeeded) },
-        el(
-          'div',
-          {},
-          el('strong', {}, apiText(step.title)),
-          ' ',
-          badge(step.succeeded ? 'succeeded' : 'failed', step.succeeded ? 'active' : 'terminated'),
-        ),
-        step.detail && el('p', {}, ...withTimes(apiText(step.detail))),
-        !step.succeeded &&
-          el('div', { class: 'ways' }, ...remedies(step.name, view).map(([address, label]) => way(address, label))),
-        step.data !== undefined && step.data !== null && more('Details', json(step.data)),
-      ),
-    ),
-  );
+  const shownStep = (/** @type {Step} */ step) => {
+    const [label, badgeState] = stateOf(step, unasked && step === last);
+    const ways = step.succeeded ? [] : remedies(step, view);
+    return el(
+      'li',
+      { 'data-state': label },
+      el('div', {}, el('strong', {}, apiText(step.title)), ' ', badge(label, badgeState)),
+      step.detail && el('p', {}, ...withTimes(apiSentence(step.detail))),
+      ways.length > 0 && el('div', { class: 'ways' }, ...ways.map(([address, title]) => way(address, title))),
+      step.data !== undefined && step.data !== null && more('Details', json(step.data)),
+    );
+  };
+  const list = el('ol', { class: 'test-sign-in' }, ...steps.map(shownStep));
   view.place.replaceChildren(notice(text, tone), list, ...(result ? [outcome(result)] : []));
 }
 
@@ -230,12 +245,18 @@ const withTimes = (text) =>
     .split(/(\d{4}-\d\d-\d\dT[\d:.]+Z)/)
     .map((part, index) => (index % 2 === 1 ? moment(part, { exact: true }) : part));
 
+/**
+ * The description of an error, as a sentence.
+ * @param {string | null | undefined} text
+ */
+const described = (text) => text && el('span', {}, ...withTimes(apiSentence(text)));
+
 /** @param {Schema<'TestSignInResult'>} result */
 function outcome(result) {
   if (result.error)
     return facts([
       ['Error', result.error],
-      ['Description', result.error_description && el('span', {}, ...withTimes(apiText(result.error_description)))],
+      ['Description', described(result.error_description)],
     ]);
   const attributes = result.attributes ?? [];
   if (result.protocol === 'saml') {
@@ -245,7 +266,7 @@ function outcome(result) {
       el('h2', {}, 'The assertion'),
       facts([
         ['Status', result.status],
-        ['Why', result.error_description && el('span', {}, ...withTimes(apiText(result.error_description)))],
+        ['Why', described(result.error_description)],
         ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? translated('no format')})`],
       ]),
       attributes.length > 0 && facts(attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
@@ -260,12 +281,12 @@ function outcome(result) {
     result.id_token &&
       el(
         'div',
-        {},
+        { class: 'named-part' },
         el('h3', {}, 'ID token'),
         json(result.id_token.claims),
         more('Its header', json(result.id_token.header)),
       ),
-    result.userinfo && el('div', {}, el('h3', {}, 'UserInfo'), json(result.userinfo)),
+    result.userinfo && el('div', { class: 'named-part' }, el('h3', {}, 'UserInfo'), json(result.userinfo)),
     result.token_response && more('The token response', json(result.token_response)),
   );
 }

@@ -1,6 +1,7 @@
 // One user: profile, accounts, devices, sessions and activity.
 
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
+import { apiSentence } from '../api_texts.js';
 import { area, FieldError, folded, form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, table } from '../lists.js';
@@ -224,9 +225,9 @@ async function profile(user, version, context) {
   );
   const own = me.id === user.id;
   const ids = section(
-    'Ids',
+    'IDs',
     facts([
-      ['Id', code(user.id)],
+      ['ID', code(user.id)],
       ['DID (user_did)', code(user.did)],
       ['sub', code(user.sub)],
       ['Created', moment(user.created_at)],
@@ -235,16 +236,24 @@ async function profile(user, version, context) {
   );
   if (!may('users:write') || user.state === 'terminated') {
     disableAll(made);
-    if (!may('users:write')) return [made, ids];
+    if (!may('users:write')) return [column(made, ids)];
   }
   return [
-    state(user, version, context),
-    may('roles:write') && role(user, version, own, reload),
-    made,
-    ids,
-    manages && erasure(user, version, context),
+    column(
+      state(user, version, context),
+      may('roles:write') && role(user, version, own, reload),
+      made,
+      ids,
+      manages && erasure(user, version, context),
+    ),
   ];
 }
+
+/**
+ * The parts of a page, all of them as wide as its form.
+ * @param {...Child} parts
+ */
+const column = (...parts) => el('div', { class: 'column' }, ...parts);
 
 /**
  * A user as the form of the profile shows it: each member of the address is a field.
@@ -276,12 +285,14 @@ function profileChange(changed) {
 }
 
 /**
- * An error with the name of its field. One of the profile has the member before the sentence.
+ * An error with the name of its field. One of the profile has the member before the sentence, and is itself a sentence,
+ * which begins with a capital letter.
  * @param {Schema<'FieldProblem'>} error
  */
 function errorOfField(error) {
-  const [, member, detail] = /^(\w+): (.*)$/s.exec(error.detail) ?? [];
-  if (error.pointer === '/profile' && member) return { pointer: `/${member}`, detail };
+  const [, begin, rest, detail] = /^(\w)(\w*): (.*)$/s.exec(error.detail) ?? [];
+  if (error.pointer === '/profile' && begin)
+    return { pointer: `/${begin.toLowerCase()}${rest}`, detail: apiSentence(detail) };
   return error.pointer === '/name' ? { ...error, pointer: '/name_at_sign_in' } : error;
 }
 
@@ -454,9 +465,7 @@ async function devices(user, _version, context) {
   const list = table(
     [
       { label: 'Device', cell: (row) => row.name },
-      { label: 'Asks for face, finger or PIN', cell: (row) => row.has_passkey },
-      { label: 'Signs in with its passkey', cell: (row) => row.passkey_sign_in },
-      { label: 'Push', cell: (row) => row.has_push },
+      { label: 'Protection and features', cell: featuresOf },
       { label: 'Enrolled', cell: (row) => moment(row.created_at) },
       { label: 'Last used', cell: (row) => moment(row.used_at) },
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
@@ -489,6 +498,20 @@ async function devices(user, _version, context) {
     ),
     ...(addresses.length > 0 || writes ? [channels(user, addresses, writes, reload)] : []),
   ];
+}
+
+/**
+ * How a device is protected and what it does, as badges.
+ * @param {Schema<'Device'>} device
+ */
+function featuresOf({ has_passkey: isProtected, passkey_sign_in: signsIn, has_push: hasPush }) {
+  return el(
+    'span',
+    { class: 'badges' },
+    isProtected ? badge('Face, finger or PIN', 'active') : badge('No face, finger or PIN', 'none'),
+    signsIn && badge('Passkey sign-in', 'kind'),
+    hasPush && badge('Notifications', 'kind'),
+  );
 }
 
 /**

@@ -27,9 +27,9 @@ export async function groupsOfUser(user, { may, reload }) {
     say(t`The user is no longer a member of ${row.name}.`);
   };
   columns.push({
-    label: 'Change',
+    label: 'Actions',
     cell: (row) => {
-      const press = button('Remove', () => drop(row), 'quiet');
+      const press = button('Remove', () => drop(row), 'danger');
       press.setAttribute('aria-label', t`Remove the user from ${row.name}`);
       return press;
     },

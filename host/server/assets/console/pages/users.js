@@ -1,7 +1,7 @@
 // The list of users; new users, one by one or from a file.
 
 import { address, freshKey, get, Problem, post } from '../api.js';
-import { apiText } from '../api_texts.js';
+import { apiSentence } from '../api_texts.js';
 import { form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
@@ -78,7 +78,7 @@ export async function users(context) {
     ['created', 'Oldest first'],
   ]);
   const controls = [
-    text('q', 'Name, email address or id', { type: 'search' }),
+    text('q', 'Name, email address or ID', { type: 'search' }),
     select('state', 'State', STATES, { none: '' }),
     select('role', 'Role in the console', roles, { none: '' }),
     sorted,
@@ -87,9 +87,17 @@ export async function users(context) {
   /** @type {() => Promise<void>} */
   let refill = async () => {};
   const chosen = selection(context, () => refill());
+  /** @type {number | undefined} */
+  let all;
   const list = await searched(
     controls,
-    ({ order: by = 'name', ...values }, after) => get('/users', { ...values, order: by, after }),
+    async ({ order: by = 'name', ...values }, after) => {
+      const page = await get('/users', { ...values, order: by, after });
+      // The number of all users is only in a list without a filter.
+      if (isFiltered(values)) all ??= (await get('/users', { limit: 1 })).total;
+      else all = page.total ?? all;
+      return page;
+    },
     table([...chosen.columns, ...COLUMNS], [], {
       empty: may('users:write') ? nothing(NO_USERS, '/admin/users/new', 'Invite a user') : NO_USERS,
       unmatched: 'There is no such user.',
@@ -97,12 +105,12 @@ export async function users(context) {
       order: sorted,
     }),
     {
-      above: [total, chosen.bar],
-      onpage: (/** @type {Schema<'UserList'>} */ { total: count }) => {
+      total,
+      above: [chosen.bar],
+      onpage: (/** @type {Schema<'UserList'>} */ page) => {
         // The rows are other ones.
         chosen.clear();
-        total.textContent =
-          count === undefined ? '' : count === 1 ? t`${figure(count)} user` : t`${figure(count)} users`;
+        total.textContent = isFiltered(valuesOf(controls)) ? countFound(page, all) : countOf(page.total);
       },
     },
   );
@@ -118,7 +126,7 @@ export async function users(context) {
   return screen(
     {
       title: 'Users',
-      lead: 'Everyone who can sign in, or was invited.',
+      lead: 'All users, whatever their state.',
       actions: [
         may('users:write') && way('/admin/users/new', 'Invite a user', 'primary'),
         may('users:write') && way('/admin/users/import', 'Import'),
@@ -128,6 +136,34 @@ export async function users(context) {
     },
     list,
   );
+}
+
+/**
+ * Whether a search of users leaves out some of them.
+ * @param {{ q?: string, state?: string, role?: string }} search
+ */
+const isFiltered = ({ q, state, role }) => Boolean(q || state || role);
+
+/**
+ * A number of users, in words.
+ * @param {number | undefined} count
+ */
+function countOf(count) {
+  if (count === undefined) return '';
+  return count === 1 ? t`${figure(count)} user` : t`${figure(count)} users`;
+}
+
+/**
+ * The number of users that fit a search, in words. The server counts them only by their state, so those of a first page
+ * are counted here.
+ * @param {Schema<'UserList'>} page
+ * @param {number} [all] the number of all users
+ */
+function countFound({ items, next, total }, all) {
+  const found = total ?? items.length;
+  const isMore = total === undefined && next;
+  if (all === undefined || all === 1) return isMore ? t`More than ${figure(found)} users` : countOf(found);
+  return isMore ? t`More than ${figure(found)} of ${figure(all)} users` : t`${figure(found)} of ${figure(all)} users`;
 }
 
 const userFields = () => [
@@ -192,13 +228,7 @@ export function importer(send, about, done, columns) {
     place.replaceChildren(
       // A row that another change overtook is refused by itself.
       ...(result.rejected > 0 && result.created + result.updated === 0
-        ? [
-            notice(
-              t`${figure(result.rejected)} of ${figure(result.rows)} rows are not valid, so nothing is imported. ` +
-                translated('Correct the file, then choose it again.'),
-              'bad',
-            ),
-          ]
+        ? [notice(rejection(result), 'bad')]
         : [
             facts([
               ['Rows', figure(result.rows)],
@@ -214,7 +244,7 @@ export function importer(send, about, done, columns) {
               [
                 { label: 'Line', cell: (row) => String(row.line) },
                 { label: 'Column', cell: (row) => row.column ?? '' },
-                { label: 'What is wrong', cell: (row) => apiText(row.detail) },
+                { label: 'What is wrong', cell: (row) => apiSentence(row.detail) },
               ],
               result.errors,
               { caption: 'Wrong rows' },
@@ -267,6 +297,18 @@ export function importer(send, about, done, columns) {
 }
 
 /**
+ * Why a file is not imported.
+ * @param {Schema<'ImportResult'>} result
+ */
+function rejection({ rejected, rows }) {
+  const count =
+    rejected === 1
+      ? t`${1} of ${figure(rows)} rows is not valid, so nothing is imported.`
+      : t`${figure(rejected)} of ${figure(rows)} rows are not valid, so nothing is imported.`;
+  return `${count} ${translated('Correct the file, then choose it again.')}`;
+}
+
+/**
  * The address of a file with these columns and no rows.
  * @param {string[]} columns
  */
@@ -290,7 +332,7 @@ export async function importUsers() {
         'span',
         { class: 'ways' },
         way('/admin/invitations?state=no_link', 'Invite the new users', 'primary'),
-        link('/admin/users', 'To the users'),
+        link('/admin/users?order=-created', 'To the users, the newest first'),
       ),
       TEMPLATE,
     ),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use crate::domain::{InternalError, Services, audit};
-use crate::keys::{self, IdTokenError, KeyError, KnownKey};
+use crate::keys::{self, IdTokenError, IdTokenKey, KeyError, KnownKey};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
@@ -129,7 +129,7 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
         if is_next_due(services, algorithm, now) {
             let key = next_key(services, algorithm, Takeover::InTime, now).await?;
             let from = key.times.signs_from;
-            let entry = published(services, algorithm, &key, &AuditContext::SERVER);
+            let entry = published(services, algorithm, &key, &AuditContext::SERVER)?;
             if services.store.add_key(key, vec![entry]).await? {
                 tracing::info!(%algorithm, signs_from = from.seconds(), "signing key published");
             }
@@ -279,7 +279,7 @@ async fn publish_next(
     }
     // If another instance is first, its key is the next one.
     let next = next_key(services, algorithm, takeover, services.now()).await?;
-    let entry = published(services, algorithm, &next, by);
+    let entry = published(services, algorithm, &next, by)?;
     let made = services.store.add_key(next, vec![entry]).await?;
     reload(services).await?;
     Ok(made)
@@ -296,12 +296,18 @@ fn published(
     algorithm: SigningAlgorithm,
     key: &SigningKey,
     by: &AuditContext,
-) -> Entry {
+) -> Result<Entry, KeyError> {
     let entry = audit::entry(services, Event::SigningKeyPublished, by)
-        .with("algorithm", algorithm.as_str());
-    entry
-        .with("key", key.id.to_string())
-        .with("signs_from", key.times.signs_from.seconds())
+        .with("algorithm", algorithm.as_str())
+        .with("signs_from", key.times.signs_from.seconds());
+    // By its `kid`, as the other entries about it.
+    Ok(match &key.material {
+        KeyMaterial::Sealed(sealed) => {
+            let kid = IdTokenKey::sealed_key_id(algorithm, sealed, &services.master_key)?;
+            entry.with("kid", kid)
+        }
+        KeyMaterial::Public(_) => entry,
+    })
 }
 
 /// A database that does not answer leaves the keys at hand as they are.

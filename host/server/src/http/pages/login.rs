@@ -40,6 +40,13 @@ pub struct LoginPage {
     pub events: String,
 }
 
+impl LoginPage {
+    /// Whether the user is expected to continue as the offered user. A name that was just rejected comes first.
+    const fn offers_choice(&self) -> bool {
+        self.choice.is_some() && !self.unfit
+    }
+}
+
 /// The form that a script fills in with the answer of a passkey. Without the script it is hidden.
 #[derive(Clone, Debug)]
 pub struct PasskeyForm {
@@ -117,7 +124,7 @@ pub struct ConsentPage {
     pub host: Option<String>,
     /// The person's name.
     pub name: String,
-    /// What the application wants to do, with the values that it receives.
+    /// What the application wants to do, with the values that it receives, but for access while the person is away.
     pub scopes: Vec<Message>,
     /// Where the form is sent: `csrf`, `user` and `decision`, which is `allow` or `deny`.
     pub action: String,

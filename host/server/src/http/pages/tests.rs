@@ -440,6 +440,8 @@ fn a_login_with_an_error_points_the_field_to_it() {
     .render()
     .unwrap();
     assert!(!page.contains("aria-invalid"));
+    let goes_on = "class=\"button primary\" type=\"submit\" autofocus>Continue as ";
+    assert!(page.contains(goes_on), "{page}");
 }
 
 /// The text of the button that stands out.
@@ -509,6 +511,7 @@ fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
         !page.contains("Remembered")
             && page.contains("must ask each time it wants to keep access.")
     );
+    assert!(page.contains("<strong>Keep access while you are away</strong>"));
 }
 
 #[test]

@@ -7,6 +7,7 @@ use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 use serde::Deserialize;
 
+use super::activity_kind::ActivityKind;
 use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::tone::Tone;
 use super::words::{PageTime, activity_message, browser_of, by_whom, origin_for, place_of};
@@ -16,9 +17,12 @@ use crate::http::portal::owner::Owner;
 use crate::http::texts::Message;
 use assent_model::audit::{Entry, Event};
 use assent_model::id::{AuditId, Did};
+use assent_store::StoredEntry;
 
 /// How many entries a page shows.
 const ROWS: u32 = 30;
+/// How many entries a page of one kind looks at, so that a kind of which there are few costs no more than this.
+const SEARCHED: u32 = 300;
 
 /// Which page of the list it is.
 #[derive(Debug, Default, Deserialize)]
@@ -26,24 +30,29 @@ pub(super) struct From {
     /// The id of the last entry of the page before.
     #[serde(default)]
     before: String,
+    /// The kind of the entries.
+    #[serde(default)]
+    kind: String,
 }
 
 /// `GET /activity`
 pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>) -> Response {
+    let from = from.map(|Query(from)| from).unwrap_or_default();
     // What names no entry names the first page.
-    let before = from.ok().and_then(|Query(from)| from.before.parse().ok());
-    owner.page(listed(&owner, before).await)
+    let before = from.before.parse().ok();
+    owner.page(listed(&owner, ActivityKind::named(&from.kind), before).await)
 }
 
-async fn listed(owner: &Owner, before: Option<AuditId>) -> Result<ActivityPage, InternalError> {
+async fn listed(
+    owner: &Owner,
+    kind: ActivityKind,
+    before: Option<AuditId>,
+) -> Result<ActivityPage, InternalError> {
     let (services, user) = (&owner.services, &owner.signed_in.user);
-    let mut entries = audit::of_user(services, user.id, before, ROWS + 1).await?;
-    let more = entries.len() > ROWS as usize;
-    entries.truncate(ROWS as usize);
-    let older = entries
-        .last()
-        .filter(|_| more)
-        .map(|last| format!("/activity?before={}", last.id));
+    let searched = if kind.is_all() { ROWS } else { SEARCHED };
+    let found = audit::of_user(services, user.id, before, searched + 1).await?;
+    let (entries, next) = page_of(found, searched as usize, kind);
+    let older = next.map(|last| kind.address(Some(last)));
     let mut names: HashMap<Did, Option<String>> = HashMap::new();
     let mut targets = TargetNames::for_viewer(Some(user));
     let mut rows = Vec::with_capacity(entries.len());
@@ -65,7 +74,26 @@ async fn listed(owner: &Owner, before: Option<AuditId>) -> Result<ActivityPage, 
         rows,
         older,
         first: before.is_none(),
+        kind,
     })
+}
+
+/// The entries that a page shows of those that were found, one more than are searched, and the id of the entry before
+/// which the next page begins, if there is more. A page of one kind may be short or even empty, and still have a next
+/// one.
+fn page_of(
+    mut found: Vec<StoredEntry>,
+    searched: usize,
+    kind: ActivityKind,
+) -> (Vec<StoredEntry>, Option<AuditId>) {
+    let has_more = found.len() > searched;
+    found.truncate(searched);
+    let last_searched = found.last().map(|last| last.id).filter(|_| has_more);
+    found.retain(|entry| kind.includes(entry.event));
+    let is_full = found.len() > ROWS as usize;
+    found.truncate(ROWS as usize);
+    let last_shown = found.last().map(|last| last.id).filter(|_| is_full);
+    (found, last_shown.or(last_searched))
 }
 
 fn row(
@@ -97,18 +125,24 @@ fn row(
     }
 }
 
-/// Whether it is a way into the account: a sign-in, or a new or changed device.
+/// Whether a stranger may have done it to get or keep access: a sign-in or its end elsewhere, a permission, a new or
+/// changed device, or the codes and links that enrol one.
 const fn is_access(event: Event) -> bool {
     matches!(
         event,
         Event::SignedIn
             | Event::SignInApproved
+            | Event::SessionEnded
+            | Event::ConsentGranted
+            | Event::EnrolmentLinkCreated
             | Event::DeviceEnrolled
             | Event::DeviceRenamed
             | Event::DeviceRevoked
             | Event::PasskeyAdded
             | Event::PasskeyRemoved
             | Event::PasskeySignInAllowed
+            | Event::ExternalAuthenticatorSet
+            | Event::RecoveryCodesCreated
             | Event::RecoveryCodeUsed
     )
 }

@@ -3,6 +3,7 @@
 //! follows.
 
 mod activity;
+mod activity_kind;
 mod applications;
 mod consents;
 mod devices;

@@ -2,6 +2,7 @@
 
 use askama::Template;
 
+use super::activity_kind::ActivityKind;
 use super::tone::Tone;
 use super::words::{FactValue, PageTime};
 use crate::http::pages::{Consents, Layout, Page, SignedInUser, Withdrawn};
@@ -260,7 +261,7 @@ pub enum TileStart {
     Form(ButtonForm),
     /// By a link of this server's.
     Link(String),
-    /// Not from here, but at this origin, where it is known.
+    /// By a link to this origin of the application's, where it is known; else in the application itself.
     Elsewhere(Option<String>),
 }
 
@@ -359,6 +360,10 @@ pub struct NewRecoveryCodesPage {
     pub frame: Frame,
     /// The codes, in groups of characters.
     pub codes: Vec<String>,
+    /// Whether there are valid codes that these replace.
+    pub has_earlier: bool,
+    /// The first line of the file in which a script saves them.
+    pub file_title: String,
     /// Where they are used.
     pub recover: String,
     /// Confirms that they are saved.
@@ -428,6 +433,17 @@ pub struct ActivityPage {
     pub older: Option<String>,
     /// Whether it is the first page.
     pub first: bool,
+    /// The kind of the rows.
+    pub kind: ActivityKind,
+}
+
+impl ActivityPage {
+    /// The kinds to choose from, and whether each is the one that is shown.
+    fn kinds(&self) -> impl Iterator<Item = (ActivityKind, bool)> {
+        ActivityKind::ALL
+            .into_iter()
+            .map(|kind| (kind, kind == self.kind))
+    }
 }
 
 /// Something that happened.

@@ -124,10 +124,16 @@ pub(super) async fn create(Path(id): Path<String>, posted: PortalForm) -> Respon
         let Some(codes) = portal::create_codes(&owner.services, &console(owner), id).await? else {
             return overview(owner, Some(Message::new("portal-codes-ended"))).await;
         };
+        let user = &owner.signed_in.user;
+        let file_title = Message::new("app-recovery-file")
+            .text("account", user.name.to_string())
+            .text("operator", owner.services.settings.operator.as_str());
         let template = NewRecoveryCodesPage {
             layout: owner.layout(),
             frame: owner.frame(Tab::Devices)?,
             codes: codes.iter().map(|code| code.grouped()).collect(),
+            has_earlier: recovery::left(&owner.services, user.id).await? > 0,
+            file_title: file_title.plain(owner.browser.language()),
             recover: format!("{}/recover", owner.services.settings.origin()),
             confirm: owner.form(&format!("{PATH}/{id}/confirm"))?,
         };

@@ -160,6 +160,7 @@ fn activity() -> ActivityPage {
         rows: vec![row],
         older,
         first: false,
+        kind: ActivityKind::All,
     }
 }
 
@@ -225,6 +226,8 @@ fn new_recovery_codes() -> NewRecoveryCodesPage {
         layout: Layout::default(),
         frame: frame(Tab::Devices),
         codes: vec![text(), text()],
+        has_earlier: true,
+        file_title: text(),
         recover: text(),
         confirm: form(),
     }
@@ -290,6 +293,10 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         recovery_codes_request(Some("42".to_owned())),
         recovery_codes_request(None),
         new_recovery_codes(),
+        NewRecoveryCodesPage {
+            has_earlier: false,
+            ..new_recovery_codes()
+        },
         sessions(),
         SessionsPage {
             end_others: None,
@@ -302,6 +309,11 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
             rows: Vec::new(),
             older: None,
             first: true,
+            ..activity()
+        },
+        ActivityPage {
+            rows: Vec::new(),
+            kind: ActivityKind::Devices,
             ..activity()
         },
         profile(),

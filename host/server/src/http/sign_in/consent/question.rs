@@ -1,5 +1,7 @@
 //! The page that asks for consent.
 
+use std::iter;
+
 use axum::response::Response;
 use url::Url;
 
@@ -61,10 +63,12 @@ fn host_of(redirect: &CheckedRedirect) -> Option<String> {
     redirect.takes_forms().then(|| host.to_owned())
 }
 
-/// The scopes, each with what the directory stores for it. What a plugin adds or leaves out is not known here.
+/// The scopes, each with what the directory stores for it, but for access while the person is away, which the page
+/// sets off. What a plugin adds or leaves out is not known here.
 fn with_values(scopes: &Scopes, user: &User) -> Vec<Message> {
     let profile = &user.profile;
-    let words = scopes.iter().map(|scope| {
+    let listed = scopes.iter().filter(|scope| *scope != Scope::OfflineAccess);
+    let words = listed.flat_map(|scope| {
         let value = match scope {
             Scope::Profile => profile.name.clone(),
             Scope::Email => user.email.as_ref().map(|email| email.as_str().to_owned()),
@@ -72,18 +76,22 @@ fn with_values(scopes: &Scopes, user: &User) -> Vec<Message> {
             Scope::Address => Some(profile.address.in_lines().join(", ")),
             Scope::OpenId | Scope::Groups | Scope::OfflineAccess => None,
         };
-        match value.filter(|value| !value.is_empty()) {
+        let first = match value.filter(|value| !value.is_empty()) {
             Some(value) => Message::new("scope-value")
                 .message("scope", words_of(scope))
                 .text("value", value),
             None => words_of(scope),
-        }
+        };
+        iter::once(first).chain(second_words_of(scope))
     });
     words.collect()
 }
 
 pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
-    scopes.iter().map(words_of).collect()
+    let words = scopes
+        .iter()
+        .flat_map(|scope| iter::once(words_of(scope)).chain(second_words_of(scope)));
+    words.collect()
 }
 
 /// What an application may do with a scope.
@@ -97,4 +105,10 @@ const fn words_of(scope: Scope) -> Message {
         Scope::Groups => Message::new("scope-groups"),
         Scope::OfflineAccess => Message::new("scope-offline-access"),
     }
+}
+
+/// The second thing that an application may do with a scope: the scope `profile` is about the user's profile and about
+/// their account in the application.
+fn second_words_of(scope: Scope) -> Option<Message> {
+    (scope == Scope::Profile).then(|| Message::new("scope-account"))
 }

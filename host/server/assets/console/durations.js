@@ -1,0 +1,54 @@
+// Durations: the values of settings, and the time that is left.
+
+import { locale, t, translated } from './language.js';
+
+/**
+ * The units of settings, each with its length in milliseconds and its name.
+ * @type {Record<string, [length: number, name: string]>}
+ */
+const UNITS = {
+  ms: [1, 'millisecond'],
+  s: [1000, 'second'],
+  m: [60_000, 'minute'],
+  h: [3_600_000, 'hour'],
+  d: [86_400_000, 'day'],
+};
+
+/**
+ * A duration of the settings, such as `90s`; undefined if the value is none.
+ * @param {unknown} value
+ * @returns {{ number: number, unit: string } | undefined}
+ */
+function parsed(value) {
+  const parts = typeof value === 'string' ? /^(\d+)(ms|s|m|h|d)$/.exec(value) : null;
+  return parts ? { number: Number(parts[1]), unit: parts[2] } : undefined;
+}
+
+/**
+ * A duration of the settings in words: "2 minutes". Undefined if the value is none.
+ * @param {unknown} value
+ */
+export function durationText(value) {
+  const duration = parsed(value);
+  if (!duration) return undefined;
+  const { number, unit } = duration;
+  const [, name] = UNITS[unit];
+  return `${number.toLocaleString(locale())} ${translated(number === 1 ? name : `${name}s`)}`;
+}
+
+/**
+ * A duration of the settings in milliseconds; undefined if the value is none.
+ * @param {unknown} value
+ */
+export function durationMs(value) {
+  const duration = parsed(value);
+  return duration && duration.number * UNITS[duration.unit][0];
+}
+
+/**
+ * The time that is left, as in the authenticator: "1 min 58 s".
+ * @param {number} seconds
+ */
+export function timeLeft(seconds) {
+  return seconds < 60 ? t`${seconds} s left` : t`${Math.floor(seconds / 60)} min ${seconds % 60} s left`;
+}

@@ -1,0 +1,112 @@
+//! The kinds of events by which users filter their activity.
+
+use assent_model::audit::Event;
+use assent_model::id::AuditId;
+
+use crate::http::texts::Message;
+
+/// A kind of events.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ActivityKind {
+    /// Every event.
+    #[default]
+    All,
+    /// Sign-ins and their requests, sessions, and the pauses after denials.
+    SignIns,
+    /// Devices, their passkeys, and the codes and links that enrol another one.
+    Devices,
+    /// Everything else: changes of the user, their accounts, permissions and groups.
+    Changes,
+}
+
+impl ActivityKind {
+    /// In the order of the page.
+    pub(super) const ALL: [Self; 4] = [Self::All, Self::SignIns, Self::Devices, Self::Changes];
+
+    /// The kind that the query of an address names; every event if it names none.
+    pub(super) fn named(name: &str) -> Self {
+        let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        named.unwrap_or_default()
+    }
+
+    pub(super) const fn is_all(self) -> bool {
+        matches!(self, Self::All)
+    }
+
+    /// Its name in an address.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::SignIns => "sign-ins",
+            Self::Devices => "devices",
+            Self::Changes => "changes",
+        }
+    }
+
+    /// What it is called.
+    pub(super) const fn label(self) -> Message {
+        match self {
+            Self::All => Message::new("activity-kind-all"),
+            Self::SignIns => Message::new("activity-kind-sign-ins"),
+            Self::Devices => Message::new("activity-kind-devices"),
+            Self::Changes => Message::new("activity-kind-changes"),
+        }
+    }
+
+    /// The address of the page that shows the latest events of this kind.
+    pub(super) fn first_page(self) -> String {
+        self.address(None)
+    }
+
+    /// The address of the page that shows the events of this kind, those before the entry `before`.
+    pub(super) fn address(self, before: Option<AuditId>) -> String {
+        let mut query = form_urlencoded::Serializer::new(String::new());
+        if !self.is_all() {
+            query.append_pair("kind", self.name());
+        }
+        if let Some(before) = before {
+            query.append_pair("before", &before.to_string());
+        }
+        match query.finish() {
+            query if query.is_empty() => "/activity".to_owned(),
+            query => format!("/activity?{query}"),
+        }
+    }
+
+    /// Whether an event is of this kind.
+    pub(super) fn includes(self, event: Event) -> bool {
+        self.is_all() || self == Self::of_event(event)
+    }
+
+    const fn of_event(event: Event) -> Self {
+        match event {
+            Event::SignInRequested
+            | Event::SignInApproved
+            | Event::SignInDenied
+            | Event::SignInReported
+            | Event::NumberMatchFailed
+            | Event::SignedIn
+            | Event::SignedOut
+            | Event::SessionEnded
+            | Event::CooldownStarted
+            | Event::CooldownLifted
+            | Event::TestSignInStarted
+            | Event::TestSignInEnded
+            | Event::PasskeyCloneSuspected => Self::SignIns,
+            Event::EnrolmentLinkCreated
+            | Event::DeviceEnrolled
+            | Event::DeviceRenamed
+            | Event::DeviceRevoked
+            | Event::PasskeyAdded
+            | Event::PasskeyRemoved
+            | Event::PasskeySignInAllowed
+            | Event::PasskeySignInStopped
+            | Event::RecoveryCodesCreated
+            | Event::RecoveryCodeUsed
+            | Event::RecoveryFailed
+            | Event::ExternalAuthenticatorSet
+            | Event::ExternalAuthenticatorRemoved => Self::Devices,
+            _ => Self::Changes,
+        }
+    }
+}

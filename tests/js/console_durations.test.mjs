@@ -1,0 +1,26 @@
+// Durations in the console.
+// Run: node --test tests/js/*.test.mjs
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+
+import { consoleModule } from './console_module.mjs';
+
+const { durationMs, durationText, timeLeft } = await consoleModule('durations.js');
+
+test('a duration of the settings is shown in words', () => {
+  assert.equal(durationText('1d'), '1 day');
+  assert.equal(durationText('90s'), '90 seconds');
+  assert.equal(durationMs('90d'), 90 * 24 * 3600 * 1000);
+  assert.equal(durationMs('0s'), 0);
+  for (const other of ['', 'file', '2 minutes', 90, null]) {
+    assert.equal(durationText(other), undefined);
+    assert.equal(durationMs(other), undefined);
+  }
+});
+
+test('the time that is left has minutes only where there are some', () => {
+  assert.equal(timeLeft(118), '1 min 58 s left');
+  assert.equal(timeLeft(60), '1 min 0 s left');
+  assert.equal(timeLeft(59), '59 s left');
+});
