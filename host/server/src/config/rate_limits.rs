@@ -26,7 +26,7 @@ pub struct RateLimits {
     /// Approval requests that reach the devices of one user, by user name and email address together. Above the limit
     /// the browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
-    /// Actions that one device begins: QR sign-ins, which do not count towards the limits above; enrolment links;
+    /// Actions that one device begins: QR sign-ins, which do not count towards the limits of sign-ins; enrolment links;
     /// recovery codes.
     pub actions_per_device: Rate,
     /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway

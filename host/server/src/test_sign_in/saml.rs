@@ -112,8 +112,8 @@ pub async fn take_up(
             let succeeded = status == SUCCESS;
             let detail = match succeeded {
                 true => {
-                    "a signed response with a signed assertion; its Recipient is this test sign-in, so the application \
-                     itself would reject it"
+                    "a signed response with a signed assertion; its Recipient is this test sign-in, so that the \
+                     application accepts no copy of it"
                 }
                 false => {
                     "a signed response without an assertion: the application would have received a failure"

@@ -24,7 +24,7 @@ export async function mail({ may, me }) {
   language.element.addEventListener('input', show);
   await show();
   return section(
-    'Email',
+    'Invitation emails',
     !me.sends_mail &&
       notice('This server sends no email. Set the table [mail] in its settings to send invitations.', 'calm'),
     me.sends_mail && may('mail:send') && test(),

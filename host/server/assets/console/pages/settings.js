@@ -89,8 +89,8 @@ export async function settings(context) {
         'As this instance read them from its file and its environment when it started. To change one, change it ' +
         'there and restart the instance.',
     },
-    await mail(context),
     list,
+    await mail(context),
   );
 }
 

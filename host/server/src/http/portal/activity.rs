@@ -89,7 +89,7 @@ fn page_of(
     let has_more = found.len() > searched;
     found.truncate(searched);
     let last_searched = found.last().map(|last| last.id).filter(|_| has_more);
-    found.retain(|entry| kind.includes(entry.event));
+    found.retain(|entry| kind.includes(entry));
     let is_full = found.len() > ROWS as usize;
     found.truncate(ROWS as usize);
     let last_shown = found.last().map(|last| last.id).filter(|_| is_full);

@@ -1,8 +1,9 @@
 //! The kinds of events by which users filter their activity.
 
-use assent_model::audit::Event;
+use assent_model::audit::{Entry, Event};
 use assent_model::id::AuditId;
 
+use crate::domain::protected_actions::outline_of;
 use crate::http::texts::Message;
 
 /// A kind of events.
@@ -73,9 +74,17 @@ impl ActivityKind {
         }
     }
 
-    /// Whether an event is of this kind.
-    pub(super) fn includes(self, event: Event) -> bool {
-        self.is_all() || self == Self::of_event(event)
+    /// Whether an entry is of this kind.
+    pub(super) fn includes(self, entry: &Entry) -> bool {
+        self.is_all() || self == Self::of_entry(entry)
+    }
+
+    /// The events of a request are a sign-in's unless it is for a protected action.
+    fn of_entry(entry: &Entry) -> Self {
+        match Self::of_event(entry.event) {
+            Self::SignIns if outline_of(entry).is_some() => Self::Changes,
+            kind => kind,
+        }
     }
 
     const fn of_event(event: Event) -> Self {
