@@ -64,6 +64,7 @@ mod saml_keys;
 mod saml_logouts;
 mod sessions;
 mod sign_on;
+mod sign_on_queues;
 pub mod sql;
 mod start;
 mod store;

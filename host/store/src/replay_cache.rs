@@ -26,7 +26,10 @@ static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 /// Claims each digest once. The cache keeps a digest until the message or assertion has expired.
-async fn claim_all(db: &mut Connection, asked: &[MessageClaim]) -> Result<Vec<ReplayCheck>> {
+pub(crate) async fn claim_all(
+    db: &mut Connection,
+    asked: &[MessageClaim],
+) -> Result<Vec<ReplayCheck>> {
     let first = first_of_each(asked, |claim| claim.digest.to_text());
     let mut query = sql::query_as::<(String,)>(CLAIM.sql_for(first.len()));
     for claim in CLAIM.padded(&first) {
@@ -44,10 +47,4 @@ async fn claim_all(db: &mut Connection, asked: &[MessageClaim]) -> Result<Vec<Re
         }
     });
     Ok(checks.collect())
-}
-
-/// The same for one, as a part of another write.
-pub(crate) async fn claim(db: &mut Connection, once: MessageClaim) -> Result<ReplayCheck> {
-    let check = claim_all(db, &[once]).await?.pop();
-    Ok(check.unwrap_or(ReplayCheck::Replayed))
 }

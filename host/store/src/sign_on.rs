@@ -1,8 +1,8 @@
 //! SAML messages: those that wait for their browser, and those that count once, as client assertions do.
 
-use crate::rows::{cell, from_json, to_json};
-use crate::sql;
-use crate::{ReplayCheck, Result, Store, replay_cache};
+use crate::rows::{cell, from_json};
+use crate::sign_on_queues::{ArrivedBrowser, ArrivedRequest};
+use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;
 use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
@@ -44,24 +44,11 @@ impl Store {
         kept: PendingSignOn,
         once: MessageClaim,
     ) -> Result<ReplayCheck> {
-        self.write(move |db| {
-            let kept = kept.clone();
-            Box::pin(async move {
-                if replay_cache::claim(db, once).await? == ReplayCheck::Replayed {
-                    return Ok(ReplayCheck::Replayed);
-                }
-                sql::query(
-                    "INSERT INTO sign_on_requests (id, request, expires_at) VALUES ($1, $2, $3)",
-                )
-                .bind(kept.id.to_string())
-                .bind(to_json(&kept.request)?)
-                .bind(kept.expires_at.millis())
-                .execute(db)
-                .await?;
-                Ok(ReplayCheck::FirstUse)
-            })
-        })
-        .await
+        let arrived = ArrivedRequest {
+            pending: kept,
+            once,
+        };
+        self.sign_on_queues.arrivals.call(arrived).await
     }
 
     /// Claims a request that waits, for the one browser that goes on with it. `None` if there is none, or one came
@@ -74,25 +61,15 @@ impl Store {
         id: SignOnId,
         now: Timestamp,
     ) -> Result<Option<SignOnRequest>> {
-        self.write(move |db| {
-            Box::pin(async move {
-                let row: Option<(String,)> = sql::query_as(
-                    "UPDATE sign_on_requests SET used_at = $2
-                     WHERE id = $1 AND used_at IS NULL AND expires_at > $2 RETURNING request",
+        let browser = ArrivedBrowser { id, now };
+        let request = self.sign_on_queues.claims.call(browser).await?;
+        request
+            .map(|request| {
+                from_json(
+                    &request,
+                    cell("sign_on_requests", "request", &id.to_string()),
                 )
-                .bind(id.to_string())
-                .bind(now.millis())
-                .fetch_optional(db)
-                .await?;
-                row.map(|(request,)| {
-                    from_json(
-                        &request,
-                        cell("sign_on_requests", "request", &id.to_string()),
-                    )
-                })
-                .transpose()
             })
-        })
-        .await
+            .transpose()
     }
 }

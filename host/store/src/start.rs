@@ -8,6 +8,7 @@ use crate::batch::loader::start_loader;
 use crate::connect::Database;
 use crate::error::Result;
 use crate::instance::Instance;
+use crate::sign_on_queues::SignOnQueues;
 use crate::sql::DatabaseKind;
 use crate::store::{Caches, Loaders, Store};
 use crate::tokens::TokenIssuance;
@@ -64,6 +65,7 @@ impl Store {
         };
         let token_issuance = TokenIssuance::start(&writer, kind);
         let replay_claims = replay_cache::start(&writer, kind);
+        let sign_on_queues = SignOnQueues::start(&writer, kind);
         Ok(Self {
             readers,
             writer,
@@ -72,6 +74,7 @@ impl Store {
             caches: Caches::default(),
             token_issuance,
             replay_claims,
+            sign_on_queues,
             chaining,
             instance: Arc::new(instance),
             waiters,

@@ -19,6 +19,7 @@ use crate::devices::{InboxKey, InboxSummary};
 use crate::error::Result;
 use crate::instance::Instance;
 use crate::replay_cache::ReplayClaims;
+use crate::sign_on_queues::SignOnQueues;
 use crate::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance};
 use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
@@ -39,6 +40,7 @@ pub struct Store {
     pub(crate) caches: Caches,
     pub(crate) token_issuance: TokenIssuance,
     pub(crate) replay_claims: ReplayClaims,
+    pub(crate) sign_on_queues: SignOnQueues,
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) instance: Arc<Instance>,
     /// When this instance recorded the use of applications.

@@ -558,6 +558,46 @@ async fn a_repeated_request_id_is_rejected_concurrently_and_later(database: Data
     );
 }
 
+#[both_databases(flavor = "multi_thread")]
+async fn concurrent_requests_have_one_browser_each(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let service_provider = TestServiceProvider::register(&host, json!({})).await;
+    let sent = (0..20).map(|_| async {
+        let request = Request {
+            destination: None,
+            ..service_provider.request(&host)
+        };
+        let page = service_provider
+            .post(&Browser::new(&host.base), &request.xml(), None)
+            .await;
+        page.location()
+    });
+    let visits = join_all(sent).await.into_iter().map(|address| {
+        let host = &host;
+        async move {
+            let browsers = (0..3).map(|_| Browser::new(&host.base));
+            let pages = browsers.map(|browser| {
+                let address = address.clone();
+                async move { browser.get(address.as_str()).await }
+            });
+            join_all(pages).await
+        }
+    });
+    let mut logins = Vec::new();
+    for pages in join_all(visits).await {
+        let went_on: Vec<_> = pages
+            .iter()
+            .filter(|page| page.status == StatusCode::SEE_OTHER)
+            .map(|page| page.location().to_string())
+            .collect();
+        assert_eq!(went_on.len(), 1, "{went_on:?}");
+        logins.extend(went_on);
+    }
+    logins.sort();
+    logins.dedup();
+    assert_eq!(logins.len(), 20, "{logins:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn deflate_bombs_trailing_bytes_and_repeated_parameters_are_rejected() {
     let scene = Fixture::with(json!({})).await;

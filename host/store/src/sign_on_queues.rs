@@ -1,0 +1,104 @@
+//! SAML requests that wait for their browser. On PostgreSQL those that arrive at the same moment share a statement, and
+//! so do the browsers that come for them.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::batch::batched_writes::{BatchedWrites, first_of_each};
+use crate::batch::bulk_sql::BulkSql;
+use crate::rows::to_json;
+use crate::sql::{self, Connection, DatabaseKind};
+use crate::writer::Writer;
+use crate::{ReplayCheck, Result, StoreError, replay_cache};
+use assent_model::clock::Timestamp;
+use assent_model::id::SignOnId;
+use assent_model::saml::{MessageClaim, PendingSignOn};
+
+/// A request to store, unless a message with its `ID` came before.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrivedRequest {
+    pub(crate) pending: PendingSignOn,
+    pub(crate) once: MessageClaim,
+}
+
+/// A browser that comes for a request.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ArrivedBrowser {
+    pub(crate) id: SignOnId,
+    pub(crate) now: Timestamp,
+}
+
+/// What stores requests, and what claims them. A claim returns the request as the row has it.
+#[derive(Clone, Debug)]
+pub(crate) struct SignOnQueues {
+    pub(crate) arrivals: BatchedWrites<ArrivedRequest, ReplayCheck>,
+    pub(crate) claims: BatchedWrites<ArrivedBrowser, Option<String>>,
+}
+
+impl SignOnQueues {
+    pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
+        Self {
+            arrivals: BatchedWrites::start(writer, kind, |db, asked| Box::pin(store(db, asked))),
+            claims: BatchedWrites::start(writer, kind, |db, asked| Box::pin(claim(db, asked))),
+        }
+    }
+}
+
+static STORE: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "INSERT INTO sign_on_requests (id, request, expires_at) VALUES {($, $, $)} ON CONFLICT (id) DO NOTHING",
+        0,
+    )
+});
+
+/// Stores the requests that are no replays.
+async fn store(db: &mut Connection, asked: &[ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
+    let claims: Vec<MessageClaim> = asked.iter().map(|arrived| arrived.once).collect();
+    let checks = replay_cache::claim_all(db, &claims).await?;
+    let first = asked.iter().zip(&checks);
+    let new: Vec<&PendingSignOn> = first
+        .filter(|(_, check)| **check == ReplayCheck::FirstUse)
+        .map(|(arrived, _)| &arrived.pending)
+        .collect();
+    if new.is_empty() {
+        return Ok(checks);
+    }
+    let mut query = sql::query(STORE.sql_for(new.len()));
+    for pending in STORE.padded(&new) {
+        query = query
+            .bind(pending.id.to_string())
+            .bind(to_json(&pending.request)?)
+            .bind(pending.expires_at.millis());
+    }
+    let stored = query.execute(db).await?;
+    if stored != new.len() as u64 {
+        return Err(StoreError::Internal("two sign-on requests have one id"));
+    }
+    Ok(checks)
+}
+
+static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "UPDATE sign_on_requests SET used_at = v.column2 FROM (VALUES {($, $)}) AS v
+         WHERE sign_on_requests.id = v.column1 AND used_at IS NULL AND expires_at > v.column2
+         RETURNING sign_on_requests.id, request",
+        0,
+    )
+});
+
+/// Claims each request once.
+async fn claim(db: &mut Connection, asked: &[ArrivedBrowser]) -> Result<Vec<Option<String>>> {
+    let first = first_of_each(asked, |browser| browser.id);
+    let mut query = sql::query_as::<(String, String)>(CLAIM.sql_for(first.len()));
+    for browser in CLAIM.padded(&first) {
+        query = query
+            .bind(browser.id.to_string())
+            .bind(browser.now.millis());
+    }
+    let rows = query.fetch_all(db).await?;
+    let mut claimed: HashMap<String, String> = rows.into_iter().collect();
+    let requests = asked
+        .iter()
+        .map(|browser| claimed.remove(&browser.id.to_string()));
+    Ok(requests.collect())
+}
