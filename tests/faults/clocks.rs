@@ -40,7 +40,7 @@ pub async fn differs(difference: &str) -> String {
     ];
     cluster.start_instance(1, &environment).await;
     let deletes_nothing = async {
-        while !cluster.log(1).contains("retention deletes nothing") {
+        while !cluster.log(1).contains("this instance deletes nothing") {
             sleep(Duration::from_millis(100)).await;
         }
     };
