@@ -107,7 +107,7 @@ async function lostKey(page) {
   await page.getByText('This browser no longer has the key of this account.').waitFor();
   await look(page, 'lost-key');
   await page.getByRole('button', { name: 'Forget this account' }).click();
-  await page.getByText('Used this device before?').waitFor();
+  await page.getByText('If you used this device before, its data was cleared.').waitFor();
   await look(page, 'lost-everything');
 }
 

@@ -13,8 +13,9 @@ const source = await read('host/server/assets/console/pages/audit_events.js');
 const inModel = [...model.matchAll(/^ {4}\w+ = "([a-z.-]+)",$/gm)].map(([, name]) => name);
 // Without the document of a browser only the table is of use, so the imports are left out.
 const table = source.replace(/^import .*$/gm, '');
+const stubs = "const Node = Object, el = () => '', link = el, code = el, translated = (text) => text;";
 const { GROUPS, toneOf, eventOptions, sentenceOf, textOf } = await import(
-  `data:text/javascript,${encodeURIComponent(`const Node = Object, el = () => '', link = el, code = el;\n${table}`)}`
+  `data:text/javascript,${encodeURIComponent(`${stubs}\n${table}`)}`
 );
 
 test('each event has a sentence, in one group', () => {
@@ -39,6 +40,17 @@ test('a sentence says what changed', () => {
   assert.equal(textOf(changed(names({ name: 'W' }, { name: 'Wiki' }))), 'Ada changed the application Wiki');
   assert.equal(textOf(changed(names({ enabled: true }, { enabled: false }))), 'Ada disabled the application Wiki');
   assert.equal(textOf(changed(names({ enabled: false }, { enabled: true }))), 'Ada enabled the application Wiki');
+});
+
+test('a change of a user names the fields', () => {
+  const [, users] = GROUPS.find(([group]) => group === 'Users');
+  const [, , changed] = users['user.updated'];
+  const sentence = (fields, role) =>
+    textOf(changed({ who: 'Ada', user: 'Bob', fields, detail: { after: { console_role: role } } }));
+  assert.equal(sentence(['console_role'], 'support'), 'Ada changed the role of Bob to Support');
+  assert.equal(sentence(['console_role'], null), 'Ada removed the role of Bob');
+  assert.equal(sentence(['email', 'name']), 'Ada changed the user Bob: Email address, Full name');
+  assert.equal(sentence([]), 'Ada changed the user Bob', 'after an erasure');
 });
 
 test('an event that the console does not know is in a group of its own', () => {

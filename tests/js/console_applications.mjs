@@ -127,6 +127,7 @@ async function webApplication(admin) {
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('action-secret');
   assert.match(await admin.desk.getByRole('timer').innerText(), /^(\d+ min )?\d+ s left$/);
+  assert.ok((await admin.desk.locator('dialog progress').evaluate((bar) => bar.value / bar.max)) > 0.5);
   assert.match(await admin.approveAction(), /^Create a client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });
   await shown.waitFor();
@@ -316,7 +317,7 @@ async function serviceProvider(admin) {
   await admin.press('Preview');
   await admin.desk.getByRole('row', { name: new RegExp(`NameID ${LOGIN_NAME} Assent, as emailAddress`) }).waitFor();
   await admin.look('claims-saml');
-  assert.equal(await admin.desk.getByText('for the scope').count(), 0, 'an assertion has no scopes');
+  assert.equal(await admin.desk.locator('td .badge code').count(), 0, 'an assertion has no scopes');
   await admin.part('Certificates');
   await admin.look('certificates');
   await testSignIn(admin, 'wiki-approver');
@@ -515,7 +516,7 @@ async function activeScopes(admin) {
 
 /** The sections of the settings, each with a link to it that the address then has. */
 async function sections(admin) {
-  const links = admin.desk.getByRole('navigation', { name: 'Sections' }).getByRole('link');
+  const links = admin.desk.getByRole('navigation', { name: 'On this page' }).getByRole('link');
   assert.deepEqual(await links.allTextContents(), [
     'Name and addresses',
     'What it may request',
@@ -531,6 +532,13 @@ async function sections(admin) {
   await admin.desk.getByRole('heading', { name: 'Client assertions' }).waitFor();
   await links.filter({ hasText: 'What it may request' }).click();
   assert.equal(await admin.desk.evaluate(() => document.activeElement.textContent), 'What it may request');
+  const current = admin.desk.locator('.contents a[aria-current="true"]');
+  assert.deepEqual(await current.allTextContents(), ['What it may request']);
+  await admin.desk.evaluate(() => {
+    document.activeElement.blur();
+    scrollTo(0, 0);
+  });
+  await current.filter({ hasText: 'Name and addresses' }).waitFor();
   const openid = admin.desk.getByRole('checkbox', { name: /^openid / });
   assert.ok((await openid.isChecked()) && (await openid.isDisabled()), 'no application can do without it');
 }
@@ -553,6 +561,11 @@ async function settings(admin, id) {
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');
 
   await admin.part('Credentials');
+  // The present method is no other one.
+  assert.equal(await admin.field('Method').inputValue(), '');
+  assert.equal(await admin.field('Method').locator('option[value="client_secret_basic"]').count(), 0);
+  await admin.press('Change it');
+  await admin.desk.locator('.field-error', { hasText: 'Choose a method.' }).waitFor();
   await admin.field('Method').selectOption('private_key_jwt');
   await admin.field('Its key').selectOption('jwks_uri');
   await admin.field('Address of the key set').fill('https://expenses.example.org/jwks');
@@ -571,13 +584,26 @@ async function settings(admin, id) {
     .first()
     .waitFor();
   await admin.desk.getByRole('row', { name: `aud ${id} Assent` }).waitFor();
-  await admin.desk.getByRole('row', { name: 'auth_time set at sign-in Assent' }).waitFor();
+  // The values of the sign-in are one row.
+  await admin.desk.getByRole('row', { name: /auth_time.* set at sign-in Assent/ }).waitFor();
+  const idToken = admin.desk.getByRole('table', { name: 'ID token' });
+  assert.equal(await idToken.getByText('set at sign-in', { exact: true }).count(), 1);
+  // A number of seconds has its time beside it, and a scope is a badge.
+  await admin.desk
+    .getByRole('row', { name: /^updated_at \d+ .*\d{4}.* Assent scope profile$/ })
+    .first()
+    .waitFor();
   assert.equal(await admin.desk.getByText('slim_id_token').count(), 0);
   await admin.look('claims');
   await activeScopes(admin);
   await slimAndSuspended(admin);
 
   await testSignIn(admin, /"amr"/);
+  const hidden = await admin.desk
+    .locator('.tokens pre')
+    .first()
+    .evaluate((pre) => [pre.scrollHeight - pre.clientHeight, pre.scrollWidth - pre.clientWidth]);
+  assert.ok(Math.max(...hidden) <= 1, `${hidden} pixels of the token are not on the screen`);
   await admin.look('test-sign-in-web');
   await pausedTestSignIn(admin);
 

@@ -93,6 +93,8 @@ async function assign(admin) {
   await admin.desk.locator('.found').getByRole('option', { name: /Staff/ }).click();
   const form = admin.desk.locator('form', { has: admin.desk.getByLabel('Roles of the members', { exact: true }) });
   await form.getByRole('button', { name: 'Add editor' }).click();
+  // In a window, over the list.
+  assert.equal(await admin.desk.getByRole('dialog', { name: 'Give a group access' }).locator('form').count(), 1);
   await admin.look('assign');
   await form.getByRole('button', { name: 'Give access' }).click();
   const count = await stop();
@@ -105,14 +107,18 @@ async function assign(admin) {
   console.log(`Giving a group access: ${count.clicks} clicks, ${count.keys} keystrokes, and the approval`);
   assert.ok(count.clicks <= 6, `${count.clicks} clicks`);
   await admin.desk.getByRole('row', { name: /Staff .*editor/ }).waitFor();
+  const [row, roles] = await Promise.all([
+    admin.desk.getByRole('row', { name: /Staff .*editor/ }).boundingBox(),
+    admin.desk.getByRole('button', { name: /^Change the roles of Staff/ }).boundingBox(),
+  ]);
+  assert.ok(roles.y - row.y >= 14, `the button is ${roles.y - row.y} pixels below the line of its row`);
   await admin.look('assignments');
 }
 
 /** A group without access gets it on its own page. */
 async function giveAccess(admin) {
-  // In the empty list, until the form has the button of that name.
-  await admin.press('Give access');
-  await admin.desk.waitForFunction(() => document.activeElement.matches('details input'));
+  await admin.press('Give access to an application');
+  await admin.desk.waitForFunction(() => document.activeElement.matches('dialog input'));
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
   await admin.desk.getByRole('button', { name: 'Add editor' }).click();
   await admin.press('Give access');
@@ -144,6 +150,10 @@ async function end(admin) {
   await admin.field('Description').fill('Nobody');
   await admin.press('Save');
   await admin.said('Saved.');
+  const [form, card] = await Promise.all(
+    ['form.form', '.column > .panel'].map((part) => admin.desk.locator(`#console ${part}`).boundingBox()),
+  );
+  assert.equal(card.width, form.width, 'the card below the form is as wide as the form');
   await admin.look('group-settings');
   await admin.press('Delete this group');
   await admin.desk.getByRole('textbox', { name: /type Staff/ }).fill(`Staff ${MARKUP}`);

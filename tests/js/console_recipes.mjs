@@ -36,6 +36,8 @@ await run(async (admin) => {
       [],
       name,
     );
+    for (const { label } of settings.filter((one) => one.is_choice))
+      assert.equal(await recipe.getByRole('button', { name: `Copy ${label}`, exact: true }).count(), 0, label);
     const own = kind === 'saml' ? '/sso/' : '/oidc';
     assert.ok(
       shown.some((text) => text.includes(own)),
@@ -45,7 +47,7 @@ await run(async (admin) => {
       await admin.look(`recipe-${file.slice(0, -5)}`);
   }
   // The program can be chosen afterwards, too; one of the other protocol does not fit.
-  await admin.desk.getByLabel('Settings of a program').selectOption('Grafana');
+  await admin.desk.getByLabel('Which program do you connect?').selectOption('Grafana');
   await admin.desk
     .locator('#console:not([aria-busy]) .recipe-choice .notice')
     .or(admin.desk.getByText('API URL'))

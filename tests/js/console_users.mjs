@@ -132,9 +132,8 @@ async function unsaved(admin) {
 
 async function access(admin) {
   await admin.part('Accounts');
-  // In the empty list, until the form has the button of that name.
-  await admin.press('Give access');
-  await admin.desk.waitForFunction(() => document.activeElement.matches('details input'));
+  await admin.press('Give access to an application');
+  await admin.desk.waitForFunction(() => document.activeElement.matches('dialog input'));
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
   await admin.field('Roles').fill('reader');
   await admin.field('Roles').press('Enter');
@@ -158,6 +157,20 @@ async function access(admin) {
     .getByRole('row', { name: /account .*editor/ })
     .first()
     .waitFor();
+}
+
+/** On a narrow screen the tabs are one row, with the current one on the screen. */
+async function tabsOfPhone(admin) {
+  const size = admin.desk.viewportSize();
+  await admin.desk.setViewportSize({ width: 360, height: 780 });
+  await admin.desk.reload();
+  const current = await admin.desk.locator('.tabs [aria-current="page"]').boundingBox();
+  assert.ok(current.x >= 0 && current.x + current.width <= 360, `the current tab begins at ${current.x}`);
+  const tops = await admin.desk
+    .locator('.tabs a')
+    .evaluateAll((links) => links.map((link) => link.getBoundingClientRect().top));
+  assert.equal(new Set(tops).size, 1, tops.join());
+  await admin.desk.setViewportSize(size);
 }
 
 async function state(admin) {
@@ -208,9 +221,16 @@ async function state(admin) {
 
   await admin.part('Sessions and consents');
   await admin.look('sessions');
+  await tabsOfPhone(admin);
   await admin.part('Activity');
   const entries = admin.desk.locator('#console article.entry');
   await entries.filter({ hasText: 'lifted the suspension of grace' }).first().waitFor();
+  // A change says of what.
+  await entries.filter({ hasText: 'changed the role of grace to Support' }).first().waitFor();
+  await entries
+    .filter({ hasText: /changed the user grace: .*Email address/ })
+    .first()
+    .waitFor();
   // The first activation is no warning.
   const activation = entries.filter({ hasText: 'grace became active' });
   assert.equal(await activation.getAttribute('data-tone'), 'good');
@@ -229,6 +249,7 @@ async function state(admin) {
   await admin.approveAction();
   await admin.said('The user is terminated.');
   await admin.desk.getByText('Erase or delete').click();
+  assert.equal(await admin.desk.locator('h1 .badge', { hasText: 'Support' }).count(), 0, 'the role is of no use');
   await admin.look('terminated');
   await admin.press('Erase personal data');
   await admin.desk.getByRole('textbox', { name: /type grace/ }).fill('grace');

@@ -161,7 +161,7 @@ async function session(page) {
   keeps.searchParams.set('prompt', 'consent');
   keeps.searchParams.set('scope', 'openid profile email phone offline_access');
   await page.goto(keeps.href);
-  await page.getByText(/muss jedes Mal fragen/).waitFor();
+  await page.getByText(/bei jeder neuen Anmeldung, die das verlangt/).waitFor();
   await look(page, 'consent-offline');
   await page.getByRole('button', { name: 'Erlauben' }).click();
   await page.waitForFunction(() => document.title === 'Application');

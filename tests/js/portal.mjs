@@ -88,6 +88,8 @@ async function recoveryCodes(page, mobile) {
   await look(page, 'portal-codes');
   await page.getByRole('button', { name: 'Create new codes' }).click();
   const number = await page.locator('#number').textContent();
+  await page.getByText(/^To create new recovery codes, /).waitFor();
+  await page.getByText(/^This request expires in /).waitFor();
   await look(page, 'portal-codes-approve');
   await mobile
     .getByText(/^Create new recovery codes for “ada”/)
@@ -115,6 +117,7 @@ async function devices(page, mobile) {
   await open(page, 'Devices');
   const moment = await page.locator('time').first().textContent();
   assert.doesNotMatch(moment, /UTC/, 'a script shows the local time');
+  assert.ok(await page.locator('dt:text-is("Face, finger or PIN") + dd:text-is("Off")').first().isVisible());
   await look(page, 'portal-devices');
   const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Test phone' }) });
   await card.getByText('Rename').click();
@@ -171,6 +174,7 @@ async function sessions(page, other) {
 async function rest(page) {
   await open(page, 'Activity');
   await page.getByText('Device renamed: <i>Drawer</i>').waitFor();
+  await page.locator('.activity li[data-tone="calm"]', { hasText: 'Other browsers signed out' }).first().waitFor();
   await look(page, 'portal-activity');
   await page.getByRole('link', { name: 'Sign-ins', exact: true }).click();
   await page.locator('.kinds [aria-current]:text-is("Sign-ins")').waitFor();

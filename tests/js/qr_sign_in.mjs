@@ -101,6 +101,7 @@ async function onThePhone(mobile) {
   assert.ok(await here.evaluate((link) => link === document.activeElement));
   assert.equal(await page.locator('.primary:visible').count(), 1, 'the page has one primary button');
   assert.equal(await page.getByRole('link', { name: /authenticator on this phone/i }).isVisible(), false);
+  await page.getByText('Or sign in as someone else:', { exact: true }).waitFor();
   await look(page, 'login-here');
   await here.click();
   await page.getByRole('heading', { name: /Sign in to .+\?/ }).waitFor();
@@ -125,6 +126,7 @@ async function afterTheName(mobile) {
   assert.equal(await page.locator('.primary:visible').count(), 1, 'the page has one primary button');
   assert.ok((await here.boundingBox()).y < (await number.boundingBox()).y, 'the button is above the number');
   await page.getByRole('heading', { name: 'Approve this sign-in' }).waitFor();
+  await page.getByText('On another phone: enter this number', { exact: true }).waitFor();
   await look(page, 'waiting-here');
   const tabs = context.pages().length;
   await here.click();
@@ -139,6 +141,7 @@ async function withoutTheCookie(desk, mobile) {
   await desk.context().clearCookies();
   await desk.goto(`${BASE_URL}/admin`);
   assert.equal(await desk.getByRole('link', { name: 'Approve on this device' }).isVisible(), false);
+  assert.equal(await desk.getByText('Or sign in as someone else:').isVisible(), false);
   const link = await desk.locator('.scan-here a').getAttribute('href');
   await mobile.goto('about:blank');
   await mobile.goto(new URL(link, BASE_URL).href);
@@ -190,6 +193,7 @@ async function notMe(browser, mobile) {
   await stranger.locator('#number').waitFor();
   // Without a key in the browser the page is about the number.
   assert.equal(await stranger.getByRole('link', { name: 'Approve on this device' }).isVisible(), false);
+  await stranger.getByText('Open the authenticator on your phone and enter this number:').waitFor();
   await look(mobile, 'not-me');
   await mobile.getByRole('button', { name: 'Done' }).click();
 

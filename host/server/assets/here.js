@@ -21,11 +21,12 @@
   here.hidden = false;
   var card = /** @type {Element} */ (here.parentNode);
   card.className += ' with-key';
-  // Without the phone: the title does not name it either.
-  var title = card.querySelector('h1[data-here]');
-  if (title) {
-    document.title = title.textContent = title.getAttribute('data-here') || '';
-  }
+  // Without the phone: the title does not name it either, and the number is for another one.
+  [].forEach.call(card.querySelectorAll('[data-here]'), function (/** @type {Element} */ text) {
+    var words = text.getAttribute('data-here') || '';
+    text.textContent = words;
+    if (text.tagName === 'H1') document.title = words;
+  });
   [].forEach.call(card.querySelectorAll('.ways .primary'), function (/** @type {Element} */ button) {
     button.className = button.className.replace(' primary', '');
   });

@@ -16,15 +16,25 @@ const UNITS = [
   ['day', 86_400, 7 * 86_400],
 ];
 
-/** @type {NodeListOf<HTMLTimeElement>} */
-const moments = document.querySelectorAll('time[datetime]');
-for (const time of moments) {
+/**
+ * Tells a moment as seen from now.
+ * @param {HTMLTimeElement} time
+ */
+function tell(time) {
   const date = new Date(time.dateTime);
   const seconds = (date.valueOf() - Date.now()) / 1000;
   const unit = UNITS.find(([, , until]) => Math.abs(seconds) < until);
   time.title = absolute.format(date);
   time.textContent = unit ? relative.format(Math.trunc(seconds / unit[1]), unit[0]) : time.title;
 }
+
+/** @type {NodeListOf<HTMLTimeElement>} */
+const moments = document.querySelectorAll('time[datetime]');
+moments.forEach(tell);
+
+// A moment to come is counted down.
+const toCome = [...moments].filter(({ dateTime }) => new Date(dateTime).valueOf() > Date.now());
+if (toCome.length > 0) setInterval(() => toCome.forEach(tell), 1000);
 
 // The applications whose names have the typed text. Without a script all are shown, and there is no field.
 const filter = /** @type {HTMLInputElement | null} */ (document.getElementById('filter'));

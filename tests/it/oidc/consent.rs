@@ -206,7 +206,7 @@ async fn prompt_consent_always_asks() {
         let page = asks(&ada, &browser, &forced).await.expect("a page");
         assert!(page.asks_for_consent() && page.body.contains("Keep access while you are away"));
         assert!(
-            page.body.contains("must ask each time") && !page.body.contains("Remembered"),
+            page.body.contains("You will be asked again") && !page.body.contains("Remembered"),
             "{}",
             page.body
         );

@@ -56,9 +56,13 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         page.body
     );
     assert_eq!(page.body.matches("<time ").count(), 3);
-    assert!(
-        !page.body.contains("<dt>Protection</dt>"),
-        "only a device with a passkey asks for face, finger or PIN"
+    assert_eq!(
+        page.body
+            .matches("<dt>Face, finger or PIN</dt><dd>Off</dd>")
+            .count(),
+        2,
+        "no device has a passkey: {}",
+        page.body
     );
 
     let rename = format!("/devices/{}/name", ada.device.device());

@@ -23,8 +23,11 @@ export async function showActionApproval(approval) {
   addEventListener('pagehide', gone);
   const outcome = await dialog('Approve on your phone', (/** @type {(outcome: Outcome) => void} */ close) => {
     const left = el('p', { class: 'muted', role: 'timer' });
+    const remaining = () => Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
+    const bar = el('progress', { max: Math.max(1, remaining()), 'aria-hidden': 'true' });
     const tick = () => {
-      const seconds = Math.max(0, Math.round((Date.parse(approval.expires_at) - Date.now()) / 1000));
+      const seconds = remaining();
+      bar.value = seconds;
       left.textContent = seconds === 0 ? translated('The time expired.') : timeLeft(seconds);
     };
     tick();
@@ -38,7 +41,7 @@ export async function showActionApproval(approval) {
       el('p', { class: 'lead' }, el('bdi', {}, approval.summary)),
       el('p', {}, 'Your phone asks whether it was you. Type this number there:'),
       el('p', { class: 'number', id: 'approval-number' }, el('strong', {}, approval.number)),
-      left,
+      el('div', { class: 'clock' }, bar, left),
       el(
         'div',
         { class: 'actions' },

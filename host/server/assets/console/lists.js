@@ -143,8 +143,8 @@ export async function searched(controls, load, rows, { chips = false, total, abo
   const fill = async (/** @type {string | undefined} */ after = undefined) => {
     const mine = ++round;
     const isFiltered = filters.some((control) => control.read());
-    if (chips) showChips(active, controls);
     clear.hidden = !isFiltered || filters.length < 2;
+    if (chips) showChips(active, controls, clear);
     try {
       const page = await load(valuesOf(controls), after);
       if (mine !== round) return;
@@ -195,7 +195,7 @@ export async function searched(controls, load, rows, { chips = false, total, abo
     },
     ...withFilters(controls),
   );
-  const summary = el('div', { class: 'search-summary' }, total, clear);
+  const summary = el('div', { class: 'search-summary' }, total, !chips && clear);
   const parts = [form, summary, ...above, chips && active, problem, status, rows, rest];
   return Object.assign(el('div', {}, ...parts), { fill });
 }
@@ -234,18 +234,19 @@ function withFilters([first, ...others]) {
 }
 
 /**
- * Shows each filter that is in use, with a button that removes it.
+ * Shows each filter that is in use, with a button that removes it, and at the end the one that removes all.
  * @param {HTMLElement} place
  * @param {Field[]} controls
+ * @param {HTMLElement} clear
  */
-function showChips(place, controls) {
+function showChips(place, controls, clear) {
   const inUse = controls.filter((control) => control.read());
   place.hidden = inUse.length === 0;
   place.replaceChildren(
     ...inUse.map((control) => {
       const label = control.element.querySelector('label')?.textContent ?? control.name;
       const value = shownValue(control);
-      const clear = () => {
+      const drop = () => {
         control.write('');
         control.element.dispatchEvent(new Event('input', { bubbles: true }));
         control.focus();
@@ -259,13 +260,14 @@ function showChips(place, controls) {
             type: 'button',
             class: 'chip',
             'aria-label': t`Remove the filter ${label}: ${value || ''}`,
-            onclick: clear,
+            onclick: drop,
           },
           el('span', {}, `${label}: `, el('bdi', {}, value || String(control.read()))),
           el('span', { 'aria-hidden': 'true' }, '×'),
         ),
       );
     }),
+    ...(clear.hidden ? [] : [el('li', {}, clear)]),
   );
 }
 

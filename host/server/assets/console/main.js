@@ -186,6 +186,7 @@ async function show(address, { keep = false } = {}) {
   place.removeAttribute('aria-busy');
   document.title = `${made.title} · ${operator}`;
   mark(address.pathname);
+  showTab();
   if (keep) scrollTo(left, top);
   else {
     scrollTo(0, 0);
@@ -223,6 +224,12 @@ An owner can grant another role.`,
 function signInAgain(address) {
   sessionStorage.setItem(RETURN, address.pathname + address.search);
   location.assign('/admin');
+}
+
+/** Scrolls to the current tab: on a narrow screen the tabs are one row, which may be wider than the screen. */
+function showTab() {
+  const tab = place.querySelector('.tabs [aria-current]');
+  tab?.scrollIntoView({ block: 'nearest', inline: 'center' });
 }
 
 /**

@@ -14,12 +14,18 @@ import { language } from './language.js';
 /** @typedef {{ en: string, de: string }} Texts */
 
 /**
+ * A setting of a program, with `{name}` of this server's values. A choice is made there by a press, so there is nothing
+ * to paste.
+ * @typedef {{ label: string, value: string, is_choice?: boolean }} ProgramSetting
+ */
+
+/**
  * @typedef {object} Recipe
  * @property {string} name
  * @property {Schema<'ApplicationType'> | 'saml'} kind
  * @property {Question[]} ask
  * @property {Record<string, unknown>} application members of the new application, with `{name}` of questions
- * @property {Array<{ label: string, value: string }>} settings of the program, with `{name}` of this server's values
+ * @property {ProgramSetting[]} settings
  * @property {{ name: string, lines: string[] }} [file] a file of the program
  * @property {Texts} notes
  */

@@ -90,6 +90,17 @@ export function section(title, ...content) {
 }
 
 /**
+ * A part of a page that has buttons beside its heading.
+ * @param {string} title
+ * @param {Child[]} actions
+ * @param {...Child} content
+ */
+export function sectionWithActions(title, actions, ...content) {
+  const buttons = actions.some(Boolean) && el('div', { class: 'ways' }, ...actions);
+  return el('section', {}, el('div', { class: 'head section-head' }, el('h2', {}, title), buttons), ...content);
+}
+
+/**
  * A box.
  * @param {...Child} content
  */
@@ -124,25 +135,6 @@ export function way(address, label, kind = '') {
  */
 export function nothing(text, address, label) {
   return el('div', { class: 'nothing-yet' }, el('p', {}, text), el('div', { class: 'ways' }, way(address, label)));
-}
-
-/**
- * The text of an empty list, with a button that opens the form for a first row.
- * @param {string} text
- * @param {string} label
- * @param {HTMLDetailsElement} form
- */
-export function nothingYet(text, label, form) {
-  const open = () => {
-    form.open = true;
-    form.querySelector('input')?.focus();
-  };
-  const place = el('div', { class: 'ways' }, button(label, open, 'primary'));
-  // An open form has its own button of that name.
-  form.addEventListener('toggle', () => {
-    place.hidden = form.open;
-  });
-  return el('div', { class: 'nothing-yet' }, el('p', {}, text), place);
 }
 
 /**
@@ -198,11 +190,12 @@ function showFailure(control, problem) {
 }
 
 /**
- * Disables every control of an element, for administrators who may read it and not change it.
- * @param {Element} element
+ * Disables the fields of a form and removes its buttons, where the administrator may read and not change its values.
+ * @param {Element} form
  */
-export function disableAll(element) {
-  for (const control of element.querySelectorAll('input, textarea, select, button'))
+export function makeReadOnly(form) {
+  form.querySelector('.actions')?.remove();
+  for (const control of form.querySelectorAll('input, textarea, select, button'))
     control.toggleAttribute('disabled', true);
 }
 
@@ -444,6 +437,43 @@ export function anchorOf(title) {
 }
 
 /**
+ * The section that is read: the one that a link led to while it is on the screen, or else the last one that begins in
+ * the upper half of the window or above it.
+ * @param {HTMLElement[]} headings
+ */
+function sectionInView(headings) {
+  const topOf = (/** @type {HTMLElement} */ heading) => heading.getBoundingClientRect().top;
+  const chosen = headings.find((one) => one === document.activeElement);
+  if (chosen && topOf(chosen) >= 0 && topOf(chosen) < innerHeight) return chosen;
+  return headings.filter((one) => topOf(one) < innerHeight / 2).at(-1) ?? headings[0];
+}
+
+/**
+ * Marks the link to the section in view, whenever a heading crosses the middle of the window. Returns a function that
+ * marks the link to a heading at once.
+ * @param {HTMLElement[]} headings
+ * @param {HTMLAnchorElement[]} links one for each heading
+ */
+function markSectionInView(headings, links) {
+  const mark = (/** @type {HTMLElement} */ current) => {
+    for (const [index, one] of links.entries()) {
+      if (headings[index] === current) one.setAttribute('aria-current', 'true');
+      else one.removeAttribute('aria-current');
+    }
+  };
+  const observer = new IntersectionObserver(
+    () => {
+      // Before the page is shown, no heading has a place.
+      if (headings[0].isConnected) mark(sectionInView(headings));
+    },
+    { rootMargin: '0px 0px -50% 0px' },
+  );
+  for (const heading of headings) observer.observe(heading);
+  mark(headings[0]);
+  return mark;
+}
+
+/**
  * Links to the sections of a page. Each heading has an id, and may be the summary of a folded section.
  * @param {HTMLElement[]} headings
  */
@@ -456,17 +486,17 @@ export function contents(headings) {
     if (folded) folded.open = true;
     heading.scrollIntoView({ block: 'start' });
     heading.focus({ preventScroll: true });
+    mark(heading);
   };
+  const links = headings.map((heading) =>
+    el('a', { href: `#${heading.id}`, onclick: jump(heading) }, el('bdi', {}, heading.textContent)),
+  );
+  const mark = markSectionInView(headings, links);
   return el(
     'nav',
-    { class: 'contents', 'aria-label': 'Sections' },
-    el(
-      'ul',
-      {},
-      ...headings.map((heading) =>
-        el('li', {}, el('a', { href: `#${heading.id}`, onclick: jump(heading) }, el('bdi', {}, heading.textContent))),
-      ),
-    ),
+    { class: 'contents', 'aria-labelledby': 'contents-title' },
+    el('h2', { id: 'contents-title' }, 'On this page'),
+    el('ul', {}, ...links.map((one) => el('li', {}, one))),
   );
 }
 

@@ -9,10 +9,10 @@ import {
   badge,
   button,
   code,
-  disableAll,
   el,
   facts,
   link,
+  makeReadOnly,
   moment,
   panel,
   say,
@@ -63,7 +63,7 @@ export async function account(context, { id }) {
       },
     },
   );
-  if (!may('accounts:write')) disableAll(made);
+  if (!may('accounts:write')) makeReadOnly(made);
   const suspend = async () =>
     (await ask(
       'Suspend this account?',

@@ -12,16 +12,16 @@ import {
   badge,
   button,
   contents,
-  disableAll,
+  dialog,
   el,
   link,
+  makeReadOnly,
   moment,
-  nothingYet,
   notice,
   panel,
   say,
   screen,
-  section,
+  sectionWithActions,
   showOnce,
   tabs,
 } from '../view.js';
@@ -40,8 +40,6 @@ import { testSignIn } from './test_sign_in.js';
 import { importer, roleName, STATES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
-
-const NO_ACCESS = 'No one has access yet.';
 
 /**
  * A page about one application, below its name and the links to its other pages.
@@ -91,12 +89,12 @@ function settings(application, version, context) {
     application.protocol === 'saml'
       ? providerForm(application, version, context)
       : clientForm(application, version, context);
-  if (!writes) disableAll(made);
+  if (!writes) makeReadOnly(made);
   const name = me.role && roleName(me.role);
   const column = el(
     'div',
     { class: 'column' },
-    !writes && notice(t`Your role, ${name}, reads settings and does not change them.`, 'calm'),
+    !writes && notice(t`Your role, ${name}, may read this and not change it.`, 'calm'),
     made,
     writes && application.protocol === 'saml' && metadata(application, reload),
     writes && logo(application),
@@ -348,7 +346,11 @@ async function accounts(application, context) {
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Created', cell: (row) => moment(row.created_at) },
   ];
-  const access = may('accounts:write') && newAccount(application, known, reload);
+  const give = async () => {
+    if (!(await newAccount(application, known))) return;
+    await reload();
+    say('The account was created.');
+  };
   const list = await searched(
     [
       text('q', 'Account or user', {
@@ -359,7 +361,7 @@ async function accounts(application, context) {
     ],
     (values, after) => get('/applications/{id}/accounts', { ...values, id: application.id, after }),
     table(columns, [], {
-      empty: access ? nothingYet(NO_ACCESS, 'Give access', access) : NO_ACCESS,
+      empty: 'No one has access yet.',
       unmatched: 'There is no such account.',
       caption: 'Accounts',
     }),
@@ -397,14 +399,14 @@ async function accounts(application, context) {
                 'The server checks the file first.',
             ),
           ],
-          'The list below shows them.',
+          'The list above shows them.',
           ['user', 'name', 'roles', 'state'],
         ),
       ),
     );
   return [
     await assignments(application, known, context),
-    section('Accounts', access && el('div', { class: 'together' }, access, transfer), list),
+    sectionWithActions('Accounts', [may('accounts:write') && button('Give a user access', give)], list, transfer),
   ];
 }
 
@@ -423,38 +425,30 @@ function accessBy({ individual, groups, everyone }) {
 }
 
 /**
+ * Asks for a user, and creates the account. Returns whether it was created.
  * @param {Schema<'Application'>} application
  * @param {string[]} known
- * @param {Context['reload']} reload
  */
-function newAccount(application, known, reload) {
+function newAccount(application, known) {
   const userField = picker('user_id', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
     label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
   });
-  const made = form(
-    [
-      userField,
-      text('name', 'Account name', { hint: "The name of the user in the application. If empty, the user's own name." }),
-      roleChips('roles', 'Roles', { known }),
-    ],
-    {
+  const name = text('name', 'Account name', {
+    hint: "The name of the user in the application. If empty, the user's own name.",
+  });
+  return dialog('Give a user access', (/** @type {(isCreated?: boolean) => void} */ close) => [
+    form([userField, name, roleChips('roles', 'Roles', { known })], {
       submit: 'Give access',
       send: async ({ user_id: user, ...values }) => {
         if (!user) throw new FieldError('user_id', 'Choose a user from the list.');
         await post('/applications/{id}/accounts', { id: application.id }, { ...values, user_id: user });
-        await reload();
-        say('The account was created.');
+        close(true);
       },
-    },
-  );
-  return el(
-    'details',
-    { class: 'panel' },
-    el('summary', {}, 'Give a user access'),
-    el('div', { class: 'opened' }, made),
-  );
+      cancel: () => close(),
+    }),
+  ]);
 }
 
 /**

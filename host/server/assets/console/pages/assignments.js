@@ -5,7 +5,7 @@ import { FieldError, form } from '../form.js';
 import { t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
-import { ask, button, dialog, el, link, more, say, section } from '../view.js';
+import { ask, button, dialog, el, link, more, say, sectionWithActions } from '../view.js';
 import { groupAddress, groupPicker, membersOf } from './groups.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
@@ -53,39 +53,42 @@ export async function assignments(application, known, { may, reload }) {
     empty: 'No groups have access, and access for everyone is off.',
     caption: 'Access by groups',
   });
-  return section(
+  const writes = may('accounts:write');
+  const give = async () => {
+    const given = await newAssignment(known);
+    if (!given) return;
+    await set({ id: given.group }, given.roles);
+    say('The group has access.');
+  };
+  return sectionWithActions(
     'Groups and everyone',
-    may('accounts:write') &&
-      el(
-        'div',
-        { class: 'rows' },
-        more(
-          'Give a group access',
-          newAssignment(known, (group, roles) => set({ id: group }, roles)),
-        ),
-        !everyone &&
-          more(
-            'Give everyone access',
-            forEveryone(known, (roles) => set(null, roles)),
-          ),
-      ),
+    [writes && button('Give a group access', give)],
     list,
+    writes &&
+      !everyone &&
+      more(
+        'Give everyone access',
+        forEveryone(known, (roles) => set(null, roles)),
+      ),
   );
 }
 
 /**
+ * Asks for a group and its roles. The window is closed before they are sent, because the phone may have to approve it.
  * @param {string[]} known
- * @param {(group: string, roles: string[]) => Promise<void>} give
+ * @returns {Promise<{ group: string, roles: string[] } | undefined>}
  */
-function newAssignment(known, give) {
-  return form([groupPicker('group'), roleChips('roles', 'Roles of the members', { known })], {
-    submit: 'Give access',
-    send: async ({ group, roles }) => {
-      if (!group) throw new FieldError('group', 'Choose a group from the list.');
-      await give(group, roles);
-      say('The group has access.');
-    },
-  });
+function newAssignment(known) {
+  return dialog('Give a group access', (/** @type {(answer?: { group: string, roles: string[] }) => void} */ close) => [
+    form([groupPicker('group'), roleChips('roles', 'Roles of the members', { known })], {
+      submit: 'Give access',
+      send: async ({ group, roles }) => {
+        if (!group) throw new FieldError('group', 'Choose a group from the list.');
+        close({ group, roles });
+      },
+      cancel: () => close(),
+    }),
+  ]);
 }
 
 /**

@@ -23,6 +23,7 @@ import { applicationAddress } from './applications.js';
  * @property {Child} device the name of the device
  * @property {boolean} isOwn whether the actor is the user whom it is about
  * @property {AuditDetail} detail
+ * @property {string[]} [fields] the names of the changed fields of a user
  */
 
 /** @typedef {[label: string, tone: Tone, sentence: (names: Names) => Child[]]} EventText */
@@ -61,6 +62,55 @@ const updateVerb = ({ before, after }) => {
   if (before?.enabled === undefined || before.enabled === after?.enabled) return ' changed ';
   return after?.enabled ? ' enabled ' : ' disabled ';
 };
+
+/**
+ * The fields of a user, as the page of the user names them.
+ * @type {Record<string, string>}
+ */
+const USER_FIELDS = {
+  login_name: 'Name at sign-in',
+  email: 'Email address',
+  console_role: 'Role in the console',
+  name: 'Full name',
+  given_name: 'Given name',
+  family_name: 'Family name',
+  middle_name: 'Middle name',
+  nickname: 'Nickname',
+  phone_number: 'Telephone number',
+  website: 'Website',
+  profile: 'Profile page',
+  picture: 'Picture',
+  gender: 'Gender',
+  birthdate: 'Birth date',
+  zoneinfo: 'Time zone',
+  locale: 'Language',
+  address: 'Postal address',
+  email_verified: 'Verification of the email address',
+  phone_number_verified: 'Verification of the telephone number',
+};
+
+/**
+ * What a change of a user did: to the role, or to which fields. After an erasure, the names of the fields are gone.
+ * @param {Names} names
+ * @returns {Child[]}
+ */
+function userChange({ who, user, detail, fields = [] }) {
+  const known = fields.filter((name) => USER_FIELDS[name]);
+  if (known.length === 0) return [who, ' changed the user ', user];
+  if (known.join() !== 'console_role')
+    return [who, ' changed the user ', user, ': ', known.map((name) => translated(USER_FIELDS[name])).join(', ')];
+  const role = detail.after?.console_role;
+  if (typeof role !== 'string') return [who, ' removed the role of ', user];
+  return [who, ' changed the role of ', user, ' to ', translated(role[0].toUpperCase() + role.slice(1))];
+}
+
+/**
+ * The names of the members that were changed.
+ * @param {AuditDetail[]} details
+ */
+const changedMembers = (details) => [
+  ...new Set(details.flatMap(({ before, after }) => [before, after]).flatMap((state) => Object.keys(state ?? {}))),
+];
 
 /**
  * Each group with its events, in the order of the filter.
@@ -216,7 +266,7 @@ export const GROUPS = [
     'Users',
     {
       'user.created': ['User created', 'calm', ({ who, user }) => [who, ' created the user ', user]],
-      'user.updated': ['User changed', 'calm', ({ who, user }) => [who, ' changed the user ', user]],
+      'user.updated': ['User changed', 'calm', userChange],
       'user.lifecycle-changed': [
         'State of a user changed',
         'warn',
@@ -499,7 +549,7 @@ export function sentenceOf(entry, may) {
         applicationId,
         may('applications:read'),
       )
-    : 'the portal or the console';
+    : 'Assent';
   const device = personal.new_name ?? personal.name;
   const names = {
     who: actorOf(entry, may),
@@ -508,6 +558,7 @@ export function sentenceOf(entry, may) {
     device: typeof device === 'string' && device !== '' ? el('bdi', {}, device) : undefined,
     isOwn: entry.actor.kind === 'device' || entry.actor.id === userId,
     detail,
+    fields: event === 'user.updated' ? changedMembers([detail, personal]) : [],
   };
   const known = EVENTS[event];
   if (known) return known[2](names);

@@ -2,11 +2,11 @@
 
 import { patch } from '../api.js';
 import { t } from '../language.js';
-import { selectAllBox, selectBox } from '../select_box.js';
+import { rowSelection } from '../select_box.js';
 import { ask, button, el, explain, figure, say } from '../view.js';
 import { giveAccess, toGroup } from './chosen_users.js';
 
-/** @import { Column, Context, Schema } from '../types.d.ts' */
+/** @import { Context, Schema } from '../types.d.ts' */
 
 /** @typedef {Schema<'ListedUser'>} User */
 
@@ -17,25 +17,19 @@ import { giveAccess, toGroup } from './chosen_users.js';
  * @param {() => unknown} reload
  */
 export function selection({ may }, reload) {
-  /** @type {Map<string, { user: User, box: HTMLInputElement }>} */
-  const chosen = new Map();
-  const users = () => [...chosen.values()].map(({ user }) => user);
   const count = el('p', { role: 'status' });
   const failures = el('div', {});
-  const update = () => {
-    bar.hidden = chosen.size === 0;
-    // They are of the action before this selection.
-    if (chosen.size > 0) failures.replaceChildren();
-    count.textContent = chosen.size === 1 ? t`${1} user selected` : t`${figure(chosen.size)} users selected`;
-    const boxes = shown.filter(({ box }) => box.isConnected);
-    all.box.checked = chosen.size > 0 && chosen.size === boxes.length;
-    all.box.indeterminate = chosen.size > 0 && !all.box.checked;
-  };
-  const clear = () => {
-    for (const { box } of chosen.values()) box.checked = false;
-    chosen.clear();
-    update();
-  };
+  const chosen = rowSelection({
+    // None of the actions is for a terminated user.
+    nameOf: (/** @type {User} */ user) => (user.state === 'terminated' ? undefined : user.name),
+    changed: (number) => {
+      bar.hidden = number === 0;
+      // They are of the action before this selection.
+      if (number > 0) failures.replaceChildren();
+      count.textContent = number === 1 ? t`${1} user selected` : t`${figure(number)} users selected`;
+    },
+  });
+  const { clear, selected: users } = chosen;
   /**
    * Changes the state of each chosen user who is in one of these states.
    * @param {'active' | 'suspended'} state
@@ -90,38 +84,10 @@ export function selection({ may }, reload) {
       button('Select none', clear, 'quiet'),
     ),
   );
-  /**
-   * The users of the page.
-   * @type {Array<{ user: User, box: HTMLInputElement }>}
-   */
-  const shown = [];
-  const selectAll = () => {
-    for (const one of shown.filter(({ box }) => box.isConnected)) {
-      one.box.checked = true;
-      chosen.set(one.user.id, one);
-    }
-    update();
+  const canSelect = may('users:write') || may('accounts:write');
+  return {
+    columns: canSelect ? [chosen.column] : [],
+    bar: el('div', {}, canSelect && chosen.press, bar, failures),
+    clear,
   };
-  const all = selectAllBox((isChecked) => (isChecked ? selectAll() : clear()));
-  /** @type {Column<User>} */
-  const column = {
-    label: 'Select',
-    box: true,
-    head: all.head,
-    cell: (user) => {
-      // None of the actions is for them.
-      if (user.state === 'terminated') return '';
-      const { box, cell } = selectBox(user.name);
-      shown.push({ user, box });
-      box.addEventListener('change', () => {
-        if (box.checked) chosen.set(user.id, { user, box });
-        else chosen.delete(user.id);
-        update();
-      });
-      return cell;
-    },
-  };
-  const columns = may('users:write') || may('accounts:write') ? [column] : [];
-  const press = columns.length > 0 && button('Select all shown', selectAll, 'unsorted');
-  return { columns, bar: el('div', {}, press, bar, failures), clear };
 }

@@ -7,13 +7,16 @@ import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { badge, code, el, json, more, notice, panel, screen, section } from '../view.js';
 import { applicationAddress } from './applications.js';
+import { timeOf } from './audit_entry.js';
 import { picker } from './picker.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
 /**
- * A row of a preview: the origin of a value, and the value itself if it is not among the claims.
- * @typedef {Schema<'ValueOrigin'> & { value?: string, atSignIn?: boolean, format?: string }} PreviewRow
+ * A row of a preview: the origin of a value, and the value itself if it is not among the claims. The values of a
+ * sign-in share a row, which has their names.
+ * @typedef {Schema<'ValueOrigin'> & { value?: string, atSignIn?: boolean, format?: string, names?: string[] }}
+ *   PreviewRow
  */
 
 /** @type {Record<Schema<'Sink'>, string>} */
@@ -220,18 +223,25 @@ function source({ plugin, change, scope, format }, sink) {
   if (format) return t`Assent, as ${format.split(':').pop()}`;
   return el(
     'span',
-    {},
-    plugin ? badge(el('bdi', {}, plugin), 'kind') : 'Assent',
-    change !== 'provided' && ` ${translated(CHANGES[change])}`,
-    scope && sink !== 'saml-assertion' && t` for the scope ${scope}`,
+    { class: 'badges' },
+    plugin ? badge(el('bdi', {}, plugin), 'kind') : badge('Assent', 'origin'),
+    change !== 'provided' && el('span', { class: 'muted small' }, CHANGES[change]),
+    scope && sink !== 'saml-assertion' && scopeBadge(scope),
   );
 }
+
+/**
+ * The scope for which a value is provided.
+ * @param {Schema<'Scope'>} scope
+ */
+const scopeBadge = (scope) =>
+  badge(el('span', {}, el('span', { class: 'hidden-text' }, 'scope '), code(scope)), 'kind');
 
 /** A value that is only known at a sign-in. */
 const AT_SIGN_IN = 'set at sign-in';
 
 /**
- * The server's own values, which are not about the user: first the known ones, then those of the sign-in.
+ * The server's own values, which are not about the user: first the known ones, then those of the sign-in in one row.
  * @param {Schema<'SinkPreview'>} preview
  * @returns {{ known: PreviewRow[], atSignIn: PreviewRow[] }}
  */
@@ -248,7 +258,8 @@ function serverValues({ token, name_id: nameId, claims }) {
     { change: 'provided', name: 'iss', value: token.iss },
     { change: 'provided', name: 'aud', value: token.aud },
   );
-  return { known, atSignIn: token.at_sign_in.map((name) => ({ change: 'provided', name, atSignIn: true })) };
+  const names = token.at_sign_in;
+  return { known, atSignIn: names.length > 0 ? [{ change: 'provided', name: names[0], names, atSignIn: true }] : [] };
 }
 
 /**
@@ -260,17 +271,36 @@ function values(preview) {
   const shown = (/** @type {PreviewRow} */ row) => {
     if (row.change === 'removed') return el('span', { class: 'muted' }, 'removed');
     if (row.atSignIn) return el('span', { class: 'muted' }, AT_SIGN_IN);
-    return el('span', { class: 'value' }, row.value ?? words(claimShown(preview, row.name)));
+    const value = row.value ?? claimShown(preview, row.name);
+    return el('span', { class: 'value' }, el('bdi', {}, words(value)), ...dateOf(row.name, value));
   };
-  return table(
+  const list = table(
     [
-      { label: preview.sink === 'saml-assertion' ? 'Attribute' : 'Claim', cell: ({ name }) => code(name) },
+      { label: preview.sink === 'saml-assertion' ? 'Attribute' : 'Claim', cell: namesOf },
       { label: 'Value', cell: shown },
       { label: 'From', cell: (row) => source(row, preview.sink) },
     ],
     [...known, ...preview.origins, ...atSignIn],
     { empty: 'Nothing.', caption: SINKS[preview.sink] },
   );
+  return el('div', { class: 'compact' }, list);
+}
+
+/**
+ * The name of the value in a row, or the names of several.
+ * @param {PreviewRow} row
+ */
+const namesOf = ({ name, names = [name] }) =>
+  el('span', { class: 'names' }, ...names.flatMap((one, index) => (index > 0 ? [' ', code(one)] : [code(one)])));
+
+/**
+ * What stands beside a number of seconds since 1970: the time.
+ * @param {string} name
+ * @param {unknown} value
+ */
+function dateOf(name, value) {
+  const time = timeOf(name, value);
+  return time ? [' ', el('span', { class: 'muted small' }, time)] : [];
 }
 
 /**

@@ -182,9 +182,20 @@ const adminScopes = () =>
     ),
   );
 
-/** How the client authenticates. */
-export function credentialFields() {
-  const method = select('token_endpoint_auth_method', 'Method', METHODS);
+/**
+ * Whether a method needs nothing but a secret, so that choosing it again changes nothing. With any other method, the
+ * key can be changed.
+ * @param {Schema<'ClientAuthMethod'>} method
+ */
+export const usesSecret = (method) => method.startsWith('client_secret');
+
+/**
+ * How the client authenticates.
+ * @param {Schema<'ClientAuthMethod'>} current
+ */
+export function credentialFields(current) {
+  const others = METHODS.filter(([one]) => one !== current || !usesSecret(one));
+  const method = select('token_endpoint_auth_method', 'Method', [['', 'Choose a method'], ...others]);
   const source = select('source', 'Its key', [
     ['jwks_uri', 'The address of its key set (jwks_uri)'],
     ['jwks', 'A key set (jwks)'],

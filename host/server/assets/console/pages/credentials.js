@@ -1,7 +1,7 @@
 // How an application authenticates, and the certificates that Assent signs with for it.
 
 import { get, patch, post, remove } from '../api.js';
-import { form } from '../form.js';
+import { FieldError, form } from '../form.js';
 import { translated } from '../language.js';
 import { table } from '../lists.js';
 import {
@@ -20,7 +20,7 @@ import {
   section,
   showOnce,
 } from '../view.js';
-import { credentialFields } from './client_fields.js';
+import { credentialFields, usesSecret } from './client_fields.js';
 import { clientSecrets, keptAs } from './client_secrets.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
@@ -54,12 +54,12 @@ async function client(application, version, context) {
     application.certificate && copyable(application.certificate, 'certificate', { wide: true }),
   );
   const current = section('Now', now);
-  const secrets = method.startsWith('client_secret') && (await clientSecrets(application, context));
+  const secrets = usesSecret(method) && (await clientSecrets(application, context));
   if (!may('applications:write')) return [current, secrets];
-  const { fields, choose, change } = credentialFields();
+  const { fields, choose, change } = credentialFields(method);
   const made = form(fields, {
     values: {
-      token_endpoint_auth_method: method,
+      token_endpoint_auth_method: usesSecret(method) ? null : method,
       source: application.jwks ? 'jwks' : 'jwks_uri',
       jwks_uri: application.jwks_uri,
       jwks: application.jwks,
@@ -67,6 +67,7 @@ async function client(application, version, context) {
     },
     submit: 'Change it',
     send: async (values) => {
+      if (!values.token_endpoint_auth_method) throw new FieldError('token_endpoint_auth_method', 'Choose a method.');
       const { value } = await patch('/applications/{id}', { id: application.id }, change(values), version);
       if ('client_secret' in value && value.client_secret)
         await showOnce(

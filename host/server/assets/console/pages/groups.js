@@ -10,13 +10,13 @@ import {
   ask,
   badge,
   button,
+  dialog,
   el,
   figure,
   link,
   moment,
   more,
   nothing,
-  nothingYet,
   panel,
   say,
   screen,
@@ -52,7 +52,6 @@ export const groupPicker = (name) =>
   });
 
 const NO_GROUPS = 'There are no groups yet.';
-const NO_APPLICATION = 'The group gives access to no application yet.';
 
 /** @type {Array<Column<Schema<'Group'>>>} */
 const COLUMNS = [
@@ -257,22 +256,28 @@ async function applicationsOf(group, { may, reload }) {
     },
     { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || translated('None') },
   ];
-  const access = may('accounts:write') && may('applications:read') && newAccess(group, reload);
+  const give = async () => {
+    const given = await newAccess();
+    if (!given) return;
+    const { application, roles } = given;
+    await put('/applications/{id}/groups/{group}', { id: application, group: group.id }, { roles });
+    await reload();
+    say('The group has access.');
+  };
   return [
-    table(columns, items, {
-      empty: access ? nothingYet(NO_APPLICATION, 'Give access', access) : NO_APPLICATION,
-      caption: 'Applications',
-    }),
-    access,
+    table(columns, items, { empty: 'The group gives access to no application yet.', caption: 'Applications' }),
+    may('accounts:write') &&
+      may('applications:read') &&
+      el('div', { class: 'ways' }, button('Give access to an application', give)),
   ];
 }
 
 /**
- * The form that gives the group access to an application.
- * @param {Schema<'Group'>} group
- * @param {Context['reload']} reload
+ * Asks for an application and the roles there. The window is closed before they are sent, because the phone may have to
+ * approve it.
+ * @returns {Promise<{ application: string, roles: string[] } | undefined>}
  */
-function newAccess(group, reload) {
+function newAccess() {
   const roles = roleChips('roles', 'Roles of the members');
   const application = picker('application', 'Application', {
     hint: 'The first letters of its name.',
@@ -280,17 +285,18 @@ function newAccess(group, reload) {
     label: (/** @type {Schema<'Application'>} */ one) => one.name,
     chosen: async (one) => roles.suggest((await get('/applications/{id}/roles', { id: one.id })).items),
   });
-  return more(
+  return dialog(
     'Give access to an application',
-    form([application, roles], {
-      submit: 'Give access',
-      send: async ({ application: id, roles: chosen }) => {
-        if (!id) throw new FieldError('application', 'Choose an application from the list.');
-        await put('/applications/{id}/groups/{group}', { id, group: group.id }, { roles: chosen });
-        await reload();
-        say('The group has access.');
-      },
-    }),
+    (/** @type {(answer?: { application: string, roles: string[] }) => void} */ close) => [
+      form([application, roles], {
+        submit: 'Give access',
+        send: async ({ application: id, roles: chosen }) => {
+          if (!id) throw new FieldError('application', 'Choose an application from the list.');
+          close({ application: id, roles: chosen });
+        },
+        cancel: () => close(),
+      }),
+    ],
   );
 }
 
@@ -326,11 +332,15 @@ function settings(group, version, { go, reload }) {
     say('The group was deleted.');
   };
   return [
-    made,
-    panel(
-      el('h2', {}, 'Delete it'),
-      el('p', {}, 'The users stay. Their access by this group ends.'),
-      el('div', { class: 'ways' }, button('Delete this group', drop, 'danger')),
+    el(
+      'div',
+      { class: 'column' },
+      made,
+      panel(
+        el('h2', {}, 'Delete it'),
+        el('p', {}, 'The users stay. Their access by this group ends.'),
+        el('div', { class: 'ways' }, button('Delete this group', drop, 'danger')),
+      ),
     ),
   ];
 }

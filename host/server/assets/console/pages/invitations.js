@@ -5,11 +5,11 @@ import { apiText } from '../api_texts.js';
 import { select } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
-import { selectBox } from '../select_box.js';
+import { rowSelection } from '../select_box.js';
 import { ask, badge, button, el, figure, link, moment, nothing, notice, say, screen } from '../view.js';
 import { picture } from './invitation_link.js';
 
-/** @import { Child, Column, Context, Schema } from '../types.d.ts' */
+/** @import { Column, Context, List, Schema } from '../types.d.ts' */
 
 /** @typedef {Schema<'Invitation'>} Invitation */
 /** @typedef {Schema<'InvitationDelivery'>} Delivery */
@@ -17,6 +17,8 @@ import { picture } from './invitation_link.js';
 const NOBODY = 'Nobody is invited.';
 // The users in one request. The response has a QR code for each.
 const MOST = 25;
+/** In the place of a value that there is not yet. */
+const NO_VALUE = '–';
 
 /** @type {Array<['' | Schema<'InvitationState'>, string]>} */
 const STATES = [
@@ -38,9 +40,53 @@ const stateBadge = (state) => badge(new Map(STATES).get(state) ?? state, TONES[s
  * @param {Invitation} row
  */
 function inviter(row) {
-  if (!row.inviter_kind) return row.created_at ? translated('Unknown') : '';
+  if (!row.inviter_kind) return row.created_at ? translated('Unknown') : NO_VALUE;
   if (row.inviter_kind === 'user') return row.inviter_name ?? translated('A deleted user');
   return translated(row.inviter_kind === 'application' ? 'An application' : 'The operator');
+}
+
+/**
+ * When it was, or will be.
+ * @param {string | null | undefined} time
+ */
+const timeOr = (time) => (time ? moment(time) : NO_VALUE);
+
+/**
+ * The columns, without that of the check boxes.
+ * @param {boolean} writes whether the administrator may create links
+ * @returns {Array<Column<Invitation>>}
+ */
+const columnsFor = (writes) => [
+  { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, el('bdi', {}, row.display_name)) },
+  {
+    label: 'Email',
+    cell: (row) => (row.email ? el('bdi', { class: 'email' }, row.email) : translated('None')),
+  },
+  {
+    label: 'State',
+    cell: (row) =>
+      el(
+        'div',
+        { class: 'about' },
+        el('div', {}, stateBadge(row.state)),
+        row.sent_at && el('p', { class: 'small muted' }, moment(row.sent_at)),
+        row.delivery_error && el('p', { class: 'small muted' }, apiText(row.delivery_error)),
+        writes && row.has_console_role && el('p', { class: 'small muted' }, 'The user’s page creates a new link.'),
+      ),
+  },
+  { label: 'Invited by', cell: inviter },
+  { label: 'Link created', cell: (row) => timeOr(row.created_at) },
+  { label: 'Expires', cell: (row) => timeOr(row.expires_at) },
+];
+
+/**
+ * The number of invitations, in words. The server does not count them, so those of a first page are counted here.
+ * @param {List<Invitation>} page
+ */
+function countOf({ items, next }) {
+  if (items.length === 0) return '';
+  if (next) return t`More than ${figure(items.length)} invitations`;
+  return items.length === 1 ? t`${1} invitation` : t`${figure(items.length)} invitations`;
 }
 
 /**
@@ -48,124 +94,82 @@ function inviter(row) {
  */
 export async function invitations({ may, me }) {
   const writes = may('users:write');
-  /**
-   * The boxes of the rows that are shown, by the user's id.
-   * @type {Map<string, HTMLInputElement>}
-   */
-  const boxes = new Map();
-  const chosen = () => [...boxes].filter(([, box]) => box.checked).map(([id]) => id);
-  const status = el('p', { class: 'muted', role: 'status' });
-  const all = el('input', { type: 'checkbox', id: 'select-all' });
+  const status = el('p', { role: 'status' });
+  const total = el('p', { class: 'muted total', role: 'status' });
+  const chosen = rowSelection({
+    nameOf: (/** @type {Invitation} */ row) => (row.has_console_role ? undefined : row.name),
+    changed: (count) => {
+      bar.hidden = count === 0;
+      status.textContent = count === 1 ? t`${1} invitation selected` : t`${figure(count)} invitations selected`;
+    },
+  });
+  const users = () => chosen.selected().map((row) => row.user_id);
   const actions = el('div', { class: 'ways' });
-  const update = () => {
-    const count = chosen().length;
-    status.textContent = count === 0 ? translated('Nobody is selected.') : t`${figure(count)} selected.`;
-    all.checked = count > 0 && count === boxes.size;
-    for (const press of actions.querySelectorAll('button')) press.disabled = count === 0;
-  };
-  all.addEventListener('change', () => {
-    for (const box of boxes.values()) box.checked = all.checked;
-    update();
-  });
-  /** @param {Invitation} row */
-  const box = (row) => {
-    if (row.has_console_role) return translated('On the user’s page');
-    const { box: input, cell } = selectBox(row.name);
-    input.addEventListener('change', update);
-    boxes.set(row.user_id, input);
-    return cell;
-  };
-  /** @type {Array<Column<Invitation>>} */
-  const columns = [
-    ...(writes ? [{ label: 'Select', cell: box, box: true }] : []),
-    { label: 'User', cell: (row) => link(`/admin/users/${row.user_id}/devices`, el('bdi', {}, row.display_name)) },
-    {
-      label: 'Email',
-      cell: (row) => (row.email ? el('bdi', { class: 'email' }, row.email) : translated('None')),
-    },
-    {
-      label: 'State',
-      cell: (row) =>
-        el(
-          'div',
-          { class: 'about' },
-          el('div', {}, stateBadge(row.state)),
-          row.sent_at && el('p', { class: 'small muted' }, moment(row.sent_at)),
-          row.delivery_error && el('p', { class: 'small muted' }, apiText(row.delivery_error)),
-        ),
-    },
-    { label: 'Invited by', cell: inviter },
-    { label: 'Link created', cell: (row) => (row.created_at ? moment(row.created_at) : '') },
-    { label: 'Expires', cell: (row) => (row.expires_at ? moment(row.expires_at) : '') },
-  ];
-  const rows = table(columns, [], {
-    empty: writes ? nothing(NOBODY, '/admin/users/new', 'Invite a user') : NOBODY,
-    unmatched: 'No invitation fits the filter.',
-    caption: 'Open invitations',
-  });
-  const cleared = rows.clear;
-  rows.clear = () => {
-    boxes.clear();
-    cleared();
-  };
+  const bar = el(
+    'div',
+    { class: 'panel bulk no-print', hidden: true, role: 'region', 'aria-label': 'Selected invitations' },
+    status,
+    actions,
+  );
   const list = await searched(
     [select('state', 'State', STATES, { none: '' })],
     async (values, after) => get('/invitations', { ...values, after }),
-    rows,
-    { onpage: update },
+    table([...(writes ? [chosen.column] : []), ...columnsFor(writes)], [], {
+      empty: writes ? nothing(NOBODY, '/admin/users/new', 'Invite a user') : NOBODY,
+      unmatched: 'No invitation fits the filter.',
+      caption: 'Open invitations',
+    }),
+    {
+      total,
+      above: writes ? [chosen.press, bar] : [],
+      onpage: (/** @type {List<Invitation>} */ page) => {
+        chosen.clear();
+        total.textContent = countOf(page);
+      },
+    },
   );
-  list.addEventListener('change', update);
   const place = el('div', { 'aria-live': 'polite', class: 'stack' });
   /** @param {Delivery} delivery */
   const create = async (delivery) => {
-    const created = await inBatches(chosen(), (users) => post('/invitations', {}, { users, delivery }));
+    const created = await inBatches(users(), (part) => post('/invitations', {}, { users: part, delivery }));
     const items = created.flatMap((one) => one.items);
     await list.fill();
-    update();
     place.replaceChildren(...result(items, delivery));
     place.querySelector('h2')?.focus();
   };
   const withdraw = async () => {
-    const users = chosen();
+    const withdrawn = users();
     const yes =
-      users.length === 1
+      withdrawn.length === 1
         ? await ask(
             'Withdraw this invitation?',
             'The link ends at once. The user stays, and you can invite the user again.',
             'Withdraw',
           )
         : await ask(
-            t`Withdraw ${figure(users.length)} invitations?`,
+            t`Withdraw ${figure(withdrawn.length)} invitations?`,
             'The links end at once. The users stay, and you can invite them again.',
             'Withdraw',
           );
     if (!yes) return;
-    const results = await inBatches(users, (part) => post('/invitations/withdraw', {}, { users: part }));
-    const count = results.reduce((sum, { withdrawn }) => sum + withdrawn, 0);
+    const results = await inBatches(withdrawn, (part) => post('/invitations/withdraw', {}, { users: part }));
+    const count = results.reduce((sum, one) => sum + one.withdrawn, 0);
     await list.fill();
-    update();
     place.replaceChildren();
     say(count === 1 ? 'One invitation was withdrawn.' : t`${figure(count)} invitations were withdrawn.`);
   };
-  if (writes) {
-    // An action enables its button again, and after it nobody is selected.
-    actions.addEventListener('worked', update);
-    actions.append(
-      ...(me.sends_mail ? [button('Send by email', () => create('email'), 'primary')] : []),
-      button('Create links to print', () => create('link')),
-      button('Withdraw', withdraw, 'danger'),
-    );
-  }
-  update();
+  actions.append(
+    ...(me.sends_mail ? [button('Send by email', () => create('email'), 'primary')] : []),
+    button('Create links to print', () => create('link')),
+    button('Withdraw', withdraw, 'danger'),
+    button('Select none', chosen.clear, 'quiet'),
+  );
   return screen(
     {
       title: 'Open invitations',
       lead: 'Users who have not enrolled a device yet. A new link ends the earlier one of the same user.',
       back: ['/admin/users', 'Users'],
     },
-    writes && el('div', { class: 'choice no-print' }, all, el('label', { for: 'select-all' }, 'Select all shown')),
-    writes && status,
-    writes && actions,
     place,
     list,
   );

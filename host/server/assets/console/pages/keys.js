@@ -4,7 +4,7 @@ import { get, post } from '../api.js';
 import { durationMs, durationText } from '../durations.js';
 import { t } from '../language.js';
 import { table } from '../lists.js';
-import { ask, badge, button, copyButton, el, moment, panel, say, screen } from '../view.js';
+import { ask, badge, button, copyButton, el, moment, say, screen } from '../view.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -115,7 +115,9 @@ export async function keys({ may, reload }) {
     },
     next && el('p', {}, 'Next rotation: ', moment(next)),
     writes &&
-      panel(
+      el(
+        'div',
+        { class: 'panel about-actions' },
         el(
           'div',
           { class: 'about-action' },

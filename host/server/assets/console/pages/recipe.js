@@ -9,7 +9,7 @@ import { applicationAddress } from './applications.js';
 import { name } from './client_fields.js';
 
 /** @import { Context, Page, Schema } from '../types.d.ts' */
-/** @import { Recipe } from '../recipes.js' */
+/** @import { ProgramSetting, Recipe } from '../recipes.js' */
 
 /** The known programs, as links to their forms. */
 export function programs() {
@@ -70,7 +70,7 @@ export function recipeForm({ go }, id, recipe) {
  */
 export async function recipeGuide(application, context) {
   const chosen = context.query.get('recipe');
-  const field = select('recipe', 'Settings of a program', [['', 'Any program'], ...PROGRAMS]);
+  const field = select('recipe', 'Which program do you connect?', [['', 'Any program'], ...PROGRAMS]);
   field.write(chosen ?? '');
   field.input.addEventListener('change', () => {
     const id = field.input.value;
@@ -91,6 +91,18 @@ export async function recipeGuide(application, context) {
 }
 
 /**
+ * The value of a setting of a program: to paste, or to choose there.
+ * @param {ProgramSetting} setting
+ * @param {Record<string, string>} values
+ */
+function settingValue({ label, value, is_choice: isChoice }, values) {
+  if (value === '{client_secret}') return 'The client secret, from the step above. It is shown once.';
+  if (isChoice) return el('bdi', {}, value);
+  const shown = filled(value, values);
+  return copyable(shown, label, { wide: shown.includes('\n') });
+}
+
+/**
  * The settings of a program, with the values of this server.
  * @param {Recipe} recipe
  * @param {Record<string, string>} values
@@ -105,21 +117,9 @@ function programStep({ name: program, notes, settings, file }, values) {
     el(
       'dl',
       { class: 'pasted' },
-      ...settings.map(({ label, value }) => {
-        const shown = filled(value, values);
-        return el(
-          'div',
-          {},
-          el('dt', {}, el('bdi', {}, label)),
-          el(
-            'dd',
-            {},
-            value === '{client_secret}'
-              ? 'The client secret, from the step above. It is shown once.'
-              : copyable(shown, label, { wide: shown.includes('\n') }),
-          ),
-        );
-      }),
+      ...settings.map((setting) =>
+        el('div', {}, el('dt', {}, el('bdi', {}, setting.label)), el('dd', {}, settingValue(setting, values))),
+      ),
     ),
     lines &&
       el(

@@ -78,7 +78,7 @@ export async function settings(context) {
   const list = await searched(
     [text('q', 'Name or description', { type: 'search' }), toggle('changed', 'Only changed')],
     async ({ q, changed }) => ({
-      items: items.filter((one) => fits(one, q ?? '') && (!changed || one.source !== 'default')),
+      items: items.filter((one) => fits(one, q ?? '') && (!changed || isChanged(one))),
     }),
     grouped(),
   );
@@ -148,11 +148,19 @@ function section(group, members, isSearched) {
     if (!element.open) history.replaceState(history.state, '', `#${id}`);
   };
   const count = members.length === 1 ? t`${1} setting` : t`${figure(members.length)} settings`;
+  const changed = members.filter(isChanged).length;
   const [set, unset] = [members.filter(hasValue), members.filter((one) => !hasValue(one))];
   const element = el(
     'details',
     { class: 'panel', id, open: isSearched || location.hash === `#${id}` },
-    el('summary', { onclick: name }, el('h2', {}, title), ' ', el('span', { class: 'count' }, count)),
+    el(
+      'summary',
+      { onclick: name },
+      el('h2', {}, title),
+      ' ',
+      el('span', { class: 'count' }, count),
+      ...(changed > 0 ? [' ', badge(t`${figure(changed)} changed`, 'kind')] : []),
+    ),
     el(
       'div',
       { class: 'opened' },
@@ -178,6 +186,12 @@ function unsetSettings(title, members, isSearched) {
     table(COLUMNS, members, { caption: t`${translated(title)}: not set` }),
   );
 }
+
+/**
+ * Whether the operator set the value.
+ * @param {Setting} setting
+ */
+const isChanged = ({ source }) => source !== 'default';
 
 /**
  * Whether a setting has a value.

@@ -258,8 +258,9 @@ function outcome(result) {
       ['Error', result.error],
       ['Description', described(result.error_description)],
     ]);
-  const attributes = result.attributes ?? [];
   if (result.protocol === 'saml') {
+    /** @type {Array<[string, unknown]>} */
+    const attributes = (result.attributes ?? []).map((one) => [one.friendly_name ?? one.name ?? '', one.values]);
     return el(
       'section',
       {},
@@ -268,15 +269,15 @@ function outcome(result) {
         ['Status', result.status],
         ['Why', described(result.error_description)],
         ['NameID', result.name_id && `${result.name_id.value} (${result.name_id.format ?? translated('no format')})`],
+        ...attributes,
       ]),
-      attributes.length > 0 && facts(attributes.map((one) => [one.friendly_name ?? one.name ?? '', one.values])),
       result.response &&
         more('The response, without its signatures', el('pre', { tabindex: 0 }, el('code', {}, result.response))),
     );
   }
   return el(
     'section',
-    {},
+    { class: 'tokens' },
     el('h2', {}, 'The tokens'),
     result.id_token &&
       el(

@@ -11,13 +11,13 @@ import {
   badge,
   button,
   code,
-  disableAll,
+  dialog,
   el,
   facts,
   figure,
   link,
+  makeReadOnly,
   moment,
-  nothingYet,
   notice,
   panel,
   say,
@@ -62,9 +62,11 @@ function page(content) {
         isName: true,
         lead: [user.name, user.email].filter(Boolean).join(' · '),
         back: ['/admin/users', 'Users'],
-        badges: user.console_role
-          ? [badge(user.state), badge(roleName(user.console_role), 'kind')]
-          : [badge(user.state)],
+        // A terminated user can't use the role.
+        badges: [
+          badge(user.state),
+          user.console_role && user.state !== 'terminated' && badge(roleName(user.console_role), 'kind'),
+        ],
       },
       summary,
       tabs('Parts of the user', [
@@ -100,8 +102,6 @@ async function summaryOf({ id }) {
     link(`${at}/devices`, devices.length === 0 ? 'No device' : count),
   );
 }
-
-const NO_ACCESS = 'No access to any application yet.';
 
 /** @typedef {[name: keyof TextClaims, label: string, hint?: string]} Claim */
 
@@ -167,15 +167,18 @@ const addressFieldName = (name) => `address_${name}`;
 async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
+  const writes = mayChange(user, context);
+  // Where nothing may be changed, that is said once.
+  const onlyManagers = manages || !writes ? undefined : 'Only an admin or an owner may change it.';
   const claim = (/** @type {Claim} */ [name, label, hint]) => text(name, label, { none: null, hint });
   const email = text('email', 'Email address', {
     none: '',
     type: 'email',
-    hint: manages ? undefined : 'Only an admin or an owner may change it.',
+    hint: onlyManagers,
   });
   const signsInAs = text('name_at_sign_in', 'Name at sign-in', {
     needed: 'Enter a name.',
-    hint: manages ? undefined : 'Only an admin or an owner may change it.',
+    hint: onlyManagers,
   });
   email.input.disabled = !manages;
   signsInAs.input.disabled = !manages;
@@ -234,9 +237,10 @@ async function profile(user, version, context) {
       ['Changed', moment(user.updated_at)],
     ]),
   );
-  if (!may('users:write') || user.state === 'terminated') {
-    disableAll(made);
-    if (!may('users:write')) return [column(made, ids)];
+  if (!writes || user.state === 'terminated') makeReadOnly(made);
+  if (!may('users:write')) {
+    const name = me.role && roleName(me.role);
+    return [column(notice(t`Your role, ${name}, may read this and not change it.`, 'calm'), made, ids)];
   }
   return [
     column(
@@ -244,7 +248,7 @@ async function profile(user, version, context) {
       may('roles:write') && role(user, version, own, reload),
       made,
       ids,
-      manages && erasure(user, version, context),
+      manages && writes && erasure(user, version, context),
     ),
   ];
 }
@@ -297,12 +301,31 @@ function errorOfField(error) {
 }
 
 /**
+ * Why the administrator may not change a user who has a role in the console; undefined if nothing forbids it.
+ * @param {Schema<'User'>} user
+ * @param {Schema<'Me'>} me
+ */
+function barrier({ console_role: role }, me) {
+  if (role === 'owner' && me.role !== 'owner') return 'This user is an owner. Only an owner may change the user.';
+  if (role && me.role === 'support')
+    return 'This user has a role in the console. Only an owner or an admin may change the user.';
+  return undefined;
+}
+
+/**
+ * Whether the administrator may change the user.
+ * @param {Schema<'User'>} user
+ * @param {Context} context
+ */
+const mayChange = (user, { may, me }) => may('users:write') && barrier(user, me) === undefined;
+
+/**
  * The state of the user, and how to change it.
  * @param {Schema<'User'>} user
  * @param {string | null} version
  * @param {Context} context
  */
-function state(user, version, { may, reload }) {
+function state(user, version, { may, me, reload }) {
   const setState = async (/** @type {Schema<'LifecycleState'>} */ to, /** @type {string} */ message) => {
     const { value } = await patch('/users/{id}', { id: user.id }, { state: to }, version);
     await reload();
@@ -330,6 +353,8 @@ function state(user, version, { may, reload }) {
       'Terminate',
       user.name,
     ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
+  const why = barrier(user, me);
+  if (why) return panel(el('h2', {}, 'State'), el('p', {}, texts[user.state]), el('p', { class: 'muted' }, why));
   return panel(
     el('h2', {}, 'State'),
     el('p', {}, texts[user.state]),
@@ -441,9 +466,9 @@ function erasure(user, version, { go, reload }) {
  * @param {Context} context
  */
 async function devices(user, _version, context) {
-  const { may, handover, reload } = context;
+  const { handover, reload } = context;
   const { id } = user;
-  const writes = may('users:write') && user.state !== 'terminated';
+  const writes = mayChange(user, context) && user.state !== 'terminated';
   const [{ items: devices }, { unused: left }, { items: addresses }] = await Promise.all([
     get('/users/{id}/devices', { id }),
     get('/users/{id}/recovery-codes', { id }),
@@ -575,13 +600,14 @@ function channels({ id }, addresses, writes, reload) {
  * @param {string | null} _version
  * @param {Context} context
  */
-async function sessions(user, _version, { may, reload }) {
+async function sessions(user, _version, context) {
+  const { may, reload } = context;
   const { id } = user;
   const [{ items: open }, { items: consents }] = await Promise.all([
     get('/users/{id}/sessions', { id }),
     get('/users/{id}/consents', { id }),
   ]);
-  const writes = may('users:write');
+  const writes = mayChange(user, context);
   const end = async (/** @type {string} */ session) => {
     await remove('/users/{id}/sessions/{session}', { id, session });
     await reload();
@@ -673,44 +699,41 @@ async function accounts(user, _version, { may, reload }) {
     { label: 'State', cell: (row) => badge(row.state) },
   ];
   const writes = may('accounts:write') && may('applications:read');
-  const access = writes && newAccount(user, reload);
+  const give = async () => {
+    if (!(await newAccount(user))) return;
+    await reload();
+    say('The account was created.');
+  };
   const list = await pages(
     (after) => get('/users/{id}/accounts', { id: user.id, after }),
-    table(columns, [], {
-      empty: access ? nothingYet(NO_ACCESS, 'Give access', access) : NO_ACCESS,
-      caption: 'Accounts',
-    }),
+    table(columns, [], { empty: 'No access to any application yet.', caption: 'Accounts' }),
   );
-  return [list, access];
+  return [list, writes && el('div', { class: 'ways' }, button('Give access to an application', give))];
 }
 
 /**
- * The form that gives the user access to an application.
+ * Asks for an application, and creates the user's account there. Returns whether it was created.
  * @param {Schema<'User'>} user
- * @param {Context['reload']} reload
  */
-function newAccount(user, reload) {
+function newAccount(user) {
   const roles = roleChips('roles', 'Roles');
   const application = picker('application', 'Application', {
     load: (q) => get('/applications', { q, limit: 8 }),
     label: (one) => one.name,
     chosen: async (one) => roles.suggest((await get('/applications/{id}/roles', { id: one.id })).items),
   });
-  const made = form([application, text('name', 'Account name', { hint: "If empty, the user's own name." }), roles], {
-    submit: 'Give access',
-    send: async ({ application: chosen, ...values }) => {
-      if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
-      await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
-      await reload();
-      say('The account was created.');
-    },
-  });
-  return el(
-    'details',
-    { class: 'panel' },
-    el('summary', {}, 'Give access to an application'),
-    el('div', { class: 'opened' }, made),
-  );
+  const name = text('name', 'Account name', { hint: "If empty, the user's own name." });
+  return dialog('Give access to an application', (/** @type {(isCreated?: boolean) => void} */ close) => [
+    form([application, name, roles], {
+      submit: 'Give access',
+      send: async ({ application: chosen, ...values }) => {
+        if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
+        await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
+        close(true);
+      },
+      cancel: () => close(),
+    }),
+  ]);
 }
 
 /**

@@ -56,8 +56,9 @@ const COLUMNS = [
   },
   {
     label: 'State',
-    cell: (row) =>
-      el('span', { class: 'badges' }, badge(row.state), row.console_role && badge(roleName(row.console_role), 'kind')),
+    // A terminated user can't use the role.
+    cell: ({ state, console_role: role }) =>
+      el('span', { class: 'badges' }, badge(state), role && state !== 'terminated' && badge(roleName(role), 'kind')),
   },
   { label: 'Last sign-in', cell: (row) => moment(row.last_sign_in_at) },
   { label: 'Created', sort: 'created', cell: (row) => moment(row.created_at) },

@@ -1,14 +1,15 @@
 //! What happened lately in the person's name.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 use serde::Deserialize;
+use serde_json::Value;
 
 use super::activity_kind::ActivityKind;
-use super::pages::{ActivityPage, ActivityRow, Tab};
+use super::pages::{ActivityPage, ActivityRow, AnsweredRequest, Tab};
 use super::tone::Tone;
 use super::words::{PageTime, activity_message, browser_of, by_whom, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
@@ -16,13 +17,21 @@ use crate::domain::{InternalError, audit};
 use crate::http::portal::owner::Owner;
 use crate::http::texts::Message;
 use assent_model::audit::{Entry, Event};
-use assent_model::id::{AuditId, Did};
+use assent_model::id::{AuditId, DeviceId, Did};
 use assent_store::StoredEntry;
 
 /// How many entries a page shows.
 const ROWS: u32 = 30;
 /// How many entries a page of one kind looks at, so that a kind of which there are few costs no more than this.
 const SEARCHED: u32 = 300;
+
+/// The names that the entries leave out.
+struct Names {
+    /// Those of the applications; `None` for one that is deleted.
+    applications: HashMap<Did, Option<String>>,
+    /// Those of the person's devices, without the removed ones.
+    devices: HashMap<DeviceId, String>,
+}
 
 /// Which page of the list it is.
 #[derive(Debug, Default, Deserialize)]
@@ -43,6 +52,16 @@ pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>
     owner.page(listed(&owner, ActivityKind::named(&from.kind), before).await)
 }
 
+/// The names of the person's devices.
+async fn device_names(owner: &Owner) -> Result<HashMap<DeviceId, String>, InternalError> {
+    let user = owner.signed_in.user.id;
+    let devices = owner.services.store.devices_of(user).await?;
+    Ok(devices
+        .into_iter()
+        .map(|device| (device.id, device.name))
+        .collect())
+}
+
 async fn listed(
     owner: &Owner,
     kind: ActivityKind,
@@ -53,25 +72,30 @@ async fn listed(
     let found = audit::of_user(services, user.id, before, searched + 1).await?;
     let (entries, next) = page_of(found, searched as usize, kind);
     let older = next.map(|last| kind.address(Some(last)));
-    let mut names: HashMap<Did, Option<String>> = HashMap::new();
+    let mut names = Names {
+        applications: HashMap::new(),
+        devices: device_names(owner).await?,
+    };
     let mut targets = TargetNames::for_viewer(Some(user));
     let mut rows = Vec::with_capacity(entries.len());
     for entry in entries {
         if let Some(id) = entry
             .application
             .clone()
-            .filter(|id| !names.contains_key(id))
+            .filter(|id| !names.applications.contains_key(id))
         {
             let found = services.store.registered(&id).await?;
-            names.insert(id, found.map(|application| application.name().to_owned()));
+            let name = found.map(|application| application.name().to_owned());
+            names.applications.insert(id, name);
         }
         let action = targets.action_of(&services.store, &entry).await?;
-        rows.push(row(owner, (&entry, action), &names));
+        let row = row(owner, (&entry, action), &names);
+        rows.push((entry, row));
     }
     Ok(ActivityPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Activity)?,
-        rows,
+        rows: folded(rows),
         older,
         first: before.is_none(),
         kind,
@@ -96,33 +120,73 @@ fn page_of(
     (found, last_shown.or(last_searched))
 }
 
-fn row(
-    owner: &Owner,
-    (entry, action): (&Entry, Option<PastAction>),
-    names: &HashMap<Did, Option<String>>,
-) -> ActivityRow {
+fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Names) -> ActivityRow {
     let (services, user) = (&owner.services, &owner.signed_in.user);
     let application = match &entry.application {
         // The server's own pages.
         None => Message::new("activity-application")
             .text("application", services.settings.operator.as_str()),
-        Some(id) => match names.get(id).and_then(Option::as_deref) {
+        Some(id) => match names.applications.get(id).and_then(Option::as_deref) {
             Some(name) => Message::new("activity-application").text("application", name),
             None => Message::new("activity-application-deleted-since"),
         },
     };
     let from = origin_for(user, entry);
     ActivityRow {
-        tone: Tone::of_event(entry.event),
+        tone: Tone::of_entry(entry),
         what: activity_message(entry, action.as_ref(), &application),
         when: PageTime::new(entry.at),
-        by: by_whom(user, entry, &application),
+        by: by_whom(user, entry, &application, &names.devices),
         place: from
             .as_ref()
             .and_then(|from| place_of(services, from, owner.browser.language())),
         browser: from.as_ref().and_then(browser_of),
         is_access: is_access(entry.event),
+        request: None,
     }
+}
+
+/// The rows of a page. A request is part of the row of its answer, if the page has that.
+fn folded(rows: Vec<(StoredEntry, ActivityRow)>) -> Vec<ActivityRow> {
+    let answered: HashSet<String> = rows
+        .iter()
+        .filter(|(entry, _)| is_answer(entry.event))
+        .filter_map(|(entry, _)| request_of(entry))
+        .map(str::to_owned)
+        .collect();
+    let is_part = |entry: &Entry| {
+        entry.event == Event::SignInRequested
+            && request_of(entry).is_some_and(|id| answered.contains(id))
+    };
+    let (parts, shown): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(entry, _)| is_part(entry));
+    let mut requests: HashMap<String, ActivityRow> = parts
+        .into_iter()
+        .filter_map(|(entry, row)| Some((request_of(&entry)?.to_owned(), row)))
+        .collect();
+    let with_request = |(entry, mut row): (StoredEntry, ActivityRow)| {
+        if is_answer(entry.event) {
+            let request = request_of(&entry).and_then(|id| requests.remove(id));
+            row.request = request.map(|request| AnsweredRequest {
+                when: request.when,
+                place: request.place,
+                browser: request.browser,
+            });
+        }
+        row
+    };
+    shown.into_iter().map(with_request).collect()
+}
+
+/// The id of the request that an entry is about.
+fn request_of(entry: &Entry) -> Option<&str> {
+    entry.detail.get("request").and_then(Value::as_str)
+}
+
+const fn is_answer(event: Event) -> bool {
+    matches!(
+        event,
+        Event::SignInApproved | Event::SignInDenied | Event::SignInReported
+    )
 }
 
 /// Whether a stranger may have done it to get or keep access: a sign-in or its end elsewhere, a permission, a new or

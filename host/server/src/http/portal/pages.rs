@@ -342,12 +342,21 @@ pub struct RecoveryCodesRequestPage {
     pub layout: Layout,
     /// What every page of the portal has.
     pub frame: Frame,
-    /// The number to type on the device. `None` once it is approved.
-    pub number: Option<String>,
+    /// What the page shows until the device has answered. `None` once it is approved.
+    pub pending: Option<PendingRequest>,
     /// Where a script waits for the decision.
     pub decided: String,
     /// Creates and shows the codes.
     pub show: ButtonForm,
+}
+
+/// A request that waits for the device.
+#[derive(Clone, Debug)]
+pub struct PendingRequest {
+    /// The number to type on the device.
+    pub number: String,
+    /// Until when it can be approved.
+    pub expires: PageTime,
 }
 
 /// New recovery codes, which are shown this once.
@@ -463,6 +472,19 @@ pub struct ActivityRow {
     pub browser: Option<Message>,
     /// Whether a stranger may have done it: the row then leads to the user's security.
     pub is_access: bool,
+    /// The request that it answers, if the page has that.
+    pub request: Option<AnsweredRequest>,
+}
+
+/// A request, in the row of its answer.
+#[derive(Clone, Debug)]
+pub struct AnsweredRequest {
+    /// When it was made.
+    pub when: PageTime,
+    /// Where.
+    pub place: Option<Message>,
+    /// In which browser.
+    pub browser: Option<Message>,
 }
 
 /// What is kept of the person.

@@ -7,7 +7,10 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 
 use super::forms::PortalForm;
-use super::pages::{NewRecoveryCodesPage, RecoveryCodesPage, RecoveryCodesRequestPage, Tab};
+use super::pages::{
+    NewRecoveryCodesPage, PendingRequest, RecoveryCodesPage, RecoveryCodesRequestPage, Tab,
+};
+use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::admin::action_approvals::{self, Console};
 use crate::domain::devices::recovery;
@@ -67,9 +70,12 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
             return Ok(owner.nothing_here(Tab::Devices));
         };
         let state = portal::codes_request(&owner.services, &console(&owner), id).await?;
-        let number = match state {
+        let pending = match state {
             None => return Ok(owner.nothing_here(Tab::Devices)),
-            Some(CodesRequest::Pending(pending)) => Some(pending.number),
+            Some(CodesRequest::Pending(pending)) => Some(PendingRequest {
+                number: pending.number,
+                expires: PageTime::new(pending.expires_at),
+            }),
             Some(CodesRequest::Approved) => None,
             Some(CodesRequest::Denied) => {
                 return overview(&owner, Some(Message::new("portal-codes-denied"))).await;
@@ -81,7 +87,7 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
         let template = RecoveryCodesRequestPage {
             layout: owner.layout(),
             frame: owner.frame(Tab::Devices)?,
-            number,
+            pending,
             decided: format!("{PATH}/{id}/decided"),
             show: owner.form(&format!("{PATH}/{id}"))?,
         };

@@ -1,6 +1,6 @@
 //! The icon beside an event in the person's activity.
 
-use assent_model::audit::Event;
+use assent_model::audit::{Actor, Entry, Event};
 
 /// How much an event asks for the person's attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,16 @@ pub enum Tone {
 }
 
 impl Tone {
-    /// The tone of an event.
-    pub(super) const fn of_event(event: Event) -> Self {
+    /// The tone of an entry. Sessions that the person ended themselves ask for no attention.
+    pub(super) fn of_entry(entry: &Entry) -> Self {
+        let is_own = matches!(&entry.actor, Actor::User(actor) if entry.user == Some(*actor));
+        match entry.event {
+            Event::SessionEnded if is_own => Self::Calm,
+            event => Self::of_event(event),
+        }
+    }
+
+    const fn of_event(event: Event) -> Self {
         match event {
             Event::SignedIn
             | Event::SignInApproved

@@ -1,5 +1,7 @@
 //! Moments, places, events and claims in the person's words.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -11,6 +13,7 @@ use crate::http::user_agent;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
+use assent_model::id::DeviceId;
 use assent_model::language::Language;
 use assent_model::user::{Address, User};
 
@@ -81,8 +84,14 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     })
 }
 
-/// Who did it, where it was not the person in a browser.
-pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Option<Message> {
+/// Who did it, where it was not the person in a browser. A device has the name that it has among `devices`, the
+/// person's own.
+pub(super) fn by_whom(
+    user: &User,
+    entry: &Entry,
+    application: &Message,
+    devices: &HashMap<DeviceId, String>,
+) -> Option<Message> {
     match &entry.actor {
         // In a browser, on its way from the application.
         Actor::Application(_) | Actor::Server if entry.event == Event::SignInRequested => None,
@@ -91,7 +100,10 @@ pub(super) fn by_whom(user: &User, entry: &Entry, application: &Message) -> Opti
         Actor::Server if entry.event == Event::EnrolmentLinkCreated => {
             Some(Message::new("activity-by-administrator"))
         }
-        Actor::Device(_) => Some(Message::new("activity-by-device")),
+        Actor::Device(id) => Some(match devices.get(id) {
+            Some(name) => Message::new("activity-by-device").text("device", name.as_str()),
+            None => Message::new("activity-by-removed-device"),
+        }),
         Actor::Application(_) => Some(
             Message::new("activity-by-application").message("application", application.clone()),
         ),

@@ -152,6 +152,11 @@ fn activity() -> ActivityPage {
         place: Some(said()),
         browser: Some(said()),
         is_access: true,
+        request: Some(AnsweredRequest {
+            when: when(),
+            place: Some(said()),
+            browser: Some(said()),
+        }),
     };
     let older = Some("/activity?before=1".to_owned());
     ActivityPage {
@@ -211,13 +216,20 @@ fn recovery_codes(problem: Option<Message>) -> RecoveryCodesPage {
     }
 }
 
-fn recovery_codes_request(number: Option<String>) -> RecoveryCodesRequestPage {
+fn recovery_codes_request(pending: Option<PendingRequest>) -> RecoveryCodesRequestPage {
     RecoveryCodesRequestPage {
         layout: Layout::default(),
         frame: frame(Tab::Devices),
-        number,
+        pending,
         decided: "/devices/recovery-codes/1/decided".to_owned(),
         show: form(),
+    }
+}
+
+fn pending_request() -> PendingRequest {
+    PendingRequest {
+        number: "42".to_owned(),
+        expires: when(),
     }
 }
 
@@ -290,7 +302,7 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
             left: 2,
             ..recovery_codes(None)
         },
-        recovery_codes_request(Some("42".to_owned())),
+        recovery_codes_request(Some(pending_request())),
         recovery_codes_request(None),
         new_recovery_codes(),
         NewRecoveryCodesPage {
@@ -393,6 +405,20 @@ fn only_the_last_device_is_warned_of() {
         .unwrap()
         .contains(warning)
     );
+}
+
+#[test]
+fn a_request_for_codes_says_what_it_is_for_and_until_when_it_waits() {
+    let page = recovery_codes_request(Some(pending_request()))
+        .render()
+        .unwrap();
+    assert!(
+        page.contains("To create new recovery codes, ")
+            && page.contains("This request expires <time datetime=\"2025-05-01T00:00:00Z\">"),
+        "{page}"
+    );
+    let approved = recovery_codes_request(None).render().unwrap();
+    assert!(!approved.contains("<time "), "{approved}");
 }
 
 #[test]
