@@ -179,7 +179,7 @@ async function rest(page) {
   await page.getByRole('link', { name: 'Sign-ins', exact: true }).click();
   await page.locator('.kinds [aria-current]:text-is("Sign-ins")').waitFor();
   assert.equal(await page.getByText('Device renamed: <i>Drawer</i>').count(), 0);
-  assert.equal(await page.getByText('Create new recovery codes').count(), 0, 'its approval is none of a sign-in');
+  assert.equal(await page.getByText('Approved: Create new recovery codes').count(), 0, 'its approval is none of a sign-in');
   await look(page, 'portal-activity-sign-ins');
   await open(page, 'Profile');
   await look(page, 'portal-profile');
