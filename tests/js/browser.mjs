@@ -1,5 +1,6 @@
 // Chromium for the tests: a phone and a desktop, screenshots, and the accessibility checks.
 
+import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import path from 'node:path';
@@ -178,4 +179,19 @@ export async function keptPhone(folder, options = {}) {
   });
   made.setDefaultTimeout(PATIENCE);
   return made;
+}
+
+/** Prints the recovery codes that a page shows: the codes, without the buttons around them. */
+export async function printCodes(page) {
+  await page.evaluate(() => {
+    window.print = () => {
+      window.isPrinted = true;
+    };
+  });
+  await page.getByRole('button', { name: 'Print' }).click();
+  assert.ok(await page.evaluate(() => window.isPrinted));
+  await page.emulateMedia({ media: 'print' });
+  assert.ok(await page.locator('.codes').isVisible());
+  assert.equal(await page.getByRole('button').count(), 0);
+  await page.emulateMedia({ media: null });
 }

@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 
-import { complaints, desktop, inspect, launch, phone, shot } from './browser.mjs';
+import { complaints, desktop, inspect, launch, phone, printCodes, shot } from './browser.mjs';
 
 const { BASE_URL, ENROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL, 'BASE_URL or ENROL_URL is missing');
@@ -17,21 +17,6 @@ async function enrol(page, link) {
   await page.goto(link);
   await page.getByRole('button', { name: /enrol this/i }).click();
   await page.getByRole('heading', { name: /enrolled/i }).waitFor();
-}
-
-/** The button prints the codes, and not what is around them. */
-async function printCodes(mobile) {
-  await mobile.evaluate(() => {
-    window.print = () => {
-      window.isPrinted = true;
-    };
-  });
-  await mobile.getByRole('button', { name: 'Print' }).click();
-  assert.ok(await mobile.evaluate(() => window.isPrinted));
-  await mobile.emulateMedia({ media: 'print' });
-  assert.ok(await mobile.locator('.codes').isVisible());
-  assert.equal(await mobile.getByRole('button').count(), 0);
-  await mobile.emulateMedia({ media: null });
 }
 
 /** Recovery codes, as offered when the phone was enrolled. */

@@ -18,6 +18,7 @@ import {
   launch,
   PATIENCE,
   phone,
+  printCodes,
   shot,
   submitName,
 } from './browser.mjs';
@@ -67,17 +68,7 @@ async function keepCodes(page) {
   const saved = Buffer.concat(await (await download.createReadStream()).toArray());
   for (const code of codes) assert.ok(saved.includes(code), code);
   await page.getByRole('button', { name: 'Copy' }).waitFor();
-  await page.evaluate(() => {
-    window.print = () => {
-      window.isPrinted = true;
-    };
-  });
-  await page.getByRole('button', { name: 'Print' }).click();
-  assert.ok(await page.evaluate(() => window.isPrinted));
-  await page.emulateMedia({ media: 'print' });
-  assert.ok(await page.locator('#codes').isVisible());
-  assert.equal(await page.getByRole('button').count(), 0);
-  await page.emulateMedia({ media: null });
+  await printCodes(page);
 }
 
 /** New recovery codes, from the card that says what is missing: approved on the phone, shown once, confirmed. */
@@ -179,7 +170,11 @@ async function rest(page) {
   await page.getByRole('link', { name: 'Sign-ins', exact: true }).click();
   await page.locator('.kinds [aria-current]:text-is("Sign-ins")').waitFor();
   assert.equal(await page.getByText('Device renamed: <i>Drawer</i>').count(), 0);
-  assert.equal(await page.getByText('Approved: Create new recovery codes').count(), 0, 'its approval is none of a sign-in');
+  assert.equal(
+    await page.getByText('Approved: Create new recovery codes').count(),
+    0,
+    'its approval is none of a sign-in',
+  );
   await look(page, 'portal-activity-sign-ins');
   await open(page, 'Profile');
   await look(page, 'portal-profile');
