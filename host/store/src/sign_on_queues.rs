@@ -28,7 +28,7 @@ pub(crate) struct ArrivedBrowser {
     pub(crate) now: Timestamp,
 }
 
-/// What stores requests, and what claims them. A claim returns the request as the row has it.
+/// The queues of requests to store and of requests to claim. A claim returns the request as it stands in the row.
 #[derive(Clone, Debug)]
 pub(crate) struct SignOnQueues {
     pub(crate) arrivals: BatchedWrites<ArrivedRequest, ReplayCheck>,

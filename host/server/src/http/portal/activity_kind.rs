@@ -44,7 +44,7 @@ impl ActivityKind {
         }
     }
 
-    /// What it is called.
+    /// Its label on the page.
     pub(super) const fn label(self) -> Message {
         match self {
             Self::All => Message::new("activity-kind-all"),

@@ -342,7 +342,7 @@ pub struct RecoveryCodesRequestPage {
     pub layout: Layout,
     /// What every page of the portal has.
     pub frame: Frame,
-    /// What the page shows until the device has answered. `None` once it is approved.
+    /// The request until the device has answered. `None` once it is approved.
     pub pending: Option<PendingRequest>,
     /// Where a script waits for the decision.
     pub decided: String,
