@@ -730,6 +730,8 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   await dialog.getByRole('button', { name: 'Keep' }).click();
   await dialog.waitFor({ state: 'hidden' });
   assert.ok(await code.isVisible());
+  // The dialog is hidden before its answer is taken: until then, Back belongs to the question.
+  await page.waitForFunction(() => history.state.name === 'codes');
   await back();
   await dialog.getByRole('button', { name: 'Leave' }).click();
   await devices.waitFor();
