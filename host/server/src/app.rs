@@ -11,18 +11,18 @@ use std::sync::Arc;
 
 use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::config::{MailSecurity, Migrate, Settings};
+use crate::config::{CreateMasterKey, Keys, MailSecurity, Migrate, Settings};
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
 use crate::geoip::GeoIp;
-use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
+use crate::keys::{KeyRing, MasterKey, MasterKeyError, PushKey, TokenSealer, volume};
 use crate::smtp::{Mailer, SmtpSecurity, SmtpServer};
 use crate::{domain, keys};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
-use assent_model::entropy::{SharedEntropy, SystemEntropy};
+use assent_model::entropy::{Entropy, SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_model::secret::{Digest, Secret};
@@ -67,6 +67,21 @@ impl Environment {
     }
 }
 
+/// The master key of a database without keys, which is created where the settings allow.
+fn first_master_key(keys: &Keys, entropy: &dyn Entropy) -> Result<MasterKey, MasterKeyError> {
+    let file = &keys.master_key_file;
+    let named = || file.clone();
+    match keys.create_master_key {
+        _ if file.exists() => {}
+        CreateMasterKey::Never => return Err(MasterKeyError::NotCreated { file: named() }),
+        CreateMasterKey::OnVolume if !volume::holds(file) => {
+            return Err(MasterKeyError::Ephemeral { file: named() });
+        }
+        CreateMasterKey::OnVolume | CreateMasterKey::Always => {}
+    }
+    MasterKey::read_or_make(file, entropy)
+}
+
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
 pub async fn compose(
     settings: Settings,
@@ -86,7 +101,7 @@ pub async fn compose(
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
-        None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
+        None => first_master_key(&settings.keys, &*entropy)?,
     };
     let store = start_store(database, &master_key, &clock, &entropy, serves).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;

@@ -108,6 +108,11 @@ impl Store {
         connect::sqlite_file(url).is_none_or(std::path::Path::exists)
     }
 
+    /// The file of an SQLite database; `None` for other databases.
+    pub fn database_file(url: &str) -> Option<&std::path::Path> {
+        connect::sqlite_file(url)
+    }
+
     /// Forgets the rows that are in memory, so that no personal data stays there long after its erasure.
     pub fn forget_cached_rows(&self) {
         self.caches.clear();

@@ -2,6 +2,7 @@
 
 mod api;
 mod authenticator;
+mod containers;
 mod preview;
 
 use std::os::unix::fs::PermissionsExt;

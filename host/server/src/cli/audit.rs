@@ -112,7 +112,7 @@ async fn verify_database(
     config: &ConfigFile,
     heads: Option<Heads>,
 ) -> anyhow::Result<audit::Verdict> {
-    let services = host_without_plugins(&config.config).await?;
+    let services = host_without_plugins(config.path()).await?;
     let verified = async {
         let mut verdict = audit::verify(&services.store, None).await?;
         if let Some(heads) = heads
@@ -199,7 +199,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
 }
 
 async fn export(after: Positions, config: &ConfigFile) -> anyhow::Result<()> {
-    let services = host_without_plugins(&config.config).await?;
+    let services = host_without_plugins(config.path()).await?;
     let exported = print_export(&services, after).await;
     services.store.close().await;
     exported

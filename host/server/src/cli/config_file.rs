@@ -1,5 +1,6 @@
 //! The settings file, and what a command needs of this machine's server.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -12,11 +13,29 @@ use crate::domain::Services;
 use crate::{app, config};
 use assent_store::Store;
 
+/// The settings of a source tree.
+const LOCAL_FILE: &str = "config/assent.toml";
+/// The settings of an installed package.
+const SYSTEM_FILE: &str = "/etc/assent/assent.toml";
+
 #[derive(Clone, Debug, Args)]
 pub(super) struct ConfigFile {
-    /// The settings.
-    #[arg(long, value_name = "FILE", default_value = "config/assent.toml")]
-    pub(super) config: PathBuf,
+    /// The settings. The default is config/assent.toml if it exists in this folder, or /etc/assent/assent.toml.
+    #[arg(long, value_name = "FILE", env = "ASSENT_CONFIG")]
+    config: Option<PathBuf>,
+}
+
+impl ConfigFile {
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        match &self.config {
+            Some(file) => file,
+            None if Path::new(LOCAL_FILE).exists() || !Path::new(SYSTEM_FILE).exists() => {
+                Path::new(LOCAL_FILE)
+            }
+            None => Path::new(SYSTEM_FILE),
+        }
+    }
 }
 
 pub(super) fn settings(file: &Path) -> anyhow::Result<Settings> {
@@ -36,5 +55,24 @@ pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Serv
             settings.database.url
         );
     }
+    check_user(&settings.database.url)?;
     Ok(app::compose(settings, Environment::of_this_program(file)).await?)
+}
+
+/// Rejects a command of root on the SQLite database of another user: files that root creates beside the database would
+/// lock the server out.
+pub(super) fn check_user(database: &str) -> anyhow::Result<()> {
+    let Some(file) =
+        Store::database_file(database).filter(|_| rustix::process::geteuid().is_root())
+    else {
+        return Ok(());
+    };
+    let owner = std::fs::metadata(file).map_or(0, |metadata| metadata.uid());
+    if owner != 0 {
+        bail!(
+            "{} belongs to another user. Run the command as that user, for example: sudo -u '#{owner}' assent ...",
+            file.display()
+        );
+    }
+    Ok(())
 }

@@ -36,7 +36,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
             text
         }
     };
-    let services = host_without_plugins(&arguments.config.config).await?;
+    let services = host_without_plugins(arguments.config.path()).await?;
     let found = services
         .store
         .trace(&traces::reference_of(text.trim()))
@@ -63,7 +63,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
         bail!(
             "there is no claim trace of this token: no plugin served it, or it is older than {} \
                 (plugins.trace_retention)",
-            crate::cli::config_file::settings(&arguments.config.config)?
+            crate::cli::config_file::settings(arguments.config.path())?
                 .plugins
                 .trace_retention
         );

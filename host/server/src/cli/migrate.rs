@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 
-use crate::cli::config_file::{ConfigFile, settings};
+use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::cli::log;
 use assent_store::{Database, HEARTBEAT_LIMIT, MIGRATIONS, MigrationOutcome};
 
@@ -27,7 +27,7 @@ pub(super) struct Migrate {
 }
 
 pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
-    let settings = settings(&arguments.config.config)?;
+    let settings = settings(arguments.config.path())?;
     let url = &settings.database.url;
     if arguments.check {
         let pending = Database::pending_migrations(url, MIGRATIONS).await?;
@@ -40,6 +40,7 @@ pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
         }
         return Ok(ExitCode::from(PENDING));
     }
+    check_user(url)?;
     // Until this function ends, so that all is written.
     let _log = log::start(&settings.log)?;
     report(&Database::migrate(url, MIGRATIONS).await?);

@@ -10,6 +10,7 @@ mod audit;
 mod authenticator;
 mod config_file;
 mod explain;
+mod health;
 mod log;
 mod manual;
 mod migrate;
@@ -53,6 +54,8 @@ struct Arguments {
 enum Command {
     /// Serve until stopped.
     Serve(ConfigFile),
+    /// Ask the instance on this machine whether it can serve.
+    Health(health::Health),
     /// Apply the migrations of this release to the database.
     Migrate(migrate::Migrate),
     /// The settings.
@@ -182,9 +185,10 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     let arguments = Arguments::from_arg_matches(matches)?;
     let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
+        Command::Health(arguments) => return health::run(arguments).await,
         Command::Migrate(arguments) => return migrate::run(arguments).await,
-        Command::Serve(file) => serve::run(&file.config).await,
-        Command::Config(ConfigCommand::Check(file)) => check(&file.config).await,
+        Command::Serve(file) => serve::run(file.path()).await,
+        Command::Config(ConfigCommand::Check(file)) => check(file.path()).await,
         Command::Config(ConfigCommand::Schema) => {
             terminal::print(&format!("{}\n", config_schema()))
         }
@@ -195,12 +199,12 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
             };
             terminal::print(&format!("{document}\n"))
         }
-        Command::Admin(AdminCommand::Token(file)) => token(&file.config).await,
+        Command::Admin(AdminCommand::Token(file)) => token(file.path()).await,
         Command::Admin(AdminCommand::Enrolment { user, config }) => {
-            enrolment(&config.config, &user).await
+            enrolment(config.path(), &user).await
         }
         Command::Admin(AdminCommand::RevokeTokens { yes, config }) => {
-            revoke_tokens(&config.config, yes).await
+            revoke_tokens(config.path(), yes).await
         }
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,

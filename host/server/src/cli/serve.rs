@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::app;
 use crate::app::{Environment, Shutdown};
-use crate::cli::config_file::settings;
+use crate::cli::config_file::{check_user, settings};
 use crate::cli::log;
 use crate::cli::qr_code::print_qr;
 use crate::config::Settings;
@@ -20,6 +20,7 @@ use assent_model::audit::AuditContext;
 
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
+    check_user(&settings.database.url)?;
     // Dropped at the end of this function, when all is logged.
     let log = log::start(&settings.log)?;
     // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.

@@ -49,6 +49,8 @@ pub(super) fn check(keys: &Keys, expect: &mut impl FnMut(bool, &str, &str)) {
 pub struct Keys {
     /// The file with the master key, mode 0600. The first start creates it.
     pub master_key_file: PathBuf,
+    /// Where the first start may create the file.
+    pub create_master_key: CreateMasterKey,
     /// The master key itself, 32 bytes in base64, in place of the file. Intended for the environment:
     /// `ASSENT__KEYS__MASTER_KEY`.
     pub master_key: Option<String>,
@@ -56,6 +58,19 @@ pub struct Keys {
     pub rotation_interval: HumanDuration,
     /// How long a key is published before it signs, so that every application can fetch it: `1h` to `30d`.
     pub publish_ahead: HumanDuration,
+}
+
+/// Where the first start may create the file of the master key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CreateMasterKey {
+    /// In every folder.
+    #[default]
+    Always,
+    /// Only on a mounted volume, because other files of a container are lost with it.
+    OnVolume,
+    /// Nowhere: the operator creates it.
+    Never,
 }
 
 impl Keys {
@@ -77,6 +92,7 @@ impl Default for Keys {
     fn default() -> Self {
         Self {
             master_key_file: PathBuf::from("data/master.key"),
+            create_master_key: CreateMasterKey::Always,
             master_key: None,
             rotation_interval: HumanDuration::days(90),
             publish_ahead: HumanDuration::hours(24),

@@ -34,7 +34,7 @@ pub use descriptions::description_of;
 pub use duration::HumanDuration;
 pub use http::{Http, Mtls, Tls};
 pub use in_force::{ConfigSource, Setting, in_force};
-pub use keys::Keys;
+pub use keys::{CreateMasterKey, Keys};
 pub use lifetimes::{Lifetimes, Session};
 pub use load::{ConfigError, load};
 pub use log::{Log, LogFormat};

@@ -40,6 +40,26 @@ pub enum MasterKeyError {
         /// The file.
         file: PathBuf,
     },
+    /// The operator creates the file.
+    #[error(
+        "{}: the master key is missing, and keys.create_master_key is \"never\"; create the file with mode 600: \
+         `openssl rand -base64 32` prints a key",
+        file.display()
+    )]
+    NotCreated {
+        /// The file.
+        file: PathBuf,
+    },
+    /// The file would be lost with the container.
+    #[error(
+        "{}: a master key in this folder would be lost with the container, because no volume is mounted there; mount \
+         one, or set keys.master_key (ASSENT__KEYS__MASTER_KEY)",
+        file.display()
+    )]
+    Ephemeral {
+        /// The file.
+        file: PathBuf,
+    },
     /// Others could read the file.
     #[error(
         "{}: the master key may be read by others (mode {mode:o}); run: chmod 600 {}",
@@ -78,7 +98,10 @@ impl MasterKey {
         Ok(Self(Zeroizing::new(key)))
     }
 
-    /// Reads the key from `file`, which is made with a fresh key (mode 0600) where it does not exist.
+    /// Reads the key from `file`. If it does not exist, it is created with a new key (mode 0600).
+    ///
+    /// # Errors
+    /// [`MasterKeyError`] if the file can't be read or created.
     pub fn read_or_make(file: &Path, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
         if !file.exists() {
             make(file, entropy).map_err(|reason| MasterKeyError::File {

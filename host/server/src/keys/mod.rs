@@ -11,6 +11,7 @@ mod signing;
 mod token_sealer;
 mod vapid;
 mod verification;
+pub mod volume;
 
 pub use error::KeyError;
 pub use generation::{fresh_ed25519_public_key, generate};

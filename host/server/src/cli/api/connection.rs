@@ -38,7 +38,7 @@ impl ConnectionArguments {
         }
         let token = self.remote.token()?;
         let (client, base, token) =
-            here(self.remote.client()?.no_proxy(), &self.config.config, token).await?;
+            here(self.remote.client()?.no_proxy(), self.config.path(), token).await?;
         Api::connect(client, base, token)
     }
 }
@@ -76,8 +76,8 @@ async fn here(
     ))
 }
 
-/// A client and the address to call.
-fn reach(client: ClientBuilder, settings: &Settings) -> (ClientBuilder, String) {
+/// A client for the listener of this machine, and its address.
+pub(in crate::cli) fn reach(client: ClientBuilder, settings: &Settings) -> (ClientBuilder, String) {
     let listen = settings.http.listen;
     let address = match listen.ip() {
         IpAddr::V4(any) if any.is_unspecified() => {

@@ -1,0 +1,78 @@
+//! Whether a file is on a mounted volume, and so outlives the container.
+
+use std::path::{Path, PathBuf};
+
+/// The file systems that end with the container, or with the machine.
+const EPHEMERAL: [&str; 3] = ["overlay", "tmpfs", "ramfs"];
+
+/// Whether `file` is, or would be created, on a volume that outlives the container. If the mounts of this process can't
+/// be read, it is not.
+pub fn holds(file: &Path) -> bool {
+    let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else {
+        return false;
+    };
+    let existing = file
+        .ancestors()
+        .find_map(|folder| std::path::absolute(folder).ok()?.canonicalize().ok());
+    existing.is_some_and(|folder| is_on_volume(&mounts, &folder))
+}
+
+/// Whether the mount that holds `path` is neither the root nor ephemeral. `mounts` has a line for each mount: its fifth
+/// field is the mount point, and the field behind the separator `-` the type (proc_pid_mountinfo(5)).
+fn is_on_volume(mounts: &str, path: &Path) -> bool {
+    let mounts = mounts.lines().filter_map(|line| {
+        let (mount, file_system) = line.split_once(" - ")?;
+        let point = PathBuf::from(unescaped(mount.split(' ').nth(4)?));
+        path.starts_with(&point)
+            .then(|| (point, file_system.split(' ').next().unwrap_or_default()))
+    });
+    // Of two mounts at the same point the later one covers the earlier one.
+    let deepest = mounts.max_by_key(|(point, _)| point.components().count());
+    deepest.is_some_and(|(point, kind)| point != Path::new("/") && !EPHEMERAL.contains(&kind))
+}
+
+/// A mount point as a path: the kernel writes blanks, tabs, line feeds and backslashes as octal numbers.
+fn unescaped(point: &str) -> String {
+    [
+        ("\\040", " "),
+        ("\\011", "\t"),
+        ("\\012", "\n"),
+        ("\\134", "\\"),
+    ]
+    .into_iter()
+    .fold(point.to_owned(), |text, (escaped, character)| {
+        text.replace(escaped, character)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MOUNTS: &str = "\
+22 27 0:21 / /proc rw,relatime - proc proc rw
+27 1 0:30 / / rw,relatime - overlay overlay rw,lowerdir=/l
+40 27 8:1 /volumes/a /var/lib/assent rw,relatime master:1 - ext4 /dev/sda1 rw
+41 27 0:40 / /run rw - tmpfs tmpfs rw
+42 27 8:1 /v /with\\040blank rw - ext4 /dev/sda1 rw
+43 40 0:41 / /var/lib/assent/memory rw - tmpfs tmpfs rw
+";
+
+    #[test]
+    fn a_volume_is_a_mount_below_the_root_that_outlives_the_container() {
+        let is_on_volume = |path| super::is_on_volume(MOUNTS, Path::new(path));
+        for kept in ["/var/lib/assent", "/var/lib/assent/a/b", "/with blank/a"] {
+            assert!(is_on_volume(kept), "{kept}");
+        }
+        for lost in [
+            "/",
+            "/var/lib",
+            "/var/lib/assentx",
+            "/run/a",
+            "/var/lib/assent/memory",
+        ] {
+            assert!(!is_on_volume(lost), "{lost}");
+        }
+        assert!(!super::is_on_volume("", Path::new("/a")));
+    }
+}

@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Signs in to a new installation as its first user would: enrols a device, signs in to the portal, approves.
+
+The browser is this program, without JavaScript. The device is the headless authenticator of the command `assent`.
+It prints the seconds that it took. Only the standard library is used.
+"""
+
+import argparse
+import http.cookiejar
+import re
+import shlex
+import subprocess
+import sys
+import time
+import urllib.parse
+import urllib.request
+from html.parser import HTMLParser
+
+
+class Forms(HTMLParser):
+    """The forms of a page: of each its action and its fields."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.forms = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        if tag == "form":
+            self.forms.append((values.get("action", ""), {}))
+        elif tag == "input" and self.forms and "name" in values and values.get("type") != "checkbox":
+            self.forms[-1][1][values["name"]] = values.get("value", "")
+
+
+class Browser:
+    """A browser without JavaScript that keeps cookies and follows redirects."""
+
+    def __init__(self):
+        cookies = urllib.request.HTTPCookieProcessor(http.cookiejar.CookieJar())
+        self.opener = urllib.request.build_opener(cookies)
+        self.address = self.page = ""
+
+    def open(self, address, fields=None):
+        data = None if fields is None else urllib.parse.urlencode(fields).encode()
+        request = urllib.request.Request(urllib.parse.urljoin(self.address, address), data)
+        if data is not None:
+            here = urllib.parse.urlsplit(self.address)
+            request.add_header("Origin", f"{here.scheme}://{here.netloc}")
+        with self.opener.open(request, timeout=30) as answer:
+            self.address = answer.geturl()
+            self.page = answer.read().decode()
+
+    def form_with(self, field):
+        for action, fields in Forms(self.page).forms:
+            if field in fields:
+                return action, fields
+        sys.exit(f"no form with a field {field} at {self.address}:\n{self.page}")
+
+
+def main():
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("base_url", help="the base URL of the server")
+    arguments.add_argument("user", help="the user's name")
+    arguments.add_argument("--assent", default="assent", help="the command of the authenticator")
+    arguments.add_argument("--store", required=True, help="the file of the device's key")
+    arguments.add_argument("--link", help="the enrolment link; without it the device is enrolled already")
+    given = arguments.parse_args()
+    began = time.monotonic()
+
+    def assent(*words):
+        subprocess.run([*shlex.split(given.assent), *words, "--store", given.store], check=True, stdout=sys.stderr)
+
+    if given.link:
+        assent("authenticator", "enrol", given.link)
+    browser = Browser()
+    browser.open(f"{given.base_url}/sign-in")
+    action, fields = browser.form_with("name")
+    browser.open(action, fields | {"name": given.user})
+    number = re.search(r'id="number">(\d\d)<', browser.page)
+    if number is None:
+        sys.exit(f"no number at {browser.address}:\n{browser.page}")
+    assent("authenticator", "decide", "--number", number[1])
+    while 'id="number"' in browser.page and time.monotonic() - began < 60:
+        browser.open(browser.address)
+        time.sleep(0.1)
+    if 'class="signed-in"' not in browser.page:
+        sys.exit(f"not signed in at {browser.address}:\n{browser.page}")
+    print(f"{time.monotonic() - began:.1f}")
+
+
+if __name__ == "__main__":
+    main()
