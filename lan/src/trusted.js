@@ -6,7 +6,7 @@ async function ask() {
     await fetch(told.dataset.ask, { mode: 'no-cors', cache: 'no-store' });
     document.documentElement.dataset.trusted = 'yes';
     told.className = 'notice good';
-    told.textContent = 'This device trusts the trial. Go on below.';
+    told.textContent = 'This device trusts the trial. Continue below.';
   } catch {
     document.documentElement.dataset.trusted = 'no';
     told.textContent = 'This device does not trust the trial yet.';

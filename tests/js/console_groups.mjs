@@ -41,10 +41,17 @@ async function create(admin) {
   await admin.look('group-new');
   await admin.press('Create');
   await admin.heading(`Staff ${MARKUP}`);
+  await admin.press('Add a member');
   await admin.choose('User', 'bo', /bob/);
+  await admin.look('group-member');
   await admin.press('Add to the group');
   await admin.said('The user is a member.');
   await admin.desk.getByRole('row', { name: /bob/ }).waitFor();
+  const [members, transfer] = await Promise.all([
+    admin.desk.getByRole('table', { name: 'Members' }).boundingBox(),
+    admin.desk.getByText('Import and export').boundingBox(),
+  ]);
+  assert.ok(members.y < transfer.y, 'the members come first');
   await admin.look('group');
 }
 
@@ -127,6 +134,23 @@ async function giveAccess(admin) {
   await admin.desk.getByRole('row', { name: /editor/ }).waitFor();
 }
 
+/** A narrow screen shows the present tab: when the page opens, and when the width changes. */
+async function presentTabShown(admin) {
+  const wide = admin.desk.viewportSize();
+  const isShown = () => {
+    const [tab, row] = ['.tabs [aria-current]', '.tabs ul'].map((part) =>
+      document.querySelector(`#console ${part}`).getBoundingClientRect(),
+    );
+    return tab.left >= row.left && tab.right <= row.right && scrollY === 0;
+  };
+  await admin.desk.setViewportSize({ width: 360, height: 740 });
+  await admin.desk.waitForFunction(isShown);
+  await admin.desk.reload();
+  await admin.desk.getByText('The user is in no group.').waitFor();
+  await admin.desk.waitForFunction(isShown);
+  await admin.desk.setViewportSize(wide);
+}
+
 async function end(admin) {
   await admin.desk.getByRole('button', { name: /^Change the roles of Staff/ }).click();
   await admin.desk.getByRole('dialog').getByLabel('Roles', { exact: true }).fill('approver');
@@ -164,6 +188,7 @@ async function end(admin) {
   await admin.follow('bob');
   await admin.part('Groups');
   await admin.desk.getByText('The user is in no group.').waitFor();
+  await presentTabShown(admin);
   await admin.look('user-groups');
   assert.equal(await admin.desk.evaluate(() => window.hacked), undefined);
 }

@@ -121,7 +121,7 @@ async function consentAndFormPost(page) {
   keeps.searchParams.set('prompt', 'consent');
   keeps.searchParams.set('scope', 'openid profile email offline_access');
   await page.goto(keeps.href);
-  await page.getByText(/asked again at each new sign-in/i).waitFor();
+  await page.getByText(/asked again at each new sign‑in/i).waitFor();
   await look(page, 'consent-offline');
   await page.getByRole('button', { name: /^allow$/i }).click();
   await answered(4);

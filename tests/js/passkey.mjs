@@ -101,6 +101,11 @@ async function removeAndRegisterAgain(browser, it) {
   await page.locator('.protection', { hasText: 'did not confirm that it is you' }).waitFor();
   await it.unlocks(true);
   await remove.click();
+  assert.equal(
+    await page.locator('.protection', { hasText: 'did not confirm' }).count(),
+    0,
+    'that was another attempt',
+  );
   await look(page, 'passkey-remove');
   await yes.click();
   const add = page.getByRole('button', { name: 'Protect with face, finger or PIN' });

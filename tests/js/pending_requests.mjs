@@ -23,8 +23,8 @@ async function submitOtherNumber(mobile, number) {
   await pressApprove(mobile);
   await mobile.getByRole('heading', { name: 'Wrong number for this request' }).waitFor();
   const words = await mobile.locator('.card.request .lead').textContent();
-  const request = 'Books & <Co>, Firefox on Windows, This computer';
-  assert.ok(words.startsWith(`This number belongs to another request: ${request}, started at `), words);
+  const request = 'Books & <Co> · Firefox on Windows · This computer';
+  assert.ok(words.startsWith(`This number belongs to another request: ${request} · started at `), words);
   assert.match(words, /started at .+\. If you didn’t start it, report it\./);
 }
 
@@ -34,8 +34,8 @@ async function approveOwnRequest(browser, mobile, other) {
   const picks = mobile.locator('.pick');
   const texts = await picks.allTextContents();
   assert.equal(texts.length, 2);
-  assert.match(texts[0], /Chrome on Linux, This computer.*ada.*started at.*left/, 'the newest comes first');
-  assert.match(texts[1], /Books & <Co>.*Firefox on Windows, This computer.*ada.*started at.*left/);
+  assert.match(texts[0], /Chrome on Linux · This computer.*ada.*started at.*left/, 'the newest comes first');
+  assert.match(texts[1], /Books & <Co>.*Firefox on Windows · This computer.*ada.*started at.*left/);
   assert.equal(await numberField(mobile).count(), 0, 'a number is typed for a chosen request only');
   await look(mobile, 'requests-several');
 

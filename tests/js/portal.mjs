@@ -112,7 +112,12 @@ async function devices(page, mobile) {
   await look(page, 'portal-devices');
   const card = page.getByRole('listitem').filter({ has: page.getByRole('heading', { name: 'Test phone' }) });
   await card.getByText('Rename').click();
+  await card.getByRole('textbox', { name: 'New name' }).fill('Pocket');
+  await card.getByRole('link', { name: 'Cancel' }).click();
+  await card.getByText('Rename').click();
+  assert.equal(await card.getByRole('textbox', { name: 'New name' }).inputValue(), 'Test phone');
   await card.getByRole('textbox', { name: 'New name' }).fill('<i>Drawer</i>');
+  assert.equal(await card.getByRole('link', { name: /^Remove/ }).isVisible(), false);
   await look(page, 'portal-devices-rename');
   await card.getByRole('button', { name: 'Save the name' }).click();
   await page.getByRole('status').getByText('The device has its new name.').waitFor();
@@ -166,6 +171,13 @@ async function rest(page) {
   await open(page, 'Activity');
   await page.getByText('Device renamed: <i>Drawer</i>').waitFor();
   await page.locator('.activity li[data-tone="calm"]', { hasText: 'Other browsers signed out' }).first().waitFor();
+  const rows = page.locator('.activity li');
+  for (const what of ['Signed in to Assent', 'Recovery codes created']) {
+    const row = rows.filter({ hasText: what }).first();
+    assert.match(await row.textContent(), /approved on Linux computer/, 'one row for it and its approval');
+    assert.equal(await row.locator('time').count(), 1);
+  }
+  assert.equal(await page.getByText('Sign-in to Assent approved').count(), 0);
   await look(page, 'portal-activity');
   await page.getByRole('link', { name: 'Sign-ins', exact: true }).click();
   await page.locator('.kinds [aria-current]:text-is("Sign-ins")').waitFor();

@@ -80,6 +80,10 @@
     // Closed, or none fits: the list offers it still.
     if (!(await ask('optional'))) askInList();
   });
+  // A passkey belongs to the user of this browser, so it stands above the line about other users.
+  document.querySelector('.with-key .way > .keyed')?.before(form);
   form.hidden = false;
+  // The passkey that was used last was rejected.
+  if (button.hasAttribute('aria-describedby')) button.focus();
   askInList();
 })();

@@ -36,6 +36,30 @@ moments.forEach(tell);
 const toCome = [...moments].filter(({ dateTime }) => new Date(dateTime).valueOf() > Date.now());
 if (toCome.length > 0) setInterval(() => toCome.forEach(tell), 1000);
 
+// The time that is left, as a bar.
+const bar = /** @type {HTMLProgressElement | null} */ (document.querySelector('progress[data-until]'));
+if (bar) {
+  const end = new Date(bar.dataset.until ?? '').valueOf();
+  setInterval(() => {
+    bar.value = Math.max(0, (end - Date.now()) / 1000);
+  }, 1000);
+}
+
+// The name of a device is typed where its buttons were.
+for (const renaming of document.querySelectorAll('.manage > details')) {
+  if (!(renaming instanceof HTMLDetailsElement)) continue;
+  const input = renaming.querySelector('input:not([type="hidden"])');
+  renaming.addEventListener('toggle', () => {
+    if (renaming.open && input instanceof HTMLInputElement) input.select();
+  });
+  renaming.querySelector('a')?.addEventListener('click', (event) => {
+    event.preventDefault();
+    renaming.querySelector('form')?.reset();
+    renaming.open = false;
+    renaming.querySelector('summary')?.focus();
+  });
+}
+
 // The applications whose names have the typed text. Without a script all are shown, and there is no field.
 const filter = /** @type {HTMLInputElement | null} */ (document.getElementById('filter'));
 const field = filter?.closest('.field');

@@ -259,6 +259,26 @@ fn all_uses() -> Vec<Use> {
     uses
 }
 
+/// Sentences are wider than a phone. In them U+2011 keeps such a word on one line; emails are plain text.
+#[test]
+fn no_line_of_a_sentence_ends_within_a_word() {
+    for (file, source) in sources("messages", ".ftl") {
+        for line in source.lines() {
+            let Some((id, text)) = line.split_once(" = ") else {
+                continue;
+            };
+            let is_sentence = text.ends_with(['.', ':']) && text.chars().count() >= 45;
+            let word = ["sign-in", "E-Mail", "QR-Code"]
+                .into_iter()
+                .find(|word| text.contains(word));
+            assert!(
+                !is_sentence || id.starts_with("mail-") || word.is_none(),
+                "{file}: {id}: write {word:?} with a non-breaking hyphen (U+2011)"
+            );
+        }
+    }
+}
+
 #[test]
 fn each_message_exists_and_is_used_in_every_language() {
     let files = sources("messages", ".ftl");

@@ -25,7 +25,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
     for text in [
         "Signed in to <bdi>Books &#38; &#60;Co&#62;</bdi>",
         "Permission given: <bdi>Books &#38; &#60;Co&#62;</bdi>",
-        "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> approved",
+        "<span>approved on <bdi>Test phone</bdi></span>",
         "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> denied",
         "Requested <time",
         "Sign-ins with your name paused",
@@ -33,7 +33,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         "Link created to enrol a device for you",
         "You were given an account with",
         "Your account was created",
-        "<bdi>Firefox</bdi> on <bdi>Linux</bdi> · This computer",
+        "<span><bdi>Firefox</bdi> on <bdi>Linux</bdi></span> <span>This computer</span>",
         "on <bdi>Test phone</bdi>",
         "by an administrator",
     ] {
@@ -53,7 +53,14 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         .split("<li data-tone")
         .find(|row| row.contains("Signed in to"));
     assert!(
-        signed_in.is_some_and(|row| row.contains("<a href=\"/#security\">Wasn’t you?</a>")),
+        signed_in.is_some_and(|row| row.contains("<a href=\"/#security\">Wasn’t you?</a>")
+            && row.contains("approved on")
+            && !row.contains("Requested")),
+        "{database:?}: one row for the sign-in and its approval: {}",
+        page.body
+    );
+    assert!(
+        !page.body.contains("</bdi> approved"),
         "{database:?}: {}",
         page.body
     );

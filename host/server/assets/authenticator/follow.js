@@ -121,7 +121,7 @@ export function follow(account, passkey = null) {
       notifications: [],
       history: null,
       busy: false,
-      errors: { remove: '', cooldown: '', notifications: '', passkey: '' },
+      errors: { remove: '', cooldown: '', notifications: '', passkey: '', passkeyPart: 'protect' },
     });
   });
   if (!document.hidden && !lost) lookAt(account.deviceId);

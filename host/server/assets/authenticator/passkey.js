@@ -14,6 +14,7 @@ import { button, complaint, el } from './view.js';
  * @typedef {import('./types.d.ts').Account} Account
  * @typedef {import('./types.d.ts').Method} Method
  * @typedef {import('./types.d.ts').Followed} Followed
+ * @typedef {import('./types.d.ts').PasskeyPart} PasskeyPart
  * @typedef {import('./types.d.ts').PasskeyState} PasskeyState
  * @typedef {import('./types.d.ts').Child} Child
  */
@@ -205,7 +206,8 @@ export function protection(state, known, act) {
   let content = [];
   const { deviceId } = account;
   const options = { disabled: busy, 'data-part': 'protect' };
-  const error = complaint(errors.passkey);
+  const errorOf = (/** @type {PasskeyPart} */ part) =>
+    complaint(errors.passkeyPart === part ? errors.passkey : '', { key: part });
   if (state.lockable === null) {
     content = [];
   } else if (passkey === 'set' || passkey === 'signs_in') {
@@ -221,10 +223,10 @@ export function protection(state, known, act) {
             el('p', {}, text('app-passkey-sign-in-set')),
             button(text('app-passkey-sign-in-stop'), () => act.stopSignIn(deviceId), 'quiet small', signIn),
           ];
-    content = [el('p', {}, text('app-passkey-set')), remove, ...ways, error];
+    content = [el('p', {}, text('app-passkey-set')), remove, errorOf('protect'), ...ways, errorOf('sign-in')];
   } else if (passkey === 'none' && state.lockable) {
     const add = button(text('app-passkey-add'), () => act.protect(deviceId), 'small', options);
-    content = [adviceOnce(state, known), add, error];
+    content = [adviceOnce(state, known), add, errorOf('protect')];
   } else {
     content = [adviceOnce(state, known)];
   }
@@ -235,9 +237,10 @@ export function protection(state, known, act) {
  * Does something with an account's passkey. Returns whether it worked.
  * @param {string} deviceId
  * @param {(account: Account) => Promise<void>} act
+ * @param {PasskeyPart} part the button
  * @param {string} failed the selector of what gets the focus if it did not work
  */
-async function withPasskey(deviceId, act, failed) {
+async function withPasskey(deviceId, act, part, failed) {
   const known = state.accounts.get(deviceId);
   if (!known || known.busy) return false;
   change(() => {
@@ -252,7 +255,7 @@ async function withPasskey(deviceId, act, failed) {
   }
   change(() => {
     known.busy = false;
-    known.errors.passkey = error;
+    Object.assign(known.errors, { passkey: error, passkeyPart: part });
     return error === '' ? undefined : failed;
   });
   return error === '';
@@ -262,11 +265,11 @@ async function withPasskey(deviceId, act, failed) {
  * @param {string} deviceId
  * @param {(account: Account) => Promise<void>} act
  * @param {PasskeyState} standing how it stands if that worked
- * @param {string} [part] the button
+ * @param {PasskeyPart} [part] the button
  */
 async function fromCard(deviceId, act, standing, part = 'protect') {
   const card = `[data-account="${CSS.escape(deviceId)}"] [data-part="${part}"]`;
-  if (!(await withPasskey(deviceId, act, card))) return;
+  if (!(await withPasskey(deviceId, act, part, card))) return;
   change(({ accounts }) => {
     const known = accounts.get(deviceId);
     if (known) known.passkey = standing;
@@ -297,6 +300,11 @@ export const passkeyActions = {
   /** @param {string} deviceId */
   async unprotect(deviceId) {
     const about = text('app-passkey-remove-about');
+    // The error of an earlier attempt is about that attempt.
+    change(({ accounts }) => {
+      const known = accounts.get(deviceId);
+      if (known) known.errors.passkey = '';
+    });
     if (!(await ask(text('app-passkey-remove-ask'), about, text('app-passkey-remove-yes')))) return;
     await fromCard(deviceId, unprotect, 'none');
   },
@@ -314,7 +322,7 @@ export const passkeyActions = {
   async protectEnrolled() {
     if (state.welcome === null) return;
     const { deviceId } = state.welcome;
-    if (await withPasskey(deviceId, protect, '[data-part="offer"] [data-part="protect"]')) settle('set');
+    if (await withPasskey(deviceId, protect, 'protect', '[data-part="offer"] [data-part="protect"]')) settle('set');
   },
 
   skipPasskey() {

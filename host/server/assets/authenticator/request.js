@@ -77,7 +77,7 @@ export function endingWords({ request }, kind) {
  * @param {OtherRequest} other
  */
 function otherNamed(other) {
-  return [other.action ?? other.application.name, other.browser, other.place].filter(Boolean).join(', ');
+  return [other.action ?? other.application.name, other.browser, other.place].filter(Boolean).join(' · ');
 }
 
 /**
@@ -357,8 +357,8 @@ function pick(state, item, act) {
       'button',
       { key: 'pick', type: 'button', class: 'pick', onclick: () => act.pick(request.id) },
       el('strong', {}, el('bdi', {}, request.action ?? request.application.name)),
-      el('span', {}, ...joined([request.browser, request.place])),
-      el('span', { class: 'muted' }, ...joined([request.account, started])),
+      el('span', {}, ...joined([request.browser, request.place], ' · ')),
+      el('span', { class: 'muted' }, ...joined([request.account, started], ' · ')),
       el('span', { class: 'muted' }, timeLeft(secondsLeft(item, state.now))),
     ),
   );

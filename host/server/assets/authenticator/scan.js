@@ -66,7 +66,8 @@ function choice(state, { application, place, browser, same_browser: isHere }, ac
     const words = isHere
       ? text('app-scan-approve-as', { name: account.displayName, account: account.account })
       : text('app-scan-as', { name: account.displayName, account: account.account });
-    return button(words, () => act.signInAs(account.deviceId), isHere ? 'primary' : '', { key: account.deviceId });
+    const kind = usable(state).length === 1 ? 'primary' : '';
+    return button(words, () => act.signInAs(account.deviceId), kind, { key: account.deviceId });
   });
   return el(
     'div',

@@ -61,6 +61,9 @@ export type ConfirmedRoute<Name extends Method> = {
 
 export type ErrorCode = Schema<'ErrorCode'>;
 export type PasskeyState = Schema<'PasskeyState'>;
+
+/** What about a passkey a button changes: the protection of approvals, or the sign-in with it. */
+export type PasskeyPart = 'protect' | 'sign-in';
 export type Decision = Schema<'Decision'>;
 export type ApprovalRequest = Schema<'ApprovalRequest'>;
 export type OtherRequest = Schema<'OtherRequest'>;
@@ -145,7 +148,8 @@ export interface Followed {
   history: { items: PastRequest[] | null; error: string } | null;
   /** Whether the user answers the phone's lock for this account. */
   busy: boolean;
-  errors: { remove: string; cooldown: string; notifications: string; passkey: string };
+  /** `passkeyPart` is the button that the error of the passkey belongs to. */
+  errors: { remove: string; cooldown: string; notifications: string; passkey: string; passkeyPart: PasskeyPart };
 }
 
 export interface HomeScreen {

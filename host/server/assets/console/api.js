@@ -334,7 +334,7 @@ async function exchange(
   try {
     if (text !== '') value = JSON.parse(text);
   } catch {
-    if (answer.ok) throw new Problem(answer.status, { detail: "The response can't be read." });
+    if (answer.ok) throw new Problem(answer.status, { detail: 'The response can’t be read.' });
   }
   if (!answer.ok) throw new Problem(answer.status, value ?? {}, answer.headers.get('retry-after'));
   return { value, version: answer.headers.get('etag') };

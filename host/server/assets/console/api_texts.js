@@ -98,8 +98,14 @@ export function apiText(text) {
         return isText ? apiText(value) : value;
       });
   }
-  return translated(text);
+  return curly(translated(text));
 }
+
+/**
+ * A text with the apostrophes of the console. The API and the descriptions of settings have those of a keyboard.
+ * @param {string} text
+ */
+export const curly = (text) => text.replaceAll(/(?<=\p{L})'(?=(?:s|t|re|ll|ve|d)\b)|(?<=s)'(?= )/gu, '’');
 
 /** A first word without signs in it, which is no name of a setting or an address. */
 const FIRST_WORD = /^\p{Ll}[\p{L}'’-]*(?=[,;:.]?(?:\s|$))/u;

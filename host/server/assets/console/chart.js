@@ -144,6 +144,6 @@ export function bars(title, rows, series, { label, short, unit = '', empty, stac
     { class: 'panel chart' },
     el('figcaption', {}, el('strong', {}, title), legend),
     highest.some((value) => value > 0) ? picture : el('p', { class: 'muted' }, empty),
-    more('The figures', table(columns, [...rows].reverse(), { caption: title })),
+    more('The figures', el('div', { class: 'lines' }, table(columns, [...rows].reverse(), { caption: title }))),
   );
 }

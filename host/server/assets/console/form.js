@@ -528,7 +528,7 @@ function standing(field) {
  * @returns {FormElement}
  */
 export function form(parts, options) {
-  const { version, reread, submit, send, cancel, kind = 'primary', asks = false, bar = false } = options;
+  const { version, reread, submit, send, cancel, kind = 'primary', asks = false, bar = false, ready } = options;
   let { values } = options;
   const fields = flat(parts);
   const write = (/** @type {Field} */ one, /** @type {Record<string, unknown>} */ from = {}) =>
@@ -543,6 +543,10 @@ export function form(parts, options) {
   const before = Object.fromEntries(fields.map((one) => [one.name, standing(one)]));
   const told = el('div', { class: 'told' });
   const press = el('button', { type: 'submit', class: `button ${kind}` }, submit);
+  const showReady = () => {
+    press.disabled = isSending || ready?.() === false;
+  };
+  showReady();
   const onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     told.replaceChildren();
@@ -568,8 +572,8 @@ export function form(parts, options) {
       if (problem instanceof Problem && problem.status === 412 && reread) showConflict();
       else if (!(problem instanceof Problem && problem.dropped)) showErrors(fields, told, problem);
     } finally {
-      press.disabled = false;
       isSending = false;
+      showReady();
     }
     return undefined;
   };
@@ -625,6 +629,7 @@ export function form(parts, options) {
     bar && unsaved,
   );
   const showBar = () => {
+    showReady();
     if (!bar) return;
     const isUnsaved = differs();
     actions.classList.toggle('unsaved', isUnsaved);

@@ -228,8 +228,13 @@ function signInAgain(address) {
 
 /** Scrolls to the current tab: on a narrow screen the tabs are one row, which may be wider than the screen. */
 function showTab() {
-  const tab = place.querySelector('.tabs [aria-current]');
-  tab?.scrollIntoView({ block: 'nearest', inline: 'center' });
+  for (const tab of place.querySelectorAll('.tabs [aria-current]')) {
+    const row = tab.closest('ul');
+    if (!row) continue;
+    const [shown, all] = [tab.getBoundingClientRect(), row.getBoundingClientRect()];
+    // `scrollIntoView` would move the page too.
+    row.scrollLeft += (shown.left + shown.right - all.left - all.right) / 2;
+  }
 }
 
 /**
@@ -369,6 +374,7 @@ async function start() {
   menu.addEventListener('click', () => open(menu.getAttribute('aria-expanded') !== 'true'));
   document.addEventListener('click', follow);
   addEventListener('popstate', moved);
+  addEventListener('resize', showTab);
   addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault());
   // Another administrator changed what is on the page.
   addEventListener('reread', () => show(new URL(location.href), { keep: true }));

@@ -1,6 +1,7 @@
 // The descriptions of settings in the language of the console. They are long, so only the pages that show or search
 // settings load their catalogue.
 
+import { curly } from './api_texts.js';
 import { catalogueOf } from './language.js';
 
 /**
@@ -31,5 +32,5 @@ export function settingText(description) {
   const whole = texts.find(([english]) => english === description);
   if (whole) return whole[1];
   const [table, german] = texts.find(([english]) => description.startsWith(`${english} `)) ?? [];
-  return table === undefined ? description : `${german} ${settingText(description.slice(table.length + 1))}`;
+  return table === undefined ? curly(description) : `${german} ${settingText(description.slice(table.length + 1))}`;
 }

@@ -247,6 +247,8 @@ export interface FormOptions<Part extends Field> {
   asks?: boolean;
   /** The buttons stay on the screen while there are unsaved changes, for a long form. */
   bar?: boolean;
+  /** Whether enough is chosen for the form to be sent. */
+  ready?(): boolean;
 }
 
 export type FormElement = HTMLFormElement & { isUnsaved(): boolean };

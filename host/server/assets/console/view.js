@@ -128,6 +128,30 @@ export function way(address, label, kind = '') {
 }
 
 /**
+ * A button that opens a list of further actions. A press elsewhere or Escape closes it.
+ * @param {string} label
+ * @param {...Child} items
+ */
+export function menu(label, ...items) {
+  const shown = items.flatMap((item) => (item ? [el('li', {}, item)] : []));
+  const opener = el('summary', { class: 'button small' }, label);
+  const whole = el('details', { class: 'menu' }, opener, el('ul', {}, ...shown));
+  const close = (/** @type {Event} */ event) => {
+    const isInside = event.target instanceof Node && whole.contains(event.target);
+    if (event instanceof KeyboardEvent ? event.key !== 'Escape' : isInside) return;
+    if (event instanceof KeyboardEvent && isInside) opener.focus();
+    whole.open = false;
+  };
+  whole.addEventListener('toggle', () => {
+    for (const type of ['pointerdown', 'keydown']) {
+      if (whole.open) document.addEventListener(type, close);
+      else document.removeEventListener(type, close);
+    }
+  });
+  return whole;
+}
+
+/**
  * The text of an empty list, with a link to the page that adds a first row.
  * @param {string} text
  * @param {string} address
@@ -277,6 +301,15 @@ export function shown(value) {
  */
 export function code(text) {
   return el('code', {}, text);
+}
+
+/**
+ * A name that a program reads, such as `phone_number_verified`. A narrow place breaks it after an underscore or a dot.
+ * @param {string} name
+ */
+export function codeName(name) {
+  const parts = name.split(/(?<=[_.])/);
+  return el('code', {}, ...parts.flatMap((part, index) => (index > 0 ? [el('wbr'), part] : [part])));
 }
 
 /**

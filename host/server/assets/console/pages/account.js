@@ -67,7 +67,7 @@ export async function account(context, { id }) {
   const suspend = async () =>
     (await ask(
       'Suspend this account?',
-      "The user is signed out of this application at once, and can't sign in to it until you lift the suspension.",
+      'The user is signed out of this application at once, and can’t sign in to it until you lift the suspension.',
       'Suspend',
     )) && setState('suspended', 'The account is suspended.');
   const terminate = async () =>
@@ -81,7 +81,7 @@ export async function account(context, { id }) {
     if (
       !(await ask(
         'Delete this account?',
-        "The user can't sign in to the application any more. The data in the application stay.",
+        'The user can’t sign in to the application any more. The data in the application stay.',
         'Delete',
         value.name,
       ))

@@ -355,7 +355,7 @@ async function accounts(application, context) {
     [
       text('q', 'Account or user', {
         type: 'search',
-        hint: "The first letters of the account's name, or of the user's name or email address.",
+        hint: 'The first letters of the account’s name, or of the user’s name or email address.',
       }),
       select('state', 'State', STATES, { none: '' }),
     ],
@@ -436,7 +436,7 @@ function newAccount(application, known) {
     label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
   });
   const name = text('name', 'Account name', {
-    hint: "The name of the user in the application. If empty, the user's own name.",
+    hint: 'The name of the user in the application. If empty, the user’s own name.',
   });
   return dialog('Give a user access', (/** @type {(isCreated?: boolean) => void} */ close) => [
     form([userField, name, roleChips('roles', 'Roles', { known })], {
@@ -463,7 +463,7 @@ function removal(application, version, { go }) {
       const yes = await ask(
         t`Delete ${application.name}?`,
         'No user can sign in to it any more. Its accounts, tokens and consents are deleted with it.' +
-          " This can't be undone.",
+          ' This can’t be undone.',
         'Delete it',
         application.name,
       );
@@ -480,7 +480,7 @@ function removal(application, version, { go }) {
       el(
         'p',
         {},
-        "This deletes the application and everyone's access to it. To pause it, ",
+        'This deletes the application and everyone’s access to it. To pause it, ',
         link(`${applicationAddress(application.id)}/settings`, 'disable it'),
         ' instead.',
       ),

@@ -5,9 +5,10 @@ import { apiText } from '../api_texts.js';
 import { FieldError, fieldPanel, file, form, jsonText, select, several, text } from '../form.js';
 import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
-import { badge, code, el, json, more, notice, panel, screen, section } from '../view.js';
+import { badge, code, codeName, el, json, more, notice, panel, screen, section } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { timeOf } from './audit_entry.js';
+import { nameIdNote } from './name_id.js';
 import { picker } from './picker.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
@@ -283,7 +284,8 @@ function values(preview) {
     [...known, ...preview.origins, ...atSignIn],
     { empty: 'Nothing.', caption: SINKS[preview.sink] },
   );
-  return el('div', { class: 'compact' }, list);
+  const note = preview.name_id && nameIdNote(preview.name_id);
+  return el('div', { class: 'compact' }, list, note && el('div', { class: 'note' }, notice(note, 'warn')));
 }
 
 /**
@@ -291,7 +293,7 @@ function values(preview) {
  * @param {PreviewRow} row
  */
 const namesOf = ({ name, names = [name] }) =>
-  el('span', { class: 'names' }, ...names.flatMap((one, index) => (index > 0 ? [' ', code(one)] : [code(one)])));
+  el('span', { class: 'names' }, ...names.flatMap((one, index) => [...(index > 0 ? [' '] : []), codeName(one)]));
 
 /**
  * What stands beside a number of seconds since 1970: the time.
@@ -364,7 +366,7 @@ function two(left, right, [one, other]) {
         beside.stopped?.plugin && stopped(beside.stopped, other),
         table(
           [
-            { label: 'Name', cell: ({ name }) => code(name) },
+            { label: 'Name', cell: ({ name }) => codeName(name) },
             { label: one, cell: cell('left') },
             { label: other, cell: cell('right') },
           ],
@@ -401,9 +403,9 @@ function candidate(application, account, scopes, loaded) {
   const name = text('name', 'Name of the new plugin', { mono: true });
   const component = file('component', 'Component', {
     accept: '.wasm,application/wasm',
-    hint: "A .wasm file; without one, today's component with other settings.",
+    hint: 'A .wasm file; without one, today’s component with other settings.',
   });
-  const config = jsonText('config', 'Settings', { hint: "JSON; without them, today's settings." });
+  const config = jsonText('config', 'Settings', { hint: 'JSON; without them, today’s settings.' });
   const isNew = () => plugin.read() === NEW;
   const choose = () => {
     name.element.hidden = !isNew();

@@ -85,7 +85,7 @@ export function clientFields(type, { owner }) {
         [
           ['openid', 'who the user is (always needed)'],
           ['profile', 'names, and the account with its roles'],
-          ['email', "the user's email address"],
+          ['email', 'the user’s email address'],
           ['phone', 'the telephone number'],
           ['address', 'the postal address'],
           ['groups', 'the groups that the application is assigned to'],
@@ -127,7 +127,7 @@ export function clientFields(type, { owner }) {
           ['public', 'The same for every application'],
           ['pairwise', 'Its own (pairwise)'],
         ],
-        { hint: "With pairwise subjects, two applications can't recognise the same user." },
+        { hint: 'With pairwise subjects, two applications can’t recognise the same user.' },
       ),
       text('sector_identifier', 'Sector host', {
         hint:
@@ -148,7 +148,7 @@ export function clientFields(type, { owner }) {
         type: 'url',
         hint: 'Where Assent reports the end of a session.',
       }),
-      toggle('backchannel_logout_session_required', "Logout tokens need the session's ID"),
+      toggle('backchannel_logout_session_required', 'Logout tokens need the session’s ID'),
     ),
     ...(type === 'web' ? [folded('Advanced', clientAssertions(), ...(owner ? [adminScopes()] : []))] : []),
   ];
@@ -159,7 +159,7 @@ const clientAssertions = () =>
     'Client assertions',
     null,
     toggle('lenient_assertion_audience', 'Accept the token endpoint as audience', {
-      hint: "Only for a client that can't name the issuer, and that talks to no other server.",
+      hint: 'Only for a client that can’t name the issuer, and that talks to no other server.',
     }),
   );
 
@@ -234,5 +234,6 @@ export function credentialFields(current) {
       ...(key && values[key] !== undefined && { [key]: values[key] }),
     };
   };
-  return { fields, choose, change };
+  const isChosen = () => Boolean(method.read());
+  return { fields, choose, change, isChosen };
 }

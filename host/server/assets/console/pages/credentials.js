@@ -1,7 +1,7 @@
 // How an application authenticates, and the certificates that Assent signs with for it.
 
 import { get, patch, post, remove } from '../api.js';
-import { FieldError, form } from '../form.js';
+import { form } from '../form.js';
 import { translated } from '../language.js';
 import { table } from '../lists.js';
 import {
@@ -56,7 +56,7 @@ async function client(application, version, context) {
   const current = section('Now', now);
   const secrets = usesSecret(method) && (await clientSecrets(application, context));
   if (!may('applications:write')) return [current, secrets];
-  const { fields, choose, change } = credentialFields(method);
+  const { fields, choose, change, isChosen } = credentialFields(method);
   const made = form(fields, {
     values: {
       token_endpoint_auth_method: usesSecret(method) ? null : method,
@@ -66,8 +66,8 @@ async function client(application, version, context) {
       certificate: application.certificate,
     },
     submit: 'Change it',
+    ready: isChosen,
     send: async (values) => {
-      if (!values.token_endpoint_auth_method) throw new FieldError('token_endpoint_auth_method', 'Choose a method.');
       const { value } = await patch('/applications/{id}', { id: application.id }, change(values), version);
       if ('client_secret' in value && value.client_secret)
         await showOnce(
@@ -90,7 +90,7 @@ async function client(application, version, context) {
         el(
           'p',
           { class: 'muted' },
-          "The application can't get tokens until it uses the new method. A method without a secret " +
+          'The application can’t get tokens until it uses the new method. A method without a secret ' +
             'revokes the secret.',
         ),
         made,

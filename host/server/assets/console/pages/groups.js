@@ -20,6 +20,7 @@ import {
   panel,
   say,
   screen,
+  sectionWithActions,
   tabs,
   way,
 } from '../view.js';
@@ -180,30 +181,39 @@ async function members(group, { may, reload }) {
     (after) => get('/groups/{id}/members', { id, after }),
     table(columns, [], { empty: 'The group has no members yet.', caption: 'Members' }),
   );
-  return [may('accounts:write') && newMember(group, reload), may('accounts:write') && transfer(group, reload), list];
+  const add = async () => {
+    const chosen = await newMember();
+    if (!chosen) return;
+    const { added } = await post('/groups/{id}/members', { id }, { users: [chosen] });
+    await reload();
+    say(added > 0 ? 'The user is a member.' : 'The user was a member already.');
+  };
+  const writes = may('accounts:write');
+  return [
+    sectionWithActions('Members', [writes && button('Add a member', add)], list, writes && transfer(group, reload)),
+  ];
 }
 
 /**
- * @param {Schema<'Group'>} group
- * @param {Context['reload']} reload
+ * Asks for a user. The window is closed before the user is added, because the phone may have to approve it.
+ * @returns {Promise<string | undefined>}
  */
-function newMember(group, reload) {
+function newMember() {
   const user = picker('user', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
     label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
   });
-  return panel(
+  return dialog('Add a member', (/** @type {(answer?: string) => void} */ close) => [
     form([user], {
       submit: 'Add to the group',
       send: async ({ user: chosen }) => {
         if (!chosen) throw new FieldError('user', 'Choose a user from the list.');
-        const { added } = await post('/groups/{id}/members', { id: group.id }, { users: [chosen] });
-        await reload();
-        say(added > 0 ? 'The user is a member.' : 'The user was a member already.');
+        close(chosen);
       },
+      cancel: () => close(),
     }),
-  );
+  ]);
 }
 
 /**

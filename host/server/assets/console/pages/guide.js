@@ -189,7 +189,7 @@ function example(application, issuer) {
   const quoted = (/** @type {string} */ value) => JSON.stringify(value);
   if (application.application_type === 'spa') {
     return [
-      "In a browser, with npm's oidc-client-ts:",
+      'In a browser, with npm’s oidc-client-ts:',
       `import { UserManager } from 'oidc-client-ts';
 
 const manager = new UserManager({
@@ -235,7 +235,7 @@ OIDC_SCOPES="openid profile email"`,
  */
 async function saml(application, context, ofProgram) {
   const at = applicationAddress(application.id);
-  const nameSource = application.name_id_source === 'user_email' ? 'the email address' : "the account's name";
+  const nameSource = application.name_id_source === 'user_email' ? 'the email address' : 'the account’s name';
   return [
     ofProgram ?? (await samlValues(application, context)),
     step(
@@ -269,7 +269,7 @@ async function samlValues(application, { base, issuer }) {
     download('assent-metadata.xml', 'application/samlmetadata+xml', await answer.text());
   };
   return step(
-    "Give the service provider Assent's metadata",
+    'Give the service provider Assent’s metadata',
     el('p', {}, 'Its address, or a file if it can read none.'),
     pasted([['Metadata address', metadata]]),
     el('div', { class: 'ways' }, button('Download the metadata', downloadMetadata)),

@@ -26,7 +26,7 @@ const KINDS = [
   ],
   ['spa', 'Single-page app', 'Runs only in the browser, so it can keep no secret. Uses PKCE.', 'OpenID Connect'],
   ['native', 'Native app', 'Installed on a phone or a computer, or a command line. Uses PKCE.', 'OpenID Connect'],
-  ['saml', 'SAML service provider', "Software that asks for SAML 2.0 or an identity provider's metadata.", 'SAML 2.0'],
+  ['saml', 'SAML service provider', 'Software that asks for SAML 2.0 or an identity provider’s metadata.', 'SAML 2.0'],
 ];
 
 /**
@@ -83,7 +83,7 @@ function client({ go }, type, title) {
   return screen(
     {
       title: t`New ${translated(title === 'Web application' ? 'web application' : title.toLowerCase())}`,
-      lead: "We've chosen sensible defaults. You can change them later.",
+      lead: 'We’ve chosen sensible defaults. You can change them later.',
       back: ['/admin/applications/new', 'Another kind'],
     },
     made,
@@ -175,7 +175,7 @@ function saml({ go, query, handover }) {
     el(
       'div',
       { class: 'column' },
-      notice("Afterwards you get the address of Assent's own metadata, which goes into the service provider.", 'calm'),
+      notice('Afterwards you get the address of Assent’s own metadata, which goes into the service provider.', 'calm'),
     ),
   );
 }

@@ -53,8 +53,8 @@ export function providerFields() {
         'name_id_source',
         'Source',
         [
-          ['user_email', "The user's email address"],
-          ['account_name', "The account's name"],
+          ['user_email', 'The user’s email address'],
+          ['account_name', 'The account’s name'],
         ],
         { hint: 'The value in the formats emailAddress and unspecified.' },
       ),
@@ -101,7 +101,7 @@ export function providerFields() {
       'Advanced',
       text('idp_entity_id', 'Entity ID override', {
         none: null,
-        hint: "What Assent calls itself towards this application. If empty, the issuer's address.",
+        hint: 'What Assent calls itself towards this application. If empty, the issuer’s address.',
       }),
       text('metadata_url', 'Address of its metadata', {
         none: null,

@@ -54,7 +54,7 @@ export function recipeForm({ go }, id, recipe) {
   return screen(
     {
       title: t`New: ${recipe.name}`,
-      lead: "We've chosen sensible defaults. You can change them later.",
+      lead: 'We’ve chosen sensible defaults. You can change them later.',
       back: ['/admin/applications/new', 'Another kind'],
     },
     made,

@@ -6,7 +6,7 @@ import { text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { loadSettingTexts, settingText } from '../setting_texts.js';
-import { badge, code, el, figure, json, screen, withCode } from '../view.js';
+import { badge, code, codeName, el, figure, json, screen, withCode } from '../view.js';
 import { mail } from './mail.js';
 
 /** @import { Column, Context, ListElement, Schema } from '../types.d.ts' */
@@ -50,6 +50,12 @@ const UNITS = {
   write_connections: 'connections',
 };
 
+/**
+ * A text whose words with a hyphen, such as "sign-in", stay on one line.
+ * @param {string} text
+ */
+const unbroken = (text) => text.replaceAll(/\b(sign|E)-(?=(ins?|Mails?)\b)/gi, '$1\u2011');
+
 /** @type {Array<Column<Setting>>} */
 const COLUMNS = [
   {
@@ -58,8 +64,8 @@ const COLUMNS = [
       el(
         'div',
         { class: 'setting' },
-        code(row.key),
-        row.description && el('p', { class: 'muted small' }, ...withCode(row.description)),
+        codeName(row.key),
+        row.description && el('p', { class: 'muted small' }, ...withCode(unbroken(row.description))),
       ),
   },
   { label: 'Value', cell: shown },

@@ -4,6 +4,7 @@ import { get, post } from '../api.js';
 import { apiSentence, apiText } from '../api_texts.js';
 import { translated } from '../language.js';
 import { badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
+import { nameIdNote } from './name_id.js';
 
 /** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
 
@@ -213,6 +214,15 @@ function stateOf(step, isPending) {
 }
 
 /**
+ * What to note about a step that succeeded.
+ * @param {Step} step
+ */
+function noteOf({ name, succeeded, data }) {
+  if (name !== 'name_id' || !succeeded || typeof data !== 'object' || data === null) return undefined;
+  return nameIdNote(/** @type {{ format?: string, value?: string }} */ (data));
+}
+
+/**
  * @param {View} view
  * @param {Schema<'TestSignIn'>} test
  */
@@ -222,12 +232,14 @@ function show(view, { state, steps, result }) {
   const [text, tone] = unasked ? UNASKED : ENDS[state];
   const shownStep = (/** @type {Step} */ step) => {
     const [label, badgeState] = stateOf(step, unasked && step === last);
-    const ways = step.succeeded ? [] : remedies(step, view);
+    const note = noteOf(step);
+    const ways = step.succeeded && !note ? [] : remedies(step, view);
     return el(
       'li',
-      { 'data-state': label },
+      { 'data-state': note ? 'noted' : label },
       el('div', {}, el('strong', {}, apiText(step.title)), ' ', badge(label, badgeState)),
       step.detail && el('p', {}, ...withTimes(apiSentence(step.detail))),
+      note && notice(note, 'warn'),
       ways.length > 0 && el('div', { class: 'ways' }, ...ways.map(([address, title]) => way(address, title))),
       step.data !== undefined && step.data !== null && more('Details', json(step.data)),
     );

@@ -334,7 +334,7 @@ function state(user, version, { may, me, reload }) {
   const texts = {
     invited: 'Invited: the user has no device yet to approve with.',
     active: 'Active: the user can sign in.',
-    suspended: "Suspended: the user can't sign in until you lift the suspension.",
+    suspended: 'Suspended: the user can’t sign in until you lift the suspension.',
     terminated: 'Terminated: the user can never sign in again. The audit log stays.',
   };
   const suspend = () =>
@@ -349,7 +349,7 @@ function state(user, version, { may, me, reload }) {
   const terminate = () =>
     ask(
       'Terminate this user permanently?',
-      "Their sessions end and their devices stop working. This can't be undone.",
+      'Their sessions end and their devices stop working. This can’t be undone.',
       'Terminate',
       user.name,
     ).then((yes) => (yes ? setState('terminated', 'The user is terminated.') : undefined));
@@ -414,7 +414,7 @@ function erasure(user, version, { go, reload }) {
       !(await ask(
         'Erase the personal data?',
         'Name, addresses and profile are erased, from the audit log as well. The user stays under an erased name, ' +
-          "so that no other user gets its ids. This can't be undone.",
+          'so that no other user gets its ids. This can’t be undone.',
         'Erase',
         user.name,
       ))
@@ -428,7 +428,7 @@ function erasure(user, version, { go, reload }) {
     if (
       !(await ask(
         'Delete this user?',
-        "All accounts, devices and consents are deleted, and personal data in the audit log. This can't be undone.",
+        'All accounts, devices and consents are deleted, and personal data in the audit log. This can’t be undone.',
         'Delete',
         user.name,
       ))
@@ -496,7 +496,7 @@ async function devices(user, _version, context) {
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
     devices,
-    { empty: "No device: this user can't approve a sign-in yet.", caption: 'Devices' },
+    { empty: 'No device: this user can’t approve a sign-in yet.', caption: 'Devices' },
   );
   const enrol = button(
     devices.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
@@ -573,7 +573,7 @@ function channels({ id }, addresses, writes, reload) {
   const made = form(
     [
       text('channel', 'Channel', {
-        hint: "The name of the plugin that carries approvals to a vendor's authenticator.",
+        hint: 'The name of the plugin that carries approvals to a vendor’s authenticator.',
       }),
       text('address', 'Identifier', { hint: 'The identifier of the user at the vendor.' }),
     ],
@@ -722,7 +722,7 @@ function newAccount(user) {
     label: (one) => one.name,
     chosen: async (one) => roles.suggest((await get('/applications/{id}/roles', { id: one.id })).items),
   });
-  const name = text('name', 'Account name', { hint: "If empty, the user's own name." });
+  const name = text('name', 'Account name', { hint: 'If empty, the user’s own name.' });
   return dialog('Give access to an application', (/** @type {(isCreated?: boolean) => void} */ close) => [
     form([application, name, roles], {
       submit: 'Give access',

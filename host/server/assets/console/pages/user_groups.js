@@ -4,7 +4,7 @@ import { get, post, remove } from '../api.js';
 import { FieldError, form } from '../form.js';
 import { t } from '../language.js';
 import { table } from '../lists.js';
-import { button, el, link, panel, say } from '../view.js';
+import { button, dialog, el, link, say, sectionWithActions } from '../view.js';
 import { groupAddress, groupPicker } from './groups.js';
 
 /** @import { Column, Context, Schema } from '../types.d.ts' */
@@ -34,17 +34,35 @@ export async function groupsOfUser(user, { may, reload }) {
       return press;
     },
   });
-  const made = form([groupPicker('group')], {
-    submit: 'Add to the group',
-    send: async ({ group }) => {
-      if (!group) throw new FieldError('group', 'Choose a group from the list.');
-      await post('/groups/{id}/members', { id: group }, { users: [user.id] });
-      await reload();
-      say('The user is a member.');
-    },
-  });
+  const add = async () => {
+    const group = await chosenGroup();
+    if (!group) return;
+    await post('/groups/{id}/members', { id: group }, { users: [user.id] });
+    await reload();
+    say('The user is a member.');
+  };
   return [
-    user.state !== 'terminated' && panel(made),
-    table(columns, items, { empty: 'The user is in no group.', caption: 'Groups' }),
+    sectionWithActions(
+      'Groups',
+      [user.state !== 'terminated' && button('Add to a group', add)],
+      table(columns, items, { empty: 'The user is in no group.', caption: 'Groups' }),
+    ),
   ];
+}
+
+/**
+ * Asks for a group. The window is closed before the user is added, because the phone may have to approve it.
+ * @returns {Promise<string | undefined>}
+ */
+function chosenGroup() {
+  return dialog('Add to a group', (/** @type {(answer?: string) => void} */ close) => [
+    form([groupPicker('group')], {
+      submit: 'Add',
+      send: async ({ group }) => {
+        if (!group) throw new FieldError('group', 'Choose a group from the list.');
+        close(group);
+      },
+      cancel: () => close(),
+    }),
+  ]);
 }

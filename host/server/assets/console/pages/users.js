@@ -6,7 +6,7 @@ import { form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
-import { badge, button, el, facts, figure, link, moment, nothing, notice, screen, way } from '../view.js';
+import { badge, button, el, facts, figure, link, menu, moment, nothing, notice, screen, way } from '../view.js';
 import { selection } from './bulk.js';
 import { person, userAddress } from './person.js';
 
@@ -116,7 +116,7 @@ export async function users(context) {
     },
   );
   refill = () => list.fill();
-  const exported = el('a', { class: 'button small', download: 'users.csv' }, 'Export');
+  const exported = el('a', { download: 'users.csv' }, 'Export');
   const update = () => {
     const { q, state, role } = valuesOf(controls);
     exported.href = address('/users/export', { q, state, role });
@@ -130,9 +130,12 @@ export async function users(context) {
       lead: 'All users, whatever their state.',
       actions: [
         may('users:write') && way('/admin/users/new', 'Invite a user', 'primary'),
-        may('users:write') && way('/admin/users/import', 'Import'),
-        way('/admin/invitations', 'Open invitations'),
-        exported,
+        menu(
+          'More',
+          may('users:write') && link('/admin/users/import', 'Import'),
+          exported,
+          link('/admin/invitations', 'Open invitations'),
+        ),
       ],
     },
     list,

@@ -1,15 +1,15 @@
 //! What happened lately in the person's name.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
 use axum::response::Response;
 use serde::Deserialize;
-use serde_json::Value;
 
 use super::activity_kind::ActivityKind;
-use super::pages::{ActivityPage, ActivityRow, AnsweredRequest, Tab};
+use super::activity_rows::folded;
+use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::tone::Tone;
 use super::words::{PageTime, activity_message, browser_of, by_whom, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
@@ -142,51 +142,9 @@ fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Nam
             .and_then(|from| place_of(services, from, owner.browser.language())),
         browser: from.as_ref().and_then(browser_of),
         is_access: is_access(entry.event),
+        approved: None,
         request: None,
     }
-}
-
-/// The rows of a page. A request is part of the row of its answer, if the page has that.
-fn folded(rows: Vec<(StoredEntry, ActivityRow)>) -> Vec<ActivityRow> {
-    let answered: HashSet<String> = rows
-        .iter()
-        .filter(|(entry, _)| is_answer(entry.event))
-        .filter_map(|(entry, _)| request_of(entry))
-        .map(str::to_owned)
-        .collect();
-    let is_part = |entry: &Entry| {
-        entry.event == Event::SignInRequested
-            && request_of(entry).is_some_and(|id| answered.contains(id))
-    };
-    let (parts, shown): (Vec<_>, Vec<_>) = rows.into_iter().partition(|(entry, _)| is_part(entry));
-    let mut requests: HashMap<String, ActivityRow> = parts
-        .into_iter()
-        .filter_map(|(entry, row)| Some((request_of(&entry)?.to_owned(), row)))
-        .collect();
-    let with_request = |(entry, mut row): (StoredEntry, ActivityRow)| {
-        if is_answer(entry.event) {
-            let request = request_of(&entry).and_then(|id| requests.remove(id));
-            row.request = request.map(|request| AnsweredRequest {
-                when: request.when,
-                place: request.place,
-                browser: request.browser,
-            });
-        }
-        row
-    };
-    shown.into_iter().map(with_request).collect()
-}
-
-/// The id of the request that an entry is about.
-fn request_of(entry: &Entry) -> Option<&str> {
-    entry.detail.get("request").and_then(Value::as_str)
-}
-
-const fn is_answer(event: Event) -> bool {
-    matches!(
-        event,
-        Event::SignInApproved | Event::SignInDenied | Event::SignInReported
-    )
 }
 
 /// Whether a stranger may have done it to get or keep access: a sign-in or its end elsewhere, a permission, a new or

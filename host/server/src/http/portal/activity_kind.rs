@@ -1,5 +1,6 @@
 //! The kinds of events by which users filter their activity.
 
+use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Entry, Event};
 use assent_model::id::AuditId;
 
@@ -79,11 +80,14 @@ impl ActivityKind {
         self.is_all() || self == Self::of_entry(entry)
     }
 
-    /// The events of a request are a sign-in's unless it is for a protected action.
+    /// The events of a request are a sign-in's unless it is for a protected action; then they are of the kind of what
+    /// the action does.
     fn of_entry(entry: &Entry) -> Self {
-        match Self::of_event(entry.event) {
-            Self::SignIns if outline_of(entry).is_some() => Self::Changes,
-            kind => kind,
+        let action = outline_of(entry).map(|outline| outline.kind);
+        match (Self::of_event(entry.event), action) {
+            (Self::SignIns, Some(ProtectedActionKind::CreateRecoveryCodes)) => Self::Devices,
+            (Self::SignIns, Some(_)) => Self::Changes,
+            (kind, _) => kind,
         }
     }
 

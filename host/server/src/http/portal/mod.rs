@@ -4,6 +4,7 @@
 
 mod activity;
 mod activity_kind;
+mod activity_rows;
 mod applications;
 mod consents;
 mod devices;

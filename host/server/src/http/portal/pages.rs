@@ -357,6 +357,10 @@ pub struct PendingRequest {
     pub number: String,
     /// Until when it can be approved.
     pub expires: PageTime,
+    /// The number of seconds until then.
+    pub seconds_left: u64,
+    /// The number of seconds from its start until then.
+    pub seconds_total: u32,
 }
 
 /// New recovery codes, which are shown this once.
@@ -472,7 +476,9 @@ pub struct ActivityRow {
     pub browser: Option<Message>,
     /// Whether a stranger may have done it: the row then leads to the user's security.
     pub is_access: bool,
-    /// The request that it answers, if the page has that.
+    /// How the user approved it, if the page has the approval.
+    pub approved: Option<Message>,
+    /// The request that it answers, if that adds something.
     pub request: Option<AnsweredRequest>,
 }
 

@@ -75,6 +75,8 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
             Some(CodesRequest::Pending(pending)) => Some(PendingRequest {
                 number: pending.number,
                 expires: PageTime::new(pending.expires_at),
+                seconds_left: pending.expires_at.remaining(owner.services.now()).as_secs(),
+                seconds_total: owner.services.settings.lifetimes.approval.whole_seconds(),
             }),
             Some(CodesRequest::Approved) => None,
             Some(CodesRequest::Denied) => {

@@ -152,6 +152,7 @@ fn activity() -> ActivityPage {
         place: Some(said()),
         browser: Some(said()),
         is_access: true,
+        approved: Some(said()),
         request: Some(AnsweredRequest {
             when: when(),
             place: Some(said()),
@@ -230,6 +231,8 @@ fn pending_request() -> PendingRequest {
     PendingRequest {
         number: "42".to_owned(),
         expires: when(),
+        seconds_left: 99,
+        seconds_total: 120,
     }
 }
 
