@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fuzz fmt deb
+.PHONY: help run test lint fuzz fmt deb image
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -21,3 +21,6 @@ fmt: ## Format the Rust and JavaScript code
 
 deb: ## Build the Debian package in target/debian
 	@scripts/deb
+
+image: ## Build the container image in target/image, from the Debian package
+	@scripts/image

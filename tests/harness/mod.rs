@@ -107,6 +107,13 @@ impl Default for HostOptions<'_> {
 }
 
 impl TestHost {
+    /// The address of the metrics, of an instance with `metrics.listen`.
+    pub fn metrics_url(&self) -> String {
+        let running = self.running.as_ref().expect("it runs");
+        let address = running.metrics_address.expect("a listener of metrics");
+        format!("http://{address}/metrics")
+    }
+
     /// An instance on SQLite with the plugins that ship.
     pub async fn start() -> Self {
         Self::start_with(HostOptions::default()).await
@@ -578,12 +585,21 @@ async fn launch(
     write_file(&file, text);
     let settings = config::load(&file).expect("good settings");
     let surroundings = surroundings(clock, Some(file));
+    let metrics = match settings.metrics.listen {
+        Some(address) => Some(
+            tokio::net::TcpListener::bind(address)
+                .await
+                .expect("a port"),
+        ),
+        None => None,
+    };
     let host = app::compose(settings, surroundings).await.expect("a host");
     let running = app::serve(
         Arc::clone(&host),
         Ports {
             main: listener,
             mtls: Some(mtls),
+            metrics,
         },
     )
     .expect("serving");

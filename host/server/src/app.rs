@@ -22,7 +22,7 @@ use crate::smtp::{Mailer, SmtpSecurity, SmtpServer};
 use crate::{domain, keys};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::{SharedClock, SystemClock};
-use assent_model::entropy::{Entropy, SharedEntropy, SystemEntropy};
+use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_model::secret::{Digest, Secret};
@@ -67,19 +67,19 @@ impl Environment {
     }
 }
 
-/// The master key of a database without keys, which is created where the settings allow.
-fn first_master_key(keys: &Keys, entropy: &dyn Entropy) -> Result<MasterKey, MasterKeyError> {
+/// Checks, before the database is opened, that the first start may create the master key.
+fn check_master_key(keys: &Keys) -> Result<(), MasterKeyError> {
     let file = &keys.master_key_file;
-    let named = || file.clone();
+    let is_there = keys.master_key.is_some() || file.exists();
     match keys.create_master_key {
-        _ if file.exists() => {}
-        CreateMasterKey::Never => return Err(MasterKeyError::NotCreated { file: named() }),
-        CreateMasterKey::OnVolume if !volume::holds(file) => {
-            return Err(MasterKeyError::Ephemeral { file: named() });
+        CreateMasterKey::Never if !is_there => {
+            Err(MasterKeyError::NotCreated { file: file.clone() })
         }
-        CreateMasterKey::OnVolume | CreateMasterKey::Always => {}
+        CreateMasterKey::OnVolume if !is_there && !volume::holds(file) => {
+            Err(MasterKeyError::Ephemeral { file: file.clone() })
+        }
+        CreateMasterKey::Never | CreateMasterKey::OnVolume | CreateMasterKey::Always => Ok(()),
     }
-    MasterKey::read_or_make(file, entropy)
 }
 
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
@@ -95,13 +95,14 @@ pub async fn compose(
         dropped_log_lines,
         serves,
     } = surroundings;
+    check_master_key(&settings.keys)?;
     let options = database_options(&settings);
     let database = Database::open_with(&settings.database.url, options).await?;
     let master_key = match &settings.keys.master_key {
         Some(text) => MasterKey::from_text(text, "keys.master_key")?,
         // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
         None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
-        None => first_master_key(&settings.keys, &*entropy)?,
+        None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
     };
     let store = start_store(database, &master_key, &clock, &entropy, serves).await?;
     let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
@@ -182,10 +183,10 @@ pub async fn compose(
 
 /// The digest of the secret that a collector of metrics sends, if one is set.
 fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
-    let Some(file) = &settings.http.metrics_secret_file else {
+    let Some(file) = &settings.metrics.secret_file else {
         return Ok(None);
     };
-    let name = "http.metrics_secret_file";
+    let name = "metrics.secret_file";
     let secret = domain::operations::plugin_specs::read_long_secret(name, file, 16)?;
     Ok(Some(secret.digest()))
 }

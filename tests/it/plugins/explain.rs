@@ -472,11 +472,14 @@ async fn plugins_extend_introspection_but_cannot_change_its_standard_members() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn metrics_require_the_secret() {
+async fn metrics_have_a_listener_and_a_secret() {
     let folder = temp_folder();
     let secret = folder.path().join("secret");
     write_file(&secret, "a-secret-of-the-operator\n");
-    let settings = format!("[http]\nmetrics_secret_file = \"{}\"\n", secret.display());
+    let settings = format!(
+        "[metrics]\nlisten = \"127.0.0.1:0\"\nsecret_file = \"{}\"\n",
+        secret.display()
+    );
     let options = HostOptions {
         plugins: &plugins("{ behaviour = \"deny\" }"),
         settings: &settings,
@@ -492,7 +495,7 @@ async fn metrics_require_the_secret() {
     host.admin_ok(Method::GET, &path, Value::Null).await;
 
     let get = async |secret: Option<&str>| {
-        let mut request = http_client().get(format!("{}/metrics", host.base));
+        let mut request = http_client().get(host.metrics_url());
         if let Some(secret) = secret {
             request = request.bearer_auth(secret);
         }
@@ -537,9 +540,10 @@ async fn metrics_require_the_secret() {
         "{text}"
     );
 
-    let without = TestHost::start().await;
+    // The listener for everyone has no metrics.
     let response = http_client()
-        .get(format!("{}/metrics", without.base))
+        .get(format!("{}/metrics", host.base))
+        .bearer_auth("a-secret-of-the-operator")
         .response()
         .await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);

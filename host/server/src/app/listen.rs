@@ -24,6 +24,8 @@ pub struct Ports {
     pub main: TcpListener,
     /// That of `http.mtls.listen`, where there is one.
     pub mtls: Option<TcpListener>,
+    /// That of `metrics.listen`, where there is one.
+    pub metrics: Option<TcpListener>,
 }
 
 /// Takes the ports that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
@@ -34,7 +36,15 @@ pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
         Some(mtls) => Some(bind("http.mtls.listen", mtls.listen).await?),
         None => None,
     };
-    Ok(Ports { main, mtls })
+    let metrics = match settings.metrics.listen {
+        Some(address) => Some(bind("metrics.listen", address).await?),
+        None => None,
+    };
+    Ok(Ports {
+        main,
+        mtls,
+        metrics,
+    })
 }
 
 async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {

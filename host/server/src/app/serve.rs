@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -16,6 +17,9 @@ use crate::domain::Services;
 use crate::http::{Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
+
+/// How many connections the listener of metrics has at most.
+const METRICS_CONNECTIONS: usize = 32;
 
 /// How an instance is to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,8 +35,10 @@ pub enum Shutdown {
 pub struct RunningServer {
     /// What it works with.
     pub services: Arc<Services>,
-    /// Where it listens.
+    /// The address of its listener.
     pub address: SocketAddr,
+    /// The address of the listener of metrics, if there is one.
+    pub metrics_address: Option<SocketAddr>,
     stop: tokio::sync::watch::Sender<bool>,
     servers: JoinSet<()>,
     /// What goes on in the background: deleting, looking after keys, telling applications, carrying approvals, keeping
@@ -52,6 +58,12 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         reason,
     };
     let address = ports.main.local_addr().map_err(unusable)?;
+    let metrics_address = ports
+        .metrics
+        .as_ref()
+        .map(TcpListener::local_addr)
+        .transpose()
+        .map_err(unusable)?;
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let front = http::Front::new(Arc::clone(&services));
     let most = most_connections();
@@ -78,6 +90,13 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         servers.spawn(http::serve(
             listener,
             front.for_client_certificates(),
+            stop_signal(stopped.clone()),
+        ));
+    }
+    if let Some(socket) = ports.metrics {
+        servers.spawn(http::serve(
+            listener(socket, None, METRICS_CONNECTIONS),
+            front.for_metrics(&services),
             stop_signal(stopped.clone()),
         ));
     }
@@ -124,6 +143,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     Ok(RunningServer {
         services,
         address,
+        metrics_address,
         stop,
         servers,
         background,

@@ -41,9 +41,6 @@ pub struct Http {
     /// Trusts the `Client-Cert` header (RFC 9440) of the `trusted_proxies` in place of a certificate of the connection.
     /// The proxy must remove this header from requests of clients.
     pub client_cert_header: bool,
-    /// A file with the bearer token for `/metrics`; surrounding white space is ignored. Without it there are no
-    /// metrics.
-    pub metrics_secret_file: Option<PathBuf>,
 }
 
 /// A certificate and its key. The server reads changed files within a minute.
@@ -94,7 +91,6 @@ impl Default for Http {
             mtls: None,
             mtls_url: None,
             client_cert_header: false,
-            metrics_secret_file: None,
         }
     }
 }

@@ -89,8 +89,7 @@ mod tests {
         assert_eq!(
             error,
             "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, \
-             first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header, \
-             metrics_secret_file"
+             first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header"
         );
         let error =
             error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");

@@ -19,6 +19,7 @@ mod lifetimes;
 mod load;
 mod log;
 mod mail;
+mod metrics;
 mod plugins;
 mod rate_limits;
 mod resources;
@@ -39,6 +40,7 @@ pub use lifetimes::{Lifetimes, Session};
 pub use load::{ConfigError, load};
 pub use log::{Log, LogFormat};
 pub use mail::{Mail, MailSecurity};
+pub use metrics::Metrics;
 pub use plugins::{
     ApprovalChannel, ClaimMapper, Credential, OnFailure, PluginLimits, Plugins, Trust,
 };

@@ -14,6 +14,7 @@ use crate::config::keys::Keys;
 use crate::config::lifetimes::{Lifetimes, Session};
 use crate::config::log::Log;
 use crate::config::mail::Mail;
+use crate::config::metrics::Metrics;
 use crate::config::plugins::Plugins;
 use crate::config::rate_limits::RateLimits;
 use crate::config::resources::{Database, Egress, GeoIp};
@@ -61,6 +62,9 @@ pub struct Settings {
     /// The level and the format of the log.
     #[serde(default)]
     pub log: Log,
+    /// The metrics for Prometheus, on a listener of their own.
+    #[serde(default)]
+    pub metrics: Metrics,
     /// The retention of the audit log, and its streams.
     #[serde(default)]
     pub audit: Audit,

@@ -74,7 +74,6 @@ fn class(uri: &Uri) -> Option<RequestClass> {
     match uri.path() {
         "/healthz"
         | "/readyz"
-        | "/metrics"
         | "/oidc/jwks"
         | "/oidc/.well-known/openid-configuration"
         | "/.well-known/oauth-authorization-server/oidc" => None,

@@ -18,7 +18,7 @@ use tracing::Instrument;
 
 use super::refusals;
 use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
-use super::router::{mtls_router, routes};
+use super::router::{metrics_router, mtls_router, routes};
 use crate::domain::Services;
 use crate::domain::operations::latency::EndpointGroup;
 use crate::http::oidc::cors::Origins;
@@ -59,6 +59,15 @@ impl Front {
     pub fn for_client_certificates(&self) -> Self {
         Self {
             router: mtls_router(self.router.clone()),
+            prebuilt: None,
+            request_ids: Arc::clone(&self.request_ids),
+        }
+    }
+
+    /// What the listener of metrics serves.
+    pub fn for_metrics(&self, services: &Arc<Services>) -> Self {
+        Self {
+            router: metrics_router(services),
             prebuilt: None,
             request_ids: Arc::clone(&self.request_ids),
         }

@@ -20,14 +20,13 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// is ours.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of our own pages call them too, and read no page.
-const OF_PROGRAMS: [&str; 8] = [
+const OF_PROGRAMS: [&str; 7] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
     "/assets/",
     "/healthz",
     "/readyz",
-    "/metrics",
     "/oidc/token",
 ];
 

@@ -60,7 +60,6 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .route("/metrics", get(metrics::show))
         .route("/assets/{*path}", get(asset))
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())
@@ -137,6 +136,15 @@ pub(super) fn mtls_router(router: Router) -> Router {
             "This address is for applications that show a certificate. Pages are at the issuer's address.\n";
         (StatusCode::NOT_FOUND, elsewhere).into_response()
     }))
+}
+
+/// What the listener of metrics serves.
+pub(super) fn metrics_router(services: &Arc<Services>) -> Router {
+    Router::new()
+        .route("/metrics", get(metrics::show))
+        .layer(RequestBodyLimitLayer::new(LARGEST_BODY))
+        .layer(CatchPanicLayer::new())
+        .with_state(Arc::clone(services))
 }
 
 /// The endpoints that pages of single-page applications call too.

@@ -1,5 +1,5 @@
-//! `GET /metrics`: what is measured, in the text format of OpenMetrics, for whoever shows the secret of
-//! `http.metrics_secret_file`.
+//! `GET /metrics` of the listener of metrics, in the text format of OpenMetrics. With `metrics.secret_file` a request
+//! needs the secret.
 
 use std::collections::BTreeMap;
 use std::fmt::Error;
@@ -26,23 +26,12 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// `GET /metrics`
 pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderMap) -> Response {
-    let Some(expected) = services.metrics_secret else {
-        return StatusCode::NOT_FOUND.into_response();
-    };
-    let header = headers
-        .get(header::AUTHORIZATION)
-        .and_then(|value| value.to_str().ok());
-    let shown = header
-        .and_then(|value| value.split_once(' '))
-        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-    if shown.is_none_or(|(_, secret)| Digest::sha256(secret.trim().as_bytes()) != expected) {
+    if let Some(expected) = services.metrics_secret
+        && !has_secret(&headers, expected)
+    {
         let challenge = [(header::WWW_AUTHENTICATE, "Bearer")];
-        return (
-            StatusCode::UNAUTHORIZED,
-            challenge,
-            "The secret of http.metrics_secret_file is required.\n",
-        )
-            .into_response();
+        let text = "The secret of metrics.secret_file is required.\n";
+        return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
     }
     let mut registry = Registry::with_prefix("assent");
     registry
@@ -75,6 +64,17 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
             StatusCode::INTERNAL_SERVER_ERROR.into_response()
         }
     }
+}
+
+/// Whether the request has the secret as a bearer token (RFC 6750 section 2.1).
+fn has_secret(headers: &HeaderMap, expected: Digest) -> bool {
+    let header = headers
+        .get(header::AUTHORIZATION)
+        .and_then(|value| value.to_str().ok());
+    let shown = header
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+    shown.is_some_and(|(_, secret)| Digest::sha256(secret.trim().as_bytes()) == expected)
 }
 
 /// How long this instance takes to answer.
