@@ -1,13 +1,13 @@
 //! The settings of the listeners.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::HumanDuration;
+use super::{HumanDuration, IpNetwork};
 
 /// The listeners.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -15,8 +15,8 @@ use super::HumanDuration;
 pub struct Http {
     /// The address and port to listen on.
     pub listen: SocketAddr,
-    /// The addresses of proxies whose `X-Forwarded-For` header the server trusts.
-    pub trusted_proxies: Vec<IpAddr>,
+    /// The addresses or networks of proxies whose `X-Forwarded-For` header the server trusts.
+    pub trusted_proxies: Vec<IpNetwork>,
     /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address, at each
     /// listener. The server closes further ones at once. The `trusted_proxies` have no limit.
     pub connections_per_network: u32,
@@ -97,14 +97,19 @@ impl Default for Http {
 
 /// Notes about settings that are valid, but may surprise an operator.
 pub(super) fn notes(http: &Http) -> Vec<String> {
-    let both = http.client_cert_header && http.mtls.is_some();
-    both.then(|| {
-        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
-         connection counts"
-            .to_owned()
-    })
-    .into_iter()
-    .collect()
+    let notes = [
+        (
+            http.client_cert_header && http.mtls.is_some(),
+            "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
+             connection counts",
+        ),
+        (
+            http.trusted_proxies.iter().any(IpNetwork::is_everything),
+            "http.trusted_proxies: a network of prefix 0 contains every address, so each client can claim any address",
+        ),
+    ];
+    let applicable = notes.into_iter().filter(|(applies, _)| *applies);
+    applicable.map(|(_, note)| note.to_owned()).collect()
 }
 
 /// Checks what the types cannot express. `is_https` is about the base URL.

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use axum::extract::ConnectInfo;
 use axum::http::{Extensions, HeaderMap};
 
+use crate::config::IpNetwork;
 use crate::domain::Services;
 use crate::http::handshake::HandshakeCredentials;
 
@@ -25,14 +26,16 @@ pub(crate) fn address_of(
 }
 
 /// Whether an address is a proxy's whose headers are believed.
-pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpAddr]) -> bool {
-    proxies
-        .iter()
-        .any(|proxy| proxy.to_canonical() == address.to_canonical())
+pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpNetwork]) -> bool {
+    proxies.iter().any(|proxy| proxy.contains(address))
 }
 
 /// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.
-fn client_address(peer: Option<IpAddr>, headers: &HeaderMap, trusted: &[IpAddr]) -> Option<IpAddr> {
+fn client_address(
+    peer: Option<IpAddr>,
+    headers: &HeaderMap,
+    trusted: &[IpNetwork],
+) -> Option<IpAddr> {
     let peer = peer?.to_canonical();
     if !is_trusted(peer, trusted) {
         return Some(peer);
@@ -72,10 +75,7 @@ mod tests {
         for line in forwarded {
             headers.append("x-forwarded-for", line.parse().unwrap());
         }
-        let trusted: Vec<IpAddr> = trusted
-            .iter()
-            .map(|address| address.parse().unwrap())
-            .collect();
+        let trusted: Vec<IpNetwork> = serde_json::from_value(trusted.into()).unwrap();
         client_address(Some(peer.parse().unwrap()), &headers, &trusted)
             .map(|address| address.to_string())
     }
@@ -109,5 +109,9 @@ mod tests {
             None
         );
         assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), None);
+        assert_eq!(
+            seen("10.1.0.1", &["203.0.113.9, 10.2.0.7"], &["10.0.0.0/8"]),
+            is("203.0.113.9")
+        );
     }
 }

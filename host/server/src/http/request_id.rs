@@ -1,12 +1,13 @@
 //! Request ids: each response has one in `x-request-id`, and so have the log lines of its request. A trusted proxy may
 //! have assigned it; otherwise the instance does.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{ConnectInfo, Request};
 use axum::http::{HeaderName, HeaderValue};
 
+use crate::config::IpNetwork;
 use crate::domain::Services;
 use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
@@ -44,7 +45,7 @@ impl RequestId {
 pub(super) struct RequestIds {
     run: u64,
     count: AtomicU64,
-    proxies: Vec<IpAddr>,
+    proxies: Vec<IpNetwork>,
 }
 
 impl RequestIds {
@@ -79,6 +80,8 @@ impl RequestIds {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use axum::body::Body;
 
     use super::*;
@@ -100,7 +103,7 @@ mod tests {
         let ids = RequestIds {
             run: 7,
             count: AtomicU64::new(0),
-            proxies: vec![PROXY.into()],
+            proxies: vec![IpAddr::from(PROXY).into()],
         };
         assert_eq!(
             id(&ids, PROXY, "Root=1-67891233/abc:9", false),

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,7 @@ use tokio_io_timeout::TimeoutStream;
 
 use super::prebuilt::Front;
 use super::tls::TlsIdentity;
+use crate::config::IpNetwork;
 use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
 use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
@@ -59,7 +60,7 @@ pub struct NewConnectionBounds {
     /// How long the handshake may take, and then the head of the first request.
     pub patience: Duration,
     /// Proxies, exempt from these bounds because they forward the requests of all clients.
-    pub exempt: Vec<IpAddr>,
+    pub exempt: Vec<IpNetwork>,
 }
 
 /// Serves until `stop` is done, then lets requests under way end.

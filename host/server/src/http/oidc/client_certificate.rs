@@ -181,7 +181,7 @@ mod tests {
         );
         let seen = |peer: &str, client_cert_header, with_header, header: &str| {
             let settings = config::Http {
-                trusted_proxies: vec!["10.0.0.1".parse().unwrap()],
+                trusted_proxies: vec![std::net::IpAddr::from([10, 0, 0, 1]).into()],
                 client_cert_header,
                 ..config::Http::default()
             };
