@@ -34,6 +34,7 @@ const GROUPS = {
   audit: 'Audit log',
   geoip: 'GeoIP',
   log: 'Log',
+  metrics: 'Metrics',
 };
 
 /**
