@@ -71,7 +71,7 @@ impl Environment {
 fn check_master_key(keys: &Keys) -> Result<(), MasterKeyError> {
     let file = &keys.master_key_file;
     let is_there = keys.master_key.is_some() || file.exists();
-    match keys.create_master_key {
+    match keys.create_file {
         CreateMasterKey::Never if !is_there => {
             Err(MasterKeyError::NotCreated { file: file.clone() })
         }
@@ -237,7 +237,7 @@ pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoFileError> {
 }
 
 /// The client of the SMTP server, if the settings name one.
-fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
+pub fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
     let Some(mail) = &settings.mail else {
         return Ok(None);
     };

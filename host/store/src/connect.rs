@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::connections::{Connections, Readers};
+use crate::diagnosis::{self, Diagnosis};
 use crate::epoch::Epoch;
 use crate::migrations::{
     self, MIGRATIONS, Migration, MigrationOutcome, MigrationPolicy, schema_version,
@@ -30,6 +31,9 @@ const ANSWER: Duration = Duration::from_secs(10);
 const MIGRATION: &str = "-c client_min_messages=warning \
      -c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=60000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3";
+
+/// The connections of an instance beside those that read and write: for approval requests, probes, and the audit root.
+const OTHERS: u32 = 3;
 
 /// How to open a database.
 #[derive(Clone, Copy, Debug)]
@@ -145,6 +149,28 @@ impl Database {
             .into_iter()
             .map(|pending| pending.migration)
             .collect())
+    }
+
+    /// Examines the database at `url` as an instance with this many connections uses it. Changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] if the database does not exist or cannot be opened.
+    pub async fn diagnose(url: &str, connections: ConnectionCounts) -> Result<Diagnosis> {
+        if sqlite_file(url).is_some_and(|file| !file.exists()) {
+            return Err(failure(url, "there is no such file".to_owned()));
+        }
+        let target = Target::of(url)?;
+        let failed = |error: sql::Error| target.failed(error.to_string());
+        let mut connection = target.options.connect().await.map_err(failed)?;
+        let (read, write) = connections.for_kind(target.kind);
+        let found = diagnosis::examine(
+            target.kind,
+            &mut connection,
+            i64::from(read + write + OTHERS),
+        )
+        .await;
+        connection.close().await;
+        found.map_err(failed)
     }
 
     /// Whether a master key was used with it: it holds keys that were sealed with one.

@@ -54,8 +54,7 @@ async fn a_master_key_is_created_only_where_the_settings_allow() {
         // The root of the file system is no volume.
         ("on_volume", "/master.key", "no volume is mounted there"),
     ] {
-        let keys =
-            format!("[keys]\nmaster_key_file = \"{file}\"\ncreate_master_key = \"{create}\"\n");
+        let keys = format!("[keys]\nmaster_key_file = \"{file}\"\ncreate_file = \"{create}\"\n");
         write_file(folder.join("assent.toml"), format!("{text}{keys}"));
         let refused = assent(folder, &["serve", "--config", "assent.toml"]).await;
         let message = err(&refused);

@@ -3,6 +3,7 @@
 mod api;
 mod authenticator;
 mod containers;
+mod doctor;
 mod preview;
 
 use std::os::unix::fs::PermissionsExt;
@@ -228,7 +229,7 @@ async fn config_check_names_each_error_and_its_location() {
     for (change, message) in [
         (
             ("administrator", "administrater"),
-            "changed.toml: bootstrap.administrater: unknown key",
+            "changed.toml:5: bootstrap.administrater: unknown key",
         ),
         (
             ("writes = [\"account\"]", "writes = [\"sub\"]"),

@@ -8,7 +8,9 @@
 mod api;
 mod audit;
 mod authenticator;
+mod config_check;
 mod config_file;
+mod doctor;
 mod explain;
 mod health;
 mod log;
@@ -27,20 +29,15 @@ use std::sync::Arc;
 use anyhow::Context;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::app::Environment;
-use crate::cli::config_file::{ConfigFile, host_without_plugins, settings};
+use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::config::Settings;
 use crate::domain::admin;
 use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
 use crate::domain::keys::token_epochs::revoke_all_tokens;
-use crate::domain::operations::plugin_specs::plugin_specs;
-use crate::geoip::GeoIp;
 use crate::http::admin_api::openapi_document;
 use crate::http::devices;
-use crate::{app, config};
 use assent_admin_client::{error, terminal};
 use assent_model::audit::AuditContext;
-use assent_plugin_host as plugins;
 
 /// A passwordless identity provider: OpenID Connect and SAML sign-ins, approved on a device.
 #[derive(Debug, Parser)]
@@ -54,6 +51,8 @@ struct Arguments {
 enum Command {
     /// Serve until stopped.
     Serve(ConfigFile),
+    /// Check this installation, and say how to fix each problem.
+    Doctor(doctor::Doctor),
     /// Ask the instance on this machine whether it can serve.
     Health(health::Health),
     /// Apply the migrations of this release to the database.
@@ -185,10 +184,11 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
     let arguments = Arguments::from_arg_matches(matches)?;
     let done = match arguments.command {
         Command::Audit(command) => return audit::run(command).await,
+        Command::Doctor(arguments) => return doctor::run(arguments).await,
         Command::Health(arguments) => return health::run(arguments).await,
         Command::Migrate(arguments) => return migrate::run(arguments).await,
         Command::Serve(file) => serve::run(file.path()).await,
-        Command::Config(ConfigCommand::Check(file)) => check(file.path()).await,
+        Command::Config(ConfigCommand::Check(file)) => config_check::run(file.path()).await,
         Command::Config(ConfigCommand::Schema) => {
             terminal::print(&format!("{}\n", config_schema()))
         }
@@ -219,56 +219,6 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
 pub fn config_schema() -> String {
     let schema = schemars::schema_for!(Settings);
     serde_json::to_string_pretty(&schema).unwrap_or_default()
-}
-
-async fn check(file: &Path) -> anyhow::Result<()> {
-    let settings = settings(file)?;
-    let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
-    let Environment {
-        clock, compiler, ..
-    } = Environment::of_this_program(file);
-    app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
-    GeoIp::open(settings.geoip.database_file.as_deref())
-        .with_context(|| file.display().to_string())?;
-    app::logo(&settings).with_context(|| file.display().to_string())?;
-    crate::domain::audit::check_streams(&settings.audit.stream)
-        .map_err(anyhow::Error::msg)
-        .with_context(|| file.display().to_string())?;
-    if let Some(folder) = &settings.plugins.compiled_folder {
-        let key = || {
-            format!(
-                "{}: plugins.compiled_folder: {}",
-                file.display(),
-                folder.display()
-            )
-        };
-        plugins::check_compiled_folder(folder)
-            .map_err(anyhow::Error::msg)
-            .with_context(key)?;
-    }
-    let loaded = plugins::Plugins::load(
-        specs,
-        plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None),
-    )
-    .await;
-    let loaded = loaded.with_context(|| format!("{}: plugins", file.display()))?;
-    loaded
-        .try_out()
-        .await
-        .with_context(|| format!("{}: plugins", file.display()))?;
-    if !loaded.may_write_attributes() {
-        eprintln!(
-            "{}: warning: no claim mapper writes attributes, so assertions have none and `custom_attributes` of SAML \
-             applications \
-             have no effect (the plugin saml-attributes, with writes = [\"attribute:*\"])",
-            file.display()
-        );
-    }
-    for note in config::notes(&settings) {
-        eprintln!("{}: note: {note}", file.display());
-    }
-    println!("{}: valid", file.display());
-    Ok(())
 }
 
 async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {

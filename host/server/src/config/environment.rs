@@ -1,14 +1,7 @@
 //! Environment variables that set settings.
 
-use std::path::Path;
-
 /// The prefix of the environment variables.
 pub(super) const ENVIRONMENT: &str = "ASSENT__";
-
-/// Where a key's value comes from: the environment variable if there is one, else the file.
-pub(super) fn source_of(key: &str, file: &Path) -> String {
-    variable_of(key).unwrap_or_else(|| file.display().to_string())
-}
 
 /// The environment variable that a key's value, or a part of it, comes from.
 pub(super) fn variable_of(key: &str) -> Option<String> {

@@ -1,14 +1,12 @@
 //! The explanation of settings that cannot be read.
 
-use std::path::Path;
-
 use figment::error::Kind;
 use serde_json::Value;
 
 use crate::config::Settings;
-use crate::config::environment::source_of;
+use crate::config::source::SettingsFile;
 
-pub(super) fn explain(error: &figment::Error, file: &Path) -> String {
+pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String {
     let key = error.path.join(".");
     let what = match &error.kind {
         Kind::UnknownField(name, known) => {
@@ -24,7 +22,7 @@ pub(super) fn explain(error: &figment::Error, file: &Path) -> String {
                 .unwrap_or_default();
             return format!(
                 "{}: {full}: unknown key; expected one of {known}{elsewhere}",
-                source_of(&full, file)
+                file.source_of(&full)
             );
         }
         Kind::MissingField(name) => {
@@ -33,7 +31,7 @@ pub(super) fn explain(error: &figment::Error, file: &Path) -> String {
             } else {
                 format!("{key}.{name}")
             };
-            return format!("{}: {full}: missing", file.display());
+            return format!("{}: {full}: missing", file.place_of(&full));
         }
         Kind::InvalidType(found, expected) => match expected.as_ref() {
             "u16" | "u32" | "u64" => format!("found {found}, expected a whole number"),
@@ -54,7 +52,7 @@ pub(super) fn explain(error: &figment::Error, file: &Path) -> String {
         }
         other => other.to_string(),
     };
-    format!("{}: {key}: {what}", source_of(&key, file))
+    format!("{}: {key}: {what}", file.source_of(&key))
 }
 
 /// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there

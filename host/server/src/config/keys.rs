@@ -50,7 +50,7 @@ pub struct Keys {
     /// The file with the master key, mode 0600. The first start creates it.
     pub master_key_file: PathBuf,
     /// Where the first start may create the file.
-    pub create_master_key: CreateMasterKey,
+    pub create_file: CreateMasterKey,
     /// The master key itself, 32 bytes in base64, in place of the file. Intended for the environment:
     /// `ASSENT__KEYS__MASTER_KEY`.
     pub master_key: Option<String>,
@@ -92,7 +92,7 @@ impl Default for Keys {
     fn default() -> Self {
         Self {
             master_key_file: PathBuf::from("data/master.key"),
-            create_master_key: CreateMasterKey::Always,
+            create_file: CreateMasterKey::Always,
             master_key: None,
             rotation_interval: HumanDuration::days(90),
             publish_ahead: HumanDuration::hours(24),

@@ -7,10 +7,11 @@ use figment::providers::{Env, Format, Toml};
 
 use super::Settings;
 use crate::config::check::check;
-use crate::config::environment::{ENVIRONMENT, source_of};
+use crate::config::environment::ENVIRONMENT;
 use crate::config::explanation::explain;
+use crate::config::source::SettingsFile;
 
-/// What is wrong with the settings: one line for each thing, with file or variable, key and what is expected.
+/// What is wrong with the settings: a line for each error, with file and line or variable, key and expected value.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file is not there or cannot be read.
@@ -32,22 +33,15 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
         file: file.to_owned(),
         reason: error.to_string(),
     })?;
+    let source = SettingsFile {
+        path: file,
+        text: &text,
+    };
     // Read here and not by figment, so that a file that is no TOML is reported with its line.
     if let Err(error) = text.parse::<toml::Table>() {
         // Its own words repeat the line, and the line may hold a password.
-        let before = error
-            .span()
-            .and_then(|span| text.get(..span.start))
-            .unwrap_or_default();
-        let (line, column) = (
-            before.matches('\n').count() + 1,
-            before.chars().rev().take_while(|c| *c != '\n').count() + 1,
-        );
-        let what = format!(
-            "{}: line {line}, column {column}: {}",
-            file.display(),
-            error.message()
-        );
+        let offset = error.span().map_or(0, |span| span.start);
+        let what = format!("{}: {}", source.place_at(offset), error.message());
         return Err(ConfigError::Invalid(vec![what]));
     }
     let environment = Env::prefixed(ENVIRONMENT).split("__");
@@ -56,14 +50,15 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
         .merge(environment)
         .extract::<Settings>();
     let settings = settings.map_err(|errors| {
-        ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, file)).collect())
+        ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, source)).collect())
     })?;
     let problems = check(&settings);
     if problems.is_empty() {
         return Ok(settings);
     }
-    let named =
-        |(key, expected): (String, String)| format!("{}: {key}: {expected}", source_of(&key, file));
+    let named = |(key, expected): (String, String)| {
+        format!("{}: {key}: {expected}", source.source_of(&key))
+    };
     Err(ConfigError::Invalid(
         problems.into_iter().map(named).collect(),
     ))
@@ -88,34 +83,34 @@ mod tests {
             error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
-            "FILE: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, \
+            "FILE:3: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, \
              first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header"
         );
         let error =
             error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");
         assert_eq!(
             error,
-            "FILE: session.absolute_timeout: found string \"long\", expected a duration such as \"90s\", \"10m\" or \
+            "FILE:3: session.absolute_timeout: found string \"long\", expected a duration such as \"90s\", \"10m\" or \
              \"7d\""
         );
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(
             error,
-            "FILE: base_url: expected https; http is only for localhost and loopback addresses"
+            "FILE:1: base_url: expected https; http is only for localhost and loopback addresses"
         );
         let error = error_of(
             "base_url = \"https://id.example\"\n[lifetimes]\nauthorization_code = \"601s\"\n",
         );
         assert_eq!(
             error,
-            "FILE: lifetimes.authorization_code: expected 1s to 10m"
+            "FILE:3: lifetimes.authorization_code: expected 1s to 10m"
         );
-        assert!(error_of("base_url = ").contains("line 1"));
+        assert!(error_of("base_url = ").starts_with("FILE:1:"));
         let error = error_of(
             "base_url = \"https://id.example\"\n[database]\nurl = \"postgres://assent:hunter2@db/x\n",
         );
         assert!(
-            error.starts_with("FILE: line 3, column ") && !error.contains("hunter2"),
+            error.starts_with("FILE:3:") && !error.contains("hunter2"),
             "{error}"
         );
     }
@@ -155,7 +150,9 @@ mod tests {
             ),
         ] {
             let error = error_of(&format!("base_url = \"https://id.example\"\n{text}\n"));
-            assert_eq!(error, format!("FILE: {message}"));
+            let (place, what) = error.split_once(": ").unwrap();
+            assert!(place.starts_with("FILE:"), "{error}");
+            assert_eq!(what, message);
         }
     }
 

@@ -27,6 +27,7 @@ mod resources;
 mod saml;
 mod settings;
 mod size;
+mod source;
 
 pub use approvals::Approvals;
 pub use audit::{Audit, AuditStream};

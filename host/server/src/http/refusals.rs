@@ -20,13 +20,14 @@ const LONGEST_ADDRESS: usize = 16 * 1024;
 /// is ours.
 const LONGEST_HEAD: usize = 32 * 1024;
 /// Paths that only programs request. Scripts of our own pages call them too, and read no page.
-const OF_PROGRAMS: [&str; 7] = [
+const OF_PROGRAMS: [&str; 8] = [
     "/admin/api/",
     "/authenticator/api/",
     "/approvals/callbacks/",
     "/assets/",
     "/healthz",
     "/readyz",
+    "/connection",
     "/oidc/token",
 ];
 

@@ -26,7 +26,7 @@ use crate::http::approvals::callbacks;
 use crate::http::devices;
 use crate::http::devices::recover;
 use crate::http::oidc::{client_calls, cors, endpoints};
-use crate::http::operations::{health, logos, metrics, rate_limits};
+use crate::http::operations::{connection, health, logos, metrics, rate_limits};
 use crate::http::saml::{logout, metadata, sign_on};
 use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 
@@ -60,6 +60,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .route("/consents/withdraw", post(consent::withdraw))
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .route("/connection", get(connection::show))
         .route("/assets/{*path}", get(asset))
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())

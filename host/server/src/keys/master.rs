@@ -42,7 +42,7 @@ pub enum MasterKeyError {
     },
     /// The operator creates the file.
     #[error(
-        "{}: the master key is missing, and keys.create_master_key is \"never\"; create the file with mode 600: \
+        "{}: the master key is missing, and keys.create_file is \"never\"; create the file with mode 600: \
          `openssl rand -base64 32` prints a key",
         file.display()
     )]

@@ -1,6 +1,7 @@
 //! Health, metrics, branding, and the limits of every request.
 
 pub(crate) mod branding;
+pub(crate) mod connection;
 pub(crate) mod health;
 pub(crate) mod latency;
 pub(crate) mod logos;

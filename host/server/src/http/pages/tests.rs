@@ -509,7 +509,7 @@ fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
     .unwrap();
     assert!(
         !page.contains("Remembered")
-            && page.contains("You will be asked again at each new sign-in")
+            && page.contains("You will be asked again at each new sign‑in")
     );
     assert!(page.contains("<strong>Keep access while you are away</strong>"));
 }

@@ -1,0 +1,164 @@
+//! The database, its clock, and the master key.
+
+use std::path::Path;
+use std::time::Duration;
+
+use super::finding::Finding;
+use crate::cli::config_file::host_without_plugins;
+use crate::config::{Migrate, Settings};
+use assent_model::clock::{Clock, SystemClock};
+use assent_store::{ConnectionCounts, Database, DatabaseProblem, Diagnosis, MIGRATIONS, Store};
+
+/// A round trip that is longer than this makes each sign-in slow.
+const SLOW: Duration = Duration::from_millis(5);
+/// Differences of the clocks in milliseconds: instances with the larger one do not serve.
+const CLOCK_WARNING: u64 = 1000;
+const CLOCK_PROBLEM: u64 = 5000;
+
+pub(super) async fn examine(file: &Path, settings: &Settings) -> Vec<Finding> {
+    let database = &settings.database;
+    if !Store::may_exist(&database.url) {
+        let text = "the database does not exist yet; the first start creates it";
+        return vec![Finding::warning("database", text, "Run: assent serve")];
+    }
+    let connections = ConnectionCounts {
+        read: database.read_connections,
+        write: database.write_connections,
+    };
+    let diagnosis = match Database::diagnose(&database.url, connections).await {
+        Ok(diagnosis) => diagnosis,
+        Err(error) => {
+            let advice =
+                "Check database.url, that the database runs, and that this user may connect to it.";
+            return vec![Finding::problem("database", error.to_string(), advice)];
+        }
+    };
+    let mut findings = vec![speed(&diagnosis)];
+    findings.extend(diagnosis.problems.iter().map(explained));
+    findings.extend(
+        diagnosis
+            .clock
+            .map(|clock| clock_finding(clock, &diagnosis)),
+    );
+    let migrations = migrations(settings).await;
+    let is_current = migrations.is_none();
+    findings.extend(migrations);
+    if is_current {
+        findings.push(master_key(file).await);
+    }
+    findings
+}
+
+fn speed(diagnosis: &Diagnosis) -> Finding {
+    let text = format!(
+        "{} answers in {:.1} ms",
+        diagnosis.product,
+        diagnosis.round_trip.as_secs_f64() * 1000.0
+    );
+    if diagnosis.round_trip > SLOW {
+        let advice =
+            "Run the database in the same data centre: a sign-in takes about ten round trips.";
+        return Finding::warning("database", text, advice);
+    }
+    Finding::ok("database", text)
+}
+
+fn explained(problem: &DatabaseProblem) -> Finding {
+    let check = "database";
+    match problem {
+        DatabaseProblem::Damaged(what) => Finding::problem(
+            check,
+            format!("the file is damaged: {what}"),
+            "Stop the server, and restore a backup.",
+        ),
+        DatabaseProblem::NotDurable(setting) => Finding::problem(
+            check,
+            format!(
+                "{setting} is off, so a crash of PostgreSQL loses sign-ins, revocations and audit entries"
+            ),
+            format!("Set {setting} = on in postgresql.conf."),
+        ),
+        DatabaseProblem::AutovacuumOff => Finding::problem(
+            check,
+            "autovacuum is off, so the tables grow without end",
+            "Set autovacuum = on in postgresql.conf.",
+        ),
+        DatabaseProblem::ReadOnly => Finding::problem(
+            check,
+            "it rejects writes: it is a standby, or default_transaction_read_only is on",
+            "Point database.url to the primary.",
+        ),
+        DatabaseProblem::OldRelease => Finding::problem(
+            check,
+            "releases of PostgreSQL before 13 are not supported",
+            "Upgrade PostgreSQL.",
+        ),
+        DatabaseProblem::FewConnections { limit, needed } => Finding::warning(
+            check,
+            format!(
+                "PostgreSQL permits {limit} connections, and two instances need {needed} during an upgrade"
+            ),
+            "Raise max_connections, or lower database.read_connections and database.write_connections.",
+        ),
+        DatabaseProblem::Superuser => Finding::warning(
+            check,
+            "the server connects as a superuser, and needs only its own tables",
+            "Create a role that owns only this database, and use it in database.url.",
+        ),
+        DatabaseProblem::Unencrypted => Finding::problem(
+            check,
+            "the connection to another machine is not encrypted",
+            "Add ?sslmode=require to database.url, and enable TLS in PostgreSQL.",
+        ),
+    }
+}
+
+fn clock_finding(clock: i64, diagnosis: &Diagnosis) -> Finding {
+    let half = i64::try_from(diagnosis.round_trip.as_millis() / 2).unwrap_or(0);
+    let ahead = clock - half - SystemClock.now().millis();
+    let text = format!("the database's clock differs by {ahead} ms");
+    let advice = "Synchronise the clocks of both machines, for example with chrony.";
+    match ahead.unsigned_abs() {
+        CLOCK_PROBLEM.. => Finding::problem("clock", text, advice),
+        CLOCK_WARNING.. => Finding::warning("clock", text, advice),
+        _ => Finding::ok("clock", text),
+    }
+}
+
+/// `None` if the tables are up to date.
+async fn migrations(settings: &Settings) -> Option<Finding> {
+    let database = &settings.database;
+    let pending = match Database::pending_migrations(&database.url, MIGRATIONS).await {
+        Ok(pending) => pending,
+        Err(error) => {
+            let advice = "Run the release that the schema belongs to.";
+            return Some(Finding::problem("migrations", error.to_string(), advice));
+        }
+    };
+    let names: Vec<String> = pending.iter().map(ToString::to_string).collect();
+    let text = format!("pending: {}", names.join(", "));
+    if names.is_empty() {
+        return None;
+    }
+    Some(match database.migrate {
+        Some(Migrate::Automatic) => {
+            Finding::warning("migrations", text, "The next start applies them.")
+        }
+        _ => Finding::problem("migrations", text, "Run: assent migrate"),
+    })
+}
+
+/// Whether the master key opens the keys in the database.
+async fn master_key(file: &Path) -> Finding {
+    match host_without_plugins(file).await {
+        Ok(services) => {
+            services.store.close().await;
+            Finding::ok("master key", "it opens the keys in the database")
+        }
+        Err(error) => Finding::problem(
+            "master key",
+            format!("{error:#}"),
+            "Restore the master key that belongs to this database.",
+        ),
+    }
+}

@@ -1,0 +1,79 @@
+//! One finding of `assent doctor`.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Level {
+    /// Nothing to do.
+    Ok,
+    /// It works, and should be better.
+    Warning,
+    /// Something does not work, or data is in danger.
+    Problem,
+}
+
+/// What was found, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub(super) struct Finding {
+    pub(super) check: &'static str,
+    pub(super) level: Level,
+    pub(super) text: String,
+    /// Empty if there is nothing to do, or the text says it.
+    pub(super) advice: String,
+}
+
+impl Finding {
+    pub(super) fn ok(check: &'static str, text: impl Into<String>) -> Self {
+        Self::new(check, Level::Ok, text, "")
+    }
+
+    pub(super) fn warning(
+        check: &'static str,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self::new(check, Level::Warning, text, advice)
+    }
+
+    pub(super) fn problem(
+        check: &'static str,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self::new(check, Level::Problem, text, advice)
+    }
+
+    fn new(
+        check: &'static str,
+        level: Level,
+        text: impl Into<String>,
+        advice: impl Into<String>,
+    ) -> Self {
+        Self {
+            check,
+            level,
+            text: text.into(),
+            advice: advice.into(),
+        }
+    }
+}
+
+/// A line with the finding, and one with the advice.
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let level = match self.level {
+            Level::Ok => "ok",
+            Level::Warning => "warning",
+            Level::Problem => "problem",
+        };
+        writeln!(f, "{level:<8} {}: {}", self.check, self.text)?;
+        if !self.advice.is_empty() {
+            writeln!(f, "         {}", self.advice)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,54 @@
+//! `GET /connection`: how a request reaches the server, for `assent doctor`.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{ConnectInfo, Request, State};
+use axum::http::header::CACHE_CONTROL;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::domain::Services;
+use crate::http::forwarded::{address_of, is_trusted};
+
+/// What the client learns: nothing but its own address, and whether the proxy before this server works.
+#[derive(Serialize)]
+struct Connection {
+    /// `null` if the proxy does not name it.
+    client_address: Option<String>,
+    forwarded_for: ForwardedFor,
+}
+
+/// What the server does with the header `X-Forwarded-For`.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ForwardedFor {
+    /// There is none.
+    Absent,
+    /// It comes from an address outside `http.trusted_proxies`.
+    Ignored,
+    /// It names the client.
+    Used,
+    /// It comes from a trusted proxy, and names no client.
+    Unreadable,
+}
+
+/// `GET /connection`
+pub(crate) async fn show(State(services): State<Arc<Services>>, request: Request) -> Response {
+    let address = address_of(&services, request.extensions(), request.headers());
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    let is_proxy =
+        peer.is_some_and(|peer| is_trusted(peer.0.ip(), &services.settings.http.trusted_proxies));
+    let forwarded_for = match (request.headers().contains_key("x-forwarded-for"), is_proxy) {
+        (false, _) => ForwardedFor::Absent,
+        (true, false) => ForwardedFor::Ignored,
+        (true, true) if address.is_some() => ForwardedFor::Used,
+        (true, true) => ForwardedFor::Unreadable,
+    };
+    let connection = Connection {
+        client_address: address.map(|address| address.to_string()),
+        forwarded_for,
+    };
+    ([(CACHE_CONTROL, "no-store")], Json(connection)).into_response()
+}
