@@ -75,7 +75,9 @@ pub(crate) async fn examine(
     let mut times = Vec::with_capacity(ROUND_TRIPS);
     for _ in 0..ROUND_TRIPS {
         let begun = Instant::now();
-        let (_,): (i64,) = sql::query_as("SELECT 1").fetch_one(&mut *connection).await?;
+        let (_,): (i64,) = sql::query_as("SELECT 1")
+            .fetch_one(&mut *connection)
+            .await?;
         times.push(begun.elapsed());
     }
     times.sort_unstable();

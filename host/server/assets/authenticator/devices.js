@@ -93,7 +93,7 @@ function devicesContent(screen, act) {
  * @param {Actions} act
  */
 function row({ renaming, errors }, device, act) {
-  if (renaming?.id === device.id) return el('li', { key: device.id }, nameForm(renaming, act));
+  if (renaming?.id === device.id) return el('li', { key: device.id }, nameForm(renaming, device.name, act));
   const line = (/** @type {string} */ words) => el('p', { class: 'muted small' }, words);
   const at = { day: day(device.enrolled_at), time: timeOfDay(device.enrolled_at) };
   return el(
@@ -129,9 +129,10 @@ function row({ renaming, errors }, device, act) {
 /**
  * Asks in the row of a device for its new name.
  * @param {NonNullable<DevicesScreen['renaming']>} renaming
+ * @param {string} name
  * @param {Actions} act
  */
-function nameForm({ id: device, typed, error }, act) {
+function nameForm({ id: device, typed, error }, name, act) {
   const id = `name-${device}`;
   const onsubmit = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -152,6 +153,7 @@ function nameForm({ id: device, typed, error }, act) {
   return el(
     'form',
     { class: 'stack', novalidate: true, onsubmit },
+    el('strong', {}, el('bdi', {}, name)),
     el(
       'div',
       { class: 'field' },
