@@ -13,6 +13,7 @@ use crate::app::maintenance::{
     delete_expired, heartbeat, keep_keys, poll_changes, refresh_geoip, write_client_secret_uses,
 };
 use crate::app::supervision::{Pauses, supervise};
+use crate::config::Http;
 use crate::domain::Services;
 use crate::http::{Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
@@ -71,12 +72,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         socket,
         tls,
         most_connections,
-        newcomers: NewConnectionBounds {
-            most_of_network: usize::try_from(services.settings.http.connections_per_network)
-                .unwrap_or(usize::MAX),
-            patience: services.settings.http.first_request_timeout.get(),
-            exempt: services.settings.http.trusted_proxies.clone(),
-        },
+        newcomers: new_connection_bounds(&services.settings.http),
         head_timeout: services.settings.http.head_timeout.get(),
         write_timeout: services.settings.http.write_timeout.get(),
     };
@@ -94,8 +90,12 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         ));
     }
     if let Some(socket) = ports.metrics {
+        let mut listener = listener(socket, None, METRICS_CONNECTIONS);
+        // One client leaves room for others.
+        listener.newcomers.most_of_network = METRICS_CONNECTIONS / 4;
+        listener.newcomers.exempt.clear();
         servers.spawn(http::serve(
-            listener(socket, None, METRICS_CONNECTIONS),
+            listener,
             front.for_metrics(&services),
             stop_signal(stopped.clone()),
         ));
@@ -148,6 +148,15 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         servers,
         background,
     })
+}
+
+/// The bounds of new connections.
+fn new_connection_bounds(http: &Http) -> NewConnectionBounds {
+    NewConnectionBounds {
+        most_of_network: usize::try_from(http.connections_per_network).unwrap_or(usize::MAX),
+        patience: http.first_request_timeout.get(),
+        exempt: http.trusted_proxies.clone(),
+    }
 }
 
 /// Begins a task that goes on until the instance stops.

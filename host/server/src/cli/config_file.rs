@@ -20,7 +20,7 @@ const SYSTEM_FILE: &str = "/etc/assent/assent.toml";
 
 #[derive(Clone, Debug, Args)]
 pub(super) struct ConfigFile {
-    /// The settings. The default is config/assent.toml if it exists in this folder, or /etc/assent/assent.toml.
+    /// The settings. The default is /etc/assent/assent.toml if it exists, or config/assent.toml in this folder.
     #[arg(long, value_name = "FILE", env = "ASSENT_CONFIG")]
     config: Option<PathBuf>,
 }
@@ -30,10 +30,9 @@ impl ConfigFile {
     pub(super) fn path(&self) -> &Path {
         match &self.config {
             Some(file) => file,
-            None if Path::new(LOCAL_FILE).exists() || !Path::new(SYSTEM_FILE).exists() => {
-                Path::new(LOCAL_FILE)
-            }
-            None => Path::new(SYSTEM_FILE),
+            // A file in the current folder, which may be another user's, never takes its place.
+            None if Path::new(SYSTEM_FILE).exists() => Path::new(SYSTEM_FILE),
+            None => Path::new(LOCAL_FILE),
         }
     }
 }
@@ -67,7 +66,11 @@ pub(super) fn check_user(database: &str) -> anyhow::Result<()> {
     else {
         return Ok(());
     };
-    let owner = std::fs::metadata(file).map_or(0, |metadata| metadata.uid());
+    // A file that does not exist yet belongs to the owner of its folder.
+    let owner = file
+        .ancestors()
+        .find_map(|path| std::fs::metadata(path).ok())
+        .map_or(0, |metadata| metadata.uid());
     if owner != 0 {
         bail!(
             "{} belongs to another user. Run the command as that user, for example: sudo -u '#{owner}' assent ...",

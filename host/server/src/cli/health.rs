@@ -27,6 +27,7 @@ pub(super) async fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     // No secret is sent, and the answer only says whether this instance serves.
     let client = reqwest::Client::builder()
         .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
         .timeout(TIMEOUT)
         .tls_danger_accept_invalid_certs(true);
     let (client, address) = reach(client, &settings);
@@ -41,6 +42,6 @@ pub(super) async fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     };
-    terminal::print(&answer.text().await?)?;
+    terminal::print(&terminal::harmless_lines(&answer.text().await?))?;
     Ok(code)
 }

@@ -97,19 +97,14 @@ impl Default for Http {
 
 /// Notes about settings that are valid, but may surprise an operator.
 pub(super) fn notes(http: &Http) -> Vec<String> {
-    let notes = [
-        (
-            http.client_cert_header && http.mtls.is_some(),
-            "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
-             connection counts",
-        ),
-        (
-            http.trusted_proxies.iter().any(IpNetwork::is_everything),
-            "http.trusted_proxies: a network of prefix 0 contains every address, so each client can claim any address",
-        ),
-    ];
-    let applicable = notes.into_iter().filter(|(applies, _)| *applies);
-    applicable.map(|(_, note)| note.to_owned()).collect()
+    let both = http.client_cert_header && http.mtls.is_some();
+    both.then(|| {
+        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
+         connection counts"
+            .to_owned()
+    })
+    .into_iter()
+    .collect()
 }
 
 /// Checks what the types cannot express. `is_https` is about the base URL.
@@ -118,6 +113,11 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
         (1..=1_000_000).contains(&http.connections_per_network),
         "http.connections_per_network",
         "expected 1 to 1000000 connections",
+    );
+    expect(
+        !http.trusted_proxies.iter().any(IpNetwork::is_everything),
+        "http.trusted_proxies",
+        "expected the networks of your proxies; a prefix of 0 contains every client",
     );
     for (name, timeout) in [
         ("first_request_timeout", http.first_request_timeout),

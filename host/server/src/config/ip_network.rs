@@ -30,7 +30,9 @@ impl IpNetwork {
             return Some(address.into());
         }
         let network: IpNet = text.parse().ok()?;
-        (network == network.trunc()).then_some(Self(network))
+        // Addresses are compared as IPv4 where they are mapped ones, so such a network would contain none.
+        let is_mapped = matches!(network, IpNet::V6(v6) if v6.network().to_ipv4_mapped().is_some());
+        (network == network.trunc() && !is_mapped).then_some(Self(network))
     }
 }
 
@@ -134,6 +136,7 @@ mod tests {
             "10.0.0.5/8",
             "proxy.example",
             "10.0.0.0/08x",
+            "::ffff:10.0.0.0/104",
         ] {
             let error = serde_json::from_value::<IpNetwork>(text.into()).unwrap_err();
             assert!(

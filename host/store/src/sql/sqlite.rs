@@ -26,13 +26,14 @@ const BUSY: Duration = Duration::from_secs(8);
 /// overwritten, not left in free space. The journals of savepoints stay in memory: as temporary files they would be a
 /// third of all page writes, and put personal data into another folder. Pages that change often are copied from the log
 /// to the database once for 4,000 pages (16 MiB), not for 1,000.
-const PRAGMAS: [&str; 6] = [
+const PRAGMAS: [&str; 7] = [
     "PRAGMA foreign_keys = ON",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA secure_delete = ON",
     "PRAGMA temp_store = MEMORY",
     "PRAGMA wal_autocheckpoint = 4000",
+    "PRAGMA journal_size_limit = 67108864",
 ];
 
 /// A connection.

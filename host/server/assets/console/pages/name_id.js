@@ -10,6 +10,6 @@ const EMAIL_ADDRESS = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
  */
 export function nameIdNote({ format, value }) {
   if (format !== EMAIL_ADDRESS || !value || /^[^\s@]+@[^\s@]+$/.test(value)) return undefined;
-  return t`The NameID ${value} is not an email address, but its format is emailAddress. Many applications reject it, or \
-create another user. Use the email address as its source, or the format unspecified.`;
+  return t`The NameID ${value} is not an email address, but its format is emailAddress. Many applications reject it, or\
+ create another user. Use the email address as its source, or the format unspecified.`;
 }

@@ -78,7 +78,10 @@ pub(super) async fn examine(settings: &Settings, ca: Option<&Path>) -> Vec<Findi
 }
 
 fn client(ca: Option<&Path>) -> anyhow::Result<Client> {
-    let mut builder = Client::builder().timeout(TIMEOUT).no_proxy();
+    let mut builder = Client::builder()
+        .timeout(TIMEOUT)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none());
     if let Some(file) = ca {
         let name = || file.display().to_string();
         let pem = std::fs::read(file).with_context(name)?;

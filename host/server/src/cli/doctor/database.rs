@@ -1,11 +1,10 @@
 //! The database, its clock, and the master key.
 
-use std::path::Path;
 use std::time::Duration;
 
 use super::finding::Finding;
-use crate::cli::config_file::host_without_plugins;
-use crate::config::{Migrate, Settings};
+use crate::config::{Keys, Migrate, Settings};
+use crate::keys::MasterKey;
 use assent_model::clock::{Clock, SystemClock};
 use assent_store::{ConnectionCounts, Database, DatabaseProblem, Diagnosis, MIGRATIONS, Store};
 
@@ -15,7 +14,7 @@ const SLOW: Duration = Duration::from_millis(5);
 const CLOCK_WARNING: u64 = 1000;
 const CLOCK_PROBLEM: u64 = 5000;
 
-pub(super) async fn examine(file: &Path, settings: &Settings) -> Vec<Finding> {
+pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
     let database = &settings.database;
     if !Store::may_exist(&database.url) {
         let text = "the database does not exist yet; the first start creates it";
@@ -41,11 +40,8 @@ pub(super) async fn examine(file: &Path, settings: &Settings) -> Vec<Finding> {
             .map(|clock| clock_finding(clock, &diagnosis)),
     );
     let migrations = migrations(settings).await;
-    let is_current = migrations.is_none();
     findings.extend(migrations);
-    if is_current {
-        findings.push(master_key(file).await);
-    }
+    findings.push(master_key(&settings.keys));
     findings
 }
 
@@ -105,10 +101,10 @@ fn explained(problem: &DatabaseProblem) -> Finding {
             "the server connects as a superuser, and needs only its own tables",
             "Create a role that owns only this database, and use it in database.url.",
         ),
-        DatabaseProblem::Unencrypted => Finding::problem(
+        DatabaseProblem::Unencrypted => Finding::warning(
             check,
-            "the connection to another machine is not encrypted",
-            "Add ?sslmode=require to database.url, and enable TLS in PostgreSQL.",
+            "the connection to another address is not encrypted",
+            "Unless the network is private, add ?sslmode=require to database.url, and enable TLS in PostgreSQL.",
         ),
     }
 }
@@ -148,17 +144,22 @@ async fn migrations(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// Whether the master key opens the keys in the database.
-async fn master_key(file: &Path) -> Finding {
-    match host_without_plugins(file).await {
-        Ok(services) => {
-            services.store.close().await;
-            Finding::ok("master key", "it opens the keys in the database")
+/// Whether the master key can be read.
+fn master_key(keys: &Keys) -> Finding {
+    let check = "master key";
+    let file = &keys.master_key_file;
+    let read = match &keys.master_key {
+        Some(text) => MasterKey::from_text(text, "keys.master_key"),
+        None if !file.exists() => {
+            let text = format!("{} does not exist", file.display());
+            let advice =
+                "If this installation was started before, restore the file from its backup.";
+            return Finding::warning(check, text, advice);
         }
-        Err(error) => Finding::problem(
-            "master key",
-            format!("{error:#}"),
-            "Restore the master key that belongs to this database.",
-        ),
+        None => MasterKey::read(file),
+    };
+    match read {
+        Ok(_) => Finding::ok(check, "it can be read"),
+        Err(error) => Finding::problem(check, error.to_string(), ""),
     }
 }

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use clap::Args;
 
 use crate::cli::config_check;
-use crate::cli::config_file::{ConfigFile, check_user};
+use crate::cli::config_file::{ConfigFile, check_user, settings};
 use assent_admin_client::terminal;
 use finding::{Finding, Level};
 
@@ -53,6 +53,12 @@ pub(super) async fn run(arguments: Doctor) -> anyhow::Result<ExitCode> {
 
 async fn examine(arguments: &Doctor) -> Vec<Finding> {
     let file = arguments.config.path();
+    // Before the plugins are loaded, which needs the server's user too.
+    if let Ok(settings) = settings(file)
+        && let Err(error) = check_user(&settings.database.url)
+    {
+        return vec![Finding::problem("user", error.to_string(), "")];
+    }
     let checked = match config_check::check(file).await {
         Ok(checked) => checked,
         Err(error) => {
@@ -68,11 +74,7 @@ async fn examine(arguments: &Doctor) -> Vec<Finding> {
     findings.extend(notes.map(|note| Finding::warning("settings", note, "")));
     let settings = &checked.settings;
     findings.extend(services::plugin_digests(&settings.plugins));
-    if let Err(error) = check_user(&settings.database.url) {
-        findings.push(Finding::problem("user", error.to_string(), ""));
-        return findings;
-    }
-    findings.extend(database::examine(file, settings).await);
+    findings.extend(database::examine(settings).await);
     findings.extend(disk::examine(settings));
     findings.extend(address::examine(settings, arguments.ca.as_deref()).await);
     findings.extend(services::examine(settings).await);
