@@ -87,7 +87,9 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- $_ := set $settings "plugins" $plugins -}}
 {{- $_ := set $settings "log" $log -}}
 {{- if .Values.metrics.enabled -}}
-{{- $_ := set $settings "metrics" (dict "listen" (printf "%s:9464" $listen)) -}}
+{{- $metrics := get $settings "metrics" | default dict -}}
+{{- $_ := set $metrics "listen" (printf "%s:9464" $listen) -}}
+{{- $_ := set $settings "metrics" $metrics -}}
 {{- end -}}
 {{- toToml $settings -}}
 {{- end -}}
