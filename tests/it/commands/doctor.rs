@@ -178,6 +178,12 @@ async fn a_request_learns_what_became_of_its_forwarded_address() {
         ),
         (
             "trusted_proxies = [\"127.0.0.1\"]",
+            Some("203.0.113.9, 127.0.0.1"),
+            Some("203.0.113.9"),
+            "internal",
+        ),
+        (
+            "trusted_proxies = [\"127.0.0.1\"]",
             Some("nobody"),
             None,
             "unreadable",

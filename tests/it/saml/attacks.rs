@@ -789,7 +789,8 @@ async fn an_acs_removed_during_the_sign_in_receives_no_response() {
     .await;
     let page = browser.get(&waiting.url).await;
     assert!(
-        !page.body.contains("SAMLResponse") && page.body.contains("no longer accepts sign-ins"),
+        !page.body.contains("SAMLResponse")
+            && page.body.contains("no longer accepts sign\u{2011}ins"),
         "{}",
         page.body
     );

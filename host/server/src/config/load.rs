@@ -45,13 +45,13 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
         return Err(ConfigError::Invalid(vec![what]));
     }
     let environment = Env::prefixed(ENVIRONMENT).split("__");
-    let settings = Figment::new()
-        .merge(Toml::string(&text))
-        .merge(environment)
-        .extract::<Settings>();
-    let settings = settings.map_err(|errors| {
+    let merged = Figment::new().merge(Toml::string(&text)).merge(environment);
+    let mut settings = merged.extract::<Settings>().map_err(|errors| {
         ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, source)).collect())
     })?;
+    if let Some(url) = database_url(&settings, merged.contains("database.url"), source)? {
+        settings.database.url = url;
+    }
     let problems = check(&settings);
     if problems.is_empty() {
         return Ok(settings);
@@ -62,6 +62,28 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     Err(ConfigError::Invalid(
         problems.into_iter().map(named).collect(),
     ))
+}
+
+/// The URL of the database in `database.url_file`, if it is set. `has_url`: `database.url` is set too.
+fn database_url(
+    settings: &Settings,
+    has_url: bool,
+    source: SettingsFile<'_>,
+) -> Result<Option<String>, ConfigError> {
+    const KEY: &str = "database.url_file";
+    let Some(file) = &settings.database.url_file else {
+        return Ok(None);
+    };
+    let failed = |reason: String| {
+        let place = source.source_of(KEY);
+        ConfigError::Invalid(vec![format!("{place}: {KEY}: {reason}")])
+    };
+    if has_url {
+        return Err(failed("expected either this or database.url".to_owned()));
+    }
+    let url = std::fs::read_to_string(file)
+        .map_err(|error| failed(format!("{}: {error}", file.display())))?;
+    Ok(Some(url.trim().to_owned()))
 }
 
 #[cfg(test)]
@@ -206,6 +228,34 @@ mod tests {
             ),
             (0, 60, 100_000)
         );
+    }
+
+    #[test]
+    fn the_url_of_the_database_may_be_in_a_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, url) = (folder.path().join("assent.toml"), folder.path().join("url"));
+        let text = format!(
+            "base_url = \"https://id.example\"\n[database]\nurl_file = \"{}\"\n",
+            url.display()
+        );
+        std::fs::write(&file, &text).unwrap();
+        let error = load(&file).unwrap_err().to_string();
+        assert!(
+            error.contains("assent.toml:3: database.url_file: "),
+            "{error}"
+        );
+        std::fs::write(&url, "postgres://assent:hunter2@db/assent\n").unwrap();
+        let settings = load(&file).unwrap();
+        assert_eq!(settings.database.url, "postgres://assent:hunter2@db/assent");
+        std::fs::write(&url, "nonsense hunter2").unwrap();
+        let error = load(&file).unwrap_err().to_string();
+        assert!(
+            error.contains("database.url: expected") && !error.contains("hunter2"),
+            "{error}"
+        );
+        std::fs::write(&file, format!("{text}url = \"sqlite://a.db\"\n")).unwrap();
+        let error = load(&file).unwrap_err().to_string();
+        assert!(error.contains("either this or database.url"), "{error}");
     }
 
     #[test]

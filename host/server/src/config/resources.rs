@@ -32,6 +32,9 @@ pub struct Egress {
 pub struct Database {
     /// `sqlite://path/to/file`, or `postgres://user:password@host/database` for several instances.
     pub url: String,
+    /// A file with the URL, in place of `url`; surrounding white space is ignored. Every command reads it, unlike an
+    /// environment variable of the service.
+    pub url_file: Option<PathBuf>,
     /// The maximum number of read connections; by default twice the number of cores, and at least 4. PostgreSQL has at
     /// least 2: half of them carry several lookups at a time, and the others read lists.
     pub read_connections: Option<NonZeroU32>,
@@ -58,6 +61,7 @@ impl Default for Database {
     fn default() -> Self {
         Self {
             url: "sqlite://data/assent.db".to_owned(),
+            url_file: None,
             read_connections: None,
             write_connections: None,
             migrate: None,

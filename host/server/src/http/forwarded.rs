@@ -41,19 +41,28 @@ fn client_address(
         return Some(peer);
     }
     // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
-    // A line that is no text is a hop that is no address.
+    hops(headers)
+        .into_iter()
+        .rev()
+        .map_while(hop_address)
+        .find(|hop| !is_trusted(*hop, trusted))
+}
+
+/// The addresses of `X-Forwarded-For` in their order. A line that is no text is a hop that is no address.
+fn hops(headers: &HeaderMap) -> Vec<&str> {
     let lines = headers
         .get_all("x-forwarded-for")
         .iter()
         .map(|value| value.to_str().unwrap_or("?"));
-    let hops: Vec<&str> = lines
+    lines
         .flat_map(|line| line.split(','))
         .map(str::trim)
-        .collect();
-    hops.into_iter()
-        .rev()
-        .map_while(hop_address)
-        .find(|hop| !is_trusted(*hop, trusted))
+        .collect()
+}
+
+/// The address that the last proxy added.
+pub(crate) fn last_hop(headers: &HeaderMap) -> Option<IpAddr> {
+    hops(headers).into_iter().next_back().and_then(hop_address)
 }
 
 /// The address of a hop, which some proxies write with a port.

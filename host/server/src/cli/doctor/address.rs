@@ -178,6 +178,13 @@ async fn proxy(client: &Client, origin: &str, settings: &Settings) -> Finding {
 /// What two requests show: a usual one, and one that claims another address. `needs_proxy`: the server has no TLS.
 fn proxy_finding(plain: &Connection, claimed: &Connection, needs_proxy: bool) -> Finding {
     let check = "proxy";
+    if plain.forwarded_for == "internal" {
+        return Finding::warning(
+            check,
+            "this machine has an address of http.trusted_proxies, so the proxy cannot be checked from here",
+            "Open /connection of the base URL in a browser elsewhere: it must show that browser's address.",
+        );
+    }
     if claimed.client_address.as_deref() == Some(CLAIMED) {
         return Finding::problem(
             check,
@@ -229,6 +236,13 @@ mod tests {
         for (plain, claimed, needs_proxy, level, words) in [
             ("used", "203.0.113.9", true, Level::Ok, "203.0.113.9"),
             ("used", CLAIMED, true, Level::Problem, "claim any address"),
+            (
+                "internal",
+                CLAIMED,
+                true,
+                Level::Warning,
+                "cannot be checked",
+            ),
             (
                 "ignored",
                 "10.0.0.1",

@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::domain::Services;
-use crate::http::forwarded::{address_of, is_trusted};
+use crate::http::forwarded::{address_of, is_trusted, last_hop};
 
 /// What the client learns: nothing but its own address, and whether the proxy before this server works.
 #[derive(Serialize)]
@@ -30,7 +30,9 @@ enum ForwardedFor {
     Ignored,
     /// It names the client.
     Used,
-    /// It comes from a trusted proxy, and names no client.
+    /// It comes from a trusted proxy, and ends with another trusted address: the client is in one of their networks.
+    Internal,
+    /// It comes from a trusted proxy, and does not end with an address.
     Unreadable,
 }
 
@@ -40,11 +42,14 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, request: Request
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     let is_proxy =
         peer.is_some_and(|peer| is_trusted(peer.0.ip(), &services.settings.http.trusted_proxies));
-    let forwarded_for = match (request.headers().contains_key("x-forwarded-for"), is_proxy) {
-        (false, _) => ForwardedFor::Absent,
-        (true, false) => ForwardedFor::Ignored,
-        (true, true) if address.is_some() => ForwardedFor::Used,
-        (true, true) => ForwardedFor::Unreadable,
+    let proxies = &services.settings.http.trusted_proxies;
+    let is_present = request.headers().contains_key("x-forwarded-for");
+    let forwarded_for = match (is_present, is_proxy, last_hop(request.headers())) {
+        (false, _, _) => ForwardedFor::Absent,
+        (true, false, _) => ForwardedFor::Ignored,
+        (true, true, None) => ForwardedFor::Unreadable,
+        (true, true, Some(hop)) if is_trusted(hop, proxies) => ForwardedFor::Internal,
+        (true, true, Some(_)) => ForwardedFor::Used,
     };
     let connection = Connection {
         client_address: address.map(|address| address.to_string()),
