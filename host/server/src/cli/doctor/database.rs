@@ -111,7 +111,9 @@ fn explained(problem: &DatabaseProblem) -> Finding {
 
 fn clock_finding(clock: i64, diagnosis: &Diagnosis) -> Finding {
     let half = i64::try_from(diagnosis.round_trip.as_millis() / 2).unwrap_or(0);
-    let ahead = clock - half - SystemClock.now().millis();
+    let ahead = clock
+        .saturating_sub(half)
+        .saturating_sub(SystemClock.now().millis());
     let text = format!("the database's clock differs by {ahead} ms");
     let advice = "Synchronise the clocks of both machines, for example with chrony.";
     match ahead.unsigned_abs() {
