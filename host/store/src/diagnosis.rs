@@ -9,7 +9,7 @@ const ROUND_TRIPS: usize = 21;
 /// The oldest supported release of PostgreSQL, as `server_version_num`.
 const OLDEST_POSTGRES: i64 = 130_000;
 
-/// What was found.
+/// The result of the examination.
 #[derive(Clone, Debug)]
 pub struct Diagnosis {
     /// The product and its version.
@@ -214,7 +214,7 @@ mod tests {
                 DatabaseProblem::NotDurable("synchronous_commit")
             ]
         );
-        // The default of a synchronous replica keeps what was acknowledged.
+        // The default of a synchronous replica keeps acknowledged writes.
         let mut state = healthy();
         state.synchronous_commit = "remote_write".to_owned();
         assert_eq!(problems_of(&state, 10), []);

@@ -11,7 +11,7 @@ use crate::config::environment::ENVIRONMENT;
 use crate::config::explanation::explain;
 use crate::config::source::SettingsFile;
 
-/// What is wrong with the settings: a line for each error, with file and line or variable, key and expected value.
+/// The errors of the settings: a line for each, with file and line or variable, key and expected value.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file is not there or cannot be read.

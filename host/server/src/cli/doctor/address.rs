@@ -15,7 +15,7 @@ use crate::config::Settings;
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest response that is read, in bytes.
 const LARGEST: usize = 256 * 1024;
-/// An address of nobody (RFC 5737), which the doctor claims to have.
+/// An address for documentation (RFC 5737) that the doctor claims to have.
 const CLAIMED: &str = "192.0.2.77";
 /// Below so many days a certificate should have been renewed.
 const DAYS_LEFT: i64 = 14;
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn each_way_to_forward_an_address_is_told_apart() {
+    fn each_way_to_forward_an_address_has_a_finding() {
         for (plain, claimed, needs_proxy, level, words) in [
             ("used", "203.0.113.9", true, Level::Ok, "203.0.113.9"),
             ("used", CLAIMED, true, Level::Problem, "claim any address"),

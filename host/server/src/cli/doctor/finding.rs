@@ -16,7 +16,7 @@ pub(super) enum Level {
     Problem,
 }
 
-/// What was found, and what to do.
+/// The result of a check, and its advice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Finding {
     pub(super) check: &'static str,

@@ -13,7 +13,7 @@ use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event};
 use assent_store::StoredEntry;
 
-/// The longest time between an approval and the end of what it allowed.
+/// The longest time between an approval and the end of the approved sign-in or action.
 const COMPLETION: Duration = Duration::from_secs(30 * 60);
 /// A request shows its own time if the row is later by more than this.
 const PROMPT_ANSWER: Duration = Duration::from_secs(60);
@@ -64,7 +64,7 @@ fn with_requests(rows: Vec<(StoredEntry, ActivityRow)>) -> VecDeque<Folding> {
     others.into_iter().map(with_request).collect()
 }
 
-/// Moves each approval to the entry about what it allowed.
+/// Moves each approval to the entry of the approved sign-in or action.
 fn with_approvals(mut rest: VecDeque<Folding>) -> Vec<Folding> {
     let mut joined = Vec::with_capacity(rest.len());
     while let Some(mut later) = rest.pop_front() {
