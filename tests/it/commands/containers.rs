@@ -1,8 +1,7 @@
 //! What containers and packages need: health checks, settings named by a variable, the place of the master key.
 
-use super::{assent, err, out, serve, settings, stop};
-use crate::harness::{Run, binary, read_file, temp_folder, write_file};
-use tokio::process::Command;
+use super::{assent, assent_with, err, out, serve, settings, stop};
+use crate::harness::{read_file, temp_folder, write_file};
 
 #[tokio::test]
 async fn health_says_whether_the_instance_can_serve() {
@@ -29,13 +28,8 @@ async fn the_settings_file_is_named_by_a_variable() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
-    let mut command = Command::new(binary("assent"));
-    command
-        .args(["config", "check"])
-        .env("ASSENT_CONFIG", "assent.toml")
-        .current_dir(folder)
-        .kill_on_drop(true);
-    let checked = command.finish().await;
+    let variables = [("ASSENT_CONFIG", "assent.toml")];
+    let checked = assent_with(folder, &["config", "check"], &variables).await;
     assert_eq!(out(&checked), "assent.toml: valid\n", "{}", err(&checked));
 }
 

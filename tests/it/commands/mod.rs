@@ -21,9 +21,15 @@ use crate::harness::{
 };
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
+    assent_with(folder, arguments, &[]).await
+}
+
+/// The same with environment variables.
+async fn assent_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(binary("assent"));
     command
         .args(arguments)
+        .envs(variables.iter().copied())
         .current_dir(folder)
         .kill_on_drop(true);
     command.finish().await
@@ -334,12 +340,8 @@ async fn config_check_names_environment_variables() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);
-    let mut command = Command::new(binary("assent"));
-    command
-        .args(["config", "check", "--config", "assent.toml"])
-        .current_dir(folder)
-        .env("ASSENT__HTTP__LISTEN", "nowhere");
-    let bad = command.finish().await;
+    let check = ["config", "check", "--config", "assent.toml"];
+    let bad = assent_with(folder, &check, &[("ASSENT__HTTP__LISTEN", "nowhere")]).await;
     assert!(
         err(&bad).contains("ASSENT__HTTP__LISTEN: http.listen"),
         "{}",
