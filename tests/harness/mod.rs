@@ -527,6 +527,7 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
         compiler,
         settings_file,
         dropped_log_lines: None,
+        collector: None,
         serves: true,
     }
 }

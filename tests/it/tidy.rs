@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 use crate::harness::read_file;
 
 /// Our own crates that each crate may use.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("host/model", &[]),
+    ("host/telemetry", &[]),
     ("host/saml-core", &["assent-model"]),
-    ("host/store", &["assent-model"]),
-    ("host/plugin-host", &["assent-model"]),
+    ("host/store", &["assent-model", "assent-telemetry"]),
+    ("host/plugin-host", &["assent-model", "assent-telemetry"]),
     ("host/admin-client", &["assent-model"]),
     (
         "host/server",
@@ -23,6 +24,7 @@ const CRATES: [(&str, &[&str]); 7] = [
             "assent-plugin-host",
             "assent-saml-core",
             "assent-store",
+            "assent-telemetry",
         ],
     ),
     (
@@ -43,12 +45,12 @@ const LAYERS: [&[&str]; 8] = [
     &["test_sign_in"],
     &["oidc", "saml"],
     &["domain"],
-    &["keys", "config", "geoip", "audit_stream", "smtp"],
+    &["keys", "config", "geoip", "audit_stream", "otlp", "smtp"],
     &["messages"],
 ];
 
 /// The crates in which no two files import each other in a cycle.
-const ACYCLIC: [&str; 15] = [
+const ACYCLIC: [&str; 16] = [
     "demo",
     "host/admin-client",
     "host/model",
@@ -56,6 +58,7 @@ const ACYCLIC: [&str; 15] = [
     "host/saml-core",
     "host/server",
     "host/store",
+    "host/telemetry",
     "lan",
     "plugin-sdk",
     "plugin-sdk/tool",

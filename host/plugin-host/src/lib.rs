@@ -25,6 +25,7 @@ mod loaded;
 mod log_limit;
 mod log_line;
 mod meter;
+mod metrics;
 mod names;
 mod plugin_egress;
 mod plugins;

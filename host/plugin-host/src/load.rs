@@ -205,7 +205,7 @@ impl Loader {
         if let Some(known) = meters.get(name) {
             return Ok(Arc::clone(known));
         }
-        let meter = Arc::new(Meter::new()?);
+        let meter = Arc::new(Meter::new());
         meters.insert(name.to_owned(), Arc::clone(&meter));
         Ok(meter)
     }

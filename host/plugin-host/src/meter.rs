@@ -1,10 +1,8 @@
 //! What a plugin's calls used, counted since the host started.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use hdrhistogram::Histogram;
+use assent_telemetry::{Histogram, Scale};
 
 use super::usage::Usage;
 
@@ -16,15 +14,10 @@ pub(super) struct Meter {
     rejected: AtomicU64,
     suspensions: AtomicU64,
     waiting: AtomicU64,
-    used: Mutex<ResourceUse>,
-}
-
-/// What calls used: a call's time in microseconds, and its fuel.
-struct ResourceUse {
-    time: Histogram<u64>,
-    fuel: Histogram<u64>,
-    time_total: Duration,
-    fuel_total: u64,
+    /// The plugin's own time of each call.
+    pub(super) time: Histogram,
+    /// The fuel of each call.
+    pub(super) fuel: Histogram,
 }
 
 /// The metrics of a plugin's calls.
@@ -63,24 +56,17 @@ pub struct Quantiles {
 
 impl Meter {
     /// A meter that has counted nothing.
-    pub(super) fn new() -> Result<Self, String> {
-        // Two digits are enough to compare by, and keep a histogram at a few kilobytes.
-        let histogram =
-            |most| Histogram::new_with_bounds(1, most, 2).map_err(|error| error.to_string());
-        Ok(Self {
+    pub(super) const fn new() -> Self {
+        Self {
             calls: AtomicU64::new(0),
             faults: AtomicU64::new(0),
             denials: AtomicU64::new(0),
             rejected: AtomicU64::new(0),
             suspensions: AtomicU64::new(0),
             waiting: AtomicU64::new(0),
-            used: Mutex::new(ResourceUse {
-                time: histogram(60_000_000)?,
-                fuel: histogram(1 << 40)?,
-                time_total: Duration::ZERO,
-                fuel_total: 0,
-            }),
-        })
+            time: Histogram::new(Scale::Request),
+            fuel: Histogram::new(Scale::Fuel),
+        }
     }
 
     /// A call waits for a place, as long as the answer lives.
@@ -115,21 +101,16 @@ impl Meter {
         if failed {
             self.faults.fetch_add(1, Ordering::Relaxed);
         }
-        let mut used = self.used();
-        used.time
-            .saturating_record(u64::try_from(usage.time.as_micros()).unwrap_or(u64::MAX));
-        used.fuel.saturating_record(usage.fuel);
-        used.time_total = used.time_total.saturating_add(usage.time);
-        used.fuel_total = used.fuel_total.saturating_add(usage.fuel);
+        self.time.record_time(usage.time);
+        self.fuel.record(usage.fuel);
     }
 
     /// What was counted.
     pub(super) fn measured(&self) -> PluginMetrics {
-        let used = self.used();
-        let quantiles = |histogram: &Histogram<u64>, total| Quantiles {
-            p50: histogram.value_at_quantile(0.5),
-            p99: histogram.value_at_quantile(0.99),
-            total,
+        let quantiles = |histogram: &Histogram| Quantiles {
+            p50: histogram.quantile(0.5),
+            p99: histogram.quantile(0.99),
+            total: histogram.sum(),
         };
         let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         PluginMetrics {
@@ -139,17 +120,9 @@ impl Meter {
             rejected: read(&self.rejected),
             suspensions: read(&self.suspensions),
             queue_length: read(&self.waiting),
-            time_us: quantiles(
-                &used.time,
-                u64::try_from(used.time_total.as_micros()).unwrap_or(u64::MAX),
-            ),
-            fuel: quantiles(&used.fuel, used.fuel_total),
+            time_us: quantiles(&self.time),
+            fuel: quantiles(&self.fuel),
         }
-    }
-
-    /// A thread that ended while it counted left numbers, and numbers are what is asked for.
-    fn used(&self) -> MutexGuard<'_, ResourceUse> {
-        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -164,11 +137,13 @@ impl Drop for WaitingCall<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
     fn calls_are_counted_and_spread() {
-        let meter = Meter::new().expect("a meter");
+        let meter = Meter::new();
         assert_eq!(meter.measured(), PluginMetrics::default());
         for micros in 1..=100 {
             let usage = Usage {
@@ -202,7 +177,7 @@ mod tests {
 
     #[test]
     fn what_is_beyond_the_scale_is_counted_at_its_end() {
-        let meter = Meter::new().expect("a meter");
+        let meter = Meter::new();
         meter.count(
             &Usage {
                 fuel: u64::MAX,

@@ -102,10 +102,7 @@ impl Plugins {
         });
         let channels = loaded.channels.iter().map(|channel| PluginStatus {
             identity: PluginIdentity::clone(&channel.identity),
-            role: match channel.trust {
-                Trust::Verified => "approval-channel",
-                Trust::Delegated => "delegated-approval-channel",
-            },
+            role: channel.trust.role(),
             granted: granted(channel.name()),
             measured: channel.runner.meter().measured(),
         });

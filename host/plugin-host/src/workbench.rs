@@ -276,7 +276,7 @@ impl CompiledComponent {
         outside: EgressMode,
     ) -> Result<(LinkedComponent, Runner), String> {
         let linked = link(&self.contracts, &self.surface, &self.component)?;
-        let (engine, limits, meter) = (self.engine.clone(), self.limits, Arc::new(Meter::new()?));
+        let (engine, limits, meter) = (self.engine.clone(), self.limits, Arc::new(Meter::new()));
         let turns = Arc::clone(&self.turns);
         Ok((
             linked,

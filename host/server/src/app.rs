@@ -16,8 +16,10 @@ use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
+use crate::domain::operations::span_sampler::SpanSampler;
 use crate::geoip::GeoIp;
 use crate::keys::{KeyRing, MasterKey, MasterKeyError, PushKey, TokenSealer, volume};
+use crate::otlp::Collector;
 use crate::smtp::{Mailer, SmtpSecurity, SmtpServer};
 use crate::{domain, keys};
 use assent_model::audit::chain::ChainKey;
@@ -49,6 +51,8 @@ pub struct Environment {
     pub settings_file: Option<PathBuf>,
     /// Counts the lines that the log dropped, where it drops any.
     pub dropped_log_lines: Option<ErrorCounter>,
+    /// Where traces and metrics are exported to.
+    pub collector: Option<Arc<Collector>>,
     /// Whether this is an instance that serves, and not one command. It writes its first heartbeat at once.
     pub serves: bool,
 }
@@ -62,6 +66,7 @@ impl Environment {
             compiler: Compiler::of_this_program(),
             settings_file: Some(settings_file.to_owned()),
             dropped_log_lines: None,
+            collector: None,
             serves: false,
         }
     }
@@ -93,6 +98,7 @@ pub async fn compose(
         compiler,
         settings_file,
         dropped_log_lines,
+        collector,
         serves,
     } = surroundings;
     check_master_key(&settings.keys)?;
@@ -141,6 +147,10 @@ pub async fn compose(
     let logo = logo(&settings)?;
     let passkeys = domain::devices::relying_party::RelyingParty::new(&settings);
     let egress = Egress::new(settings.egress.allow_private_addresses);
+    let span_sampler = match &collector {
+        Some(_) => SpanSampler::new(settings.telemetry.traced_share),
+        None => SpanSampler::default(),
+    };
     Ok(Arc::new(Services {
         issuer: settings.issuer(),
         rate_limits: crate::domain::operations::rate_limits::RateLimiters::new(
@@ -164,7 +174,9 @@ pub async fn compose(
         claim_results: domain::claims::result_cache::ClaimResults::default(),
         error_references: domain::operations::error_references::ErrorReferences::default(),
         traces: domain::claims::trace_queue::Traces::default(),
-        latency: domain::operations::latency::LatencyHistograms::default(),
+        metrics: domain::operations::metrics::Metrics::default(),
+        span_sampler,
+        collector,
         task_restarts: domain::operations::task_restarts::TaskRestarts::default(),
         audit_streams: domain::audit::Streams::default(),
         reloads: domain::operations::plugin_reloads::Reloads::default(),
@@ -179,6 +191,28 @@ pub async fn compose(
         clock,
         entropy,
     }))
+}
+
+/// The collector that the settings name. `entropy` identifies this run of the server to it.
+///
+/// # Errors
+/// If the file with the headers cannot be used, or TLS cannot be set up.
+pub fn collector(
+    settings: &Settings,
+    entropy: &SharedEntropy,
+) -> Result<Option<Arc<Collector>>, StartError> {
+    let telemetry = &settings.telemetry;
+    let Some(endpoint) = &telemetry.otlp_endpoint else {
+        return Ok(None);
+    };
+    let headers = match &telemetry.headers_file {
+        Some(file) => Some(read_secret("telemetry.headers_file", file)?),
+        None => None,
+    };
+    let headers = headers.as_ref().map_or("", Secret::expose);
+    let instance = hex::encode(entropy.bytes::<16>());
+    let collector = Collector::new(endpoint.clone(), headers, instance)?;
+    Ok(Some(Arc::new(collector)))
 }
 
 /// The digest of the secret that a collector of metrics sends, if one is set.

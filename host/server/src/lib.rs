@@ -16,6 +16,7 @@ pub mod http;
 pub mod keys;
 pub mod messages;
 pub mod oidc;
+pub mod otlp;
 pub mod saml;
 pub mod smtp;
 pub mod test_sign_in;

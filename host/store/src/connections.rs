@@ -10,6 +10,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, TryAcquireError};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::epoch::Epoch;
+use crate::measurements::Measurements;
 use crate::pipelined::PipelinedConnections;
 use crate::sql::{self, Connection, Executor, Options, Query, Rows};
 use assent_model::deadline::QUEUE_DEADLINE;
@@ -49,6 +50,18 @@ impl Connections {
         }
     }
 
+    /// What its connections record into.
+    pub(crate) fn measurements(&self) -> &Arc<Measurements> {
+        self.shared.options.measurements()
+    }
+
+    /// How many connections are in use, and how many are idle.
+    pub(crate) fn counts(&self) -> (u32, u32) {
+        let free = u32::try_from(self.shared.places.available_permits()).unwrap_or(u32::MAX);
+        let idle = u32::try_from(self.shared.idle().len()).unwrap_or(u32::MAX);
+        (self.shared.size.saturating_sub(free), idle)
+    }
+
     /// A connection for one use: an idle one, or a new one.
     ///
     /// # Errors
@@ -57,13 +70,16 @@ impl Connections {
         let place = match Arc::clone(&self.shared.places).try_acquire_owned() {
             Ok(place) => place,
             Err(TryAcquireError::Closed) => return Err(sql::Error::Closed),
-            Err(TryAcquireError::NoPermits) => timeout(
-                QUEUE_DEADLINE,
-                Arc::clone(&self.shared.places).acquire_owned(),
-            )
-            .await
-            .map_err(|_| sql::Error::NoneFree)?
-            .map_err(|_| sql::Error::Closed)?,
+            Err(TryAcquireError::NoPermits) => {
+                let begun = Instant::now();
+                let free = Arc::clone(&self.shared.places).acquire_owned();
+                let place = timeout(QUEUE_DEADLINE, free).await;
+                let waits = &self.measurements().connection_waits;
+                waits.record_time(begun.elapsed());
+                place
+                    .map_err(|_| sql::Error::NoneFree)?
+                    .map_err(|_| sql::Error::Closed)?
+            }
         };
         let (epoch, connection) = match self.shared.take_idle() {
             Some(found) => found,
@@ -185,6 +201,18 @@ impl Readers {
     /// For statements that read a few rows by their keys.
     pub(crate) const fn lookups(&self) -> Lookups<'_> {
         Lookups(self)
+    }
+
+    /// The connections that read lists; on SQLite, those that read anything.
+    pub(crate) const fn list_connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// How many lookups are under way over shared connections.
+    pub(crate) fn lookups_under_way(&self) -> u32 {
+        self.pipelined
+            .as_ref()
+            .map_or(0, PipelinedConnections::under_way)
     }
 
     #[cfg(test)]

@@ -65,6 +65,11 @@ impl Instance {
         self.connections.lease().await
     }
 
+    /// The connections for probes.
+    pub(crate) const fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
     pub(crate) async fn close(&self) {
         // Without the note, contracting migrations wait until the heartbeat is old.
         if self.start.initialized() {

@@ -27,13 +27,15 @@ impl Store {
     /// # Errors
     /// If the database does not take the write in time, or a newer release removed what this release uses.
     pub async fn probe(&self, clock: &dyn Clock) -> Result<i64> {
-        timeout(PROBE, self.probe_within(clock))
+        let probed = timeout(PROBE, self.probe_within(clock))
             .await
             .unwrap_or_else(|_| {
                 Err(StoreError::Unavailable(
                     "the database did not take a write in time".to_owned(),
                 ))
-            })
+            });
+        self.measurements.note_probe(probed.as_ref().ok().copied());
+        probed
     }
 
     async fn probe_within(&self, clock: &dyn Clock) -> Result<i64> {

@@ -95,6 +95,16 @@ impl PipelinedConnections {
         })
     }
 
+    /// How many statements are under way.
+    pub(crate) fn under_way(&self) -> u32 {
+        let places = self
+            .slots
+            .iter()
+            .map(|slot| slot.places.available_permits());
+        let under_way: usize = places.map(|free| MOST.saturating_sub(free)).sum();
+        u32::try_from(under_way).unwrap_or(u32::MAX)
+    }
+
     /// The connection was lost, so others that were opened before probably are as well.
     pub(crate) fn end_epoch(&self, opened: u64) {
         self.epoch.end(opened);

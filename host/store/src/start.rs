@@ -31,6 +31,7 @@ impl Store {
             Writer::start(&database, 1, &chaining, &waiters)?
         };
         let instance = Instance::new(chaining.salt(), &database);
+        let measurements = Arc::clone(database.writers.measurements());
         let (readers, kind) = (database.readers, database.kind);
         let lookups = Loaders {
             applications: start_loader::<applications::ApplicationRow>(
@@ -76,6 +77,7 @@ impl Store {
             replay_claims,
             sign_on_queues,
             chaining,
+            measurements,
             instance: Arc::new(instance),
             waiters,
             old_changes: Arc::default(),

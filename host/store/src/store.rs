@@ -18,6 +18,7 @@ use crate::connections::Readers;
 use crate::devices::{InboxKey, InboxSummary};
 use crate::error::Result;
 use crate::instance::Instance;
+use crate::measurements::Measurements;
 use crate::replay_cache::ReplayClaims;
 use crate::sign_on_queues::SignOnQueues;
 use crate::tokens::{ClientStateRow, FamilyStateRow, HolderVersion, TokenFamily, TokenIssuance};
@@ -42,6 +43,7 @@ pub struct Store {
     pub(crate) replay_claims: ReplayClaims,
     pub(crate) sign_on_queues: SignOnQueues,
     pub(crate) chaining: Arc<ChainContext>,
+    pub(crate) measurements: Arc<Measurements>,
     pub(crate) instance: Arc<Instance>,
     /// When this instance recorded the use of applications.
     pub(crate) recorded_use: Arc<RecordedUse>,

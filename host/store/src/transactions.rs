@@ -15,6 +15,7 @@ use crate::audit::pending::{self, PendingEntries};
 use crate::changes::waiters::Waiters;
 use crate::connections::Connections;
 use crate::deferred::{self, Deferred};
+use crate::measurements::Measurements;
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
@@ -76,6 +77,7 @@ pub(crate) struct Transactions {
     chaining: Arc<ChainContext>,
     /// Woken by the changes that were committed.
     waiters: Arc<Waiters>,
+    measurements: Arc<Measurements>,
 }
 
 impl Transactions {
@@ -85,12 +87,19 @@ impl Transactions {
         chaining: Arc<ChainContext>,
         waiters: Arc<Waiters>,
     ) -> Self {
+        let measurements = Arc::clone(connections.measurements());
         Self {
             connections,
             begin,
             chaining,
             waiters,
+            measurements,
         }
+    }
+
+    /// What the transactions record into.
+    pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
+        &self.measurements
     }
 
     /// Does the jobs in one transaction and commits it. Without isolation, a failing job undoes all and is the error.
@@ -156,8 +165,11 @@ impl Transactions {
         jobs: &[TransactionJob<'_>],
         isolation: Isolation,
     ) -> sql::Result<TransactionResult> {
+        let begun = Instant::now();
         db.batch(self.begin).await?;
-        Ok(self.commit(db, jobs, isolation).await)
+        let result = self.commit(db, jobs, isolation).await;
+        self.measurements.transactions.record_time(begun.elapsed());
+        Ok(result)
     }
 
     async fn commit(
@@ -170,14 +182,18 @@ impl Transactions {
             let (worked, deferred) =
                 deferred::collect(pending::collect(run_jobs(db, jobs, isolation))).await;
             let (outcomes, entries) = worked?;
+            let events = entries.events();
             let lane = self.write_end(db, &deferred, entries).await?;
-            Ok((outcomes, lane, deferred.changes))
+            Ok((outcomes, lane, deferred.changes, events))
         };
         let worked: std::result::Result<_, TransactionError> = work.await;
         match worked {
-            Ok((outcomes, lane, changed)) => {
+            Ok((outcomes, lane, changed, events)) => {
+                let begun = Instant::now();
                 // If this fails, the transaction may be committed all the same, so the lane is not used any more.
                 db.batch("COMMIT").await?;
+                self.measurements.commits.record_time(begun.elapsed());
+                self.measurements.count_events(&events);
                 if let Some(lane) = lane {
                     self.chaining.lanes.committed(lane);
                 }

@@ -12,11 +12,14 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
+use tracing::field::Empty;
+use tracing::{Instrument, Span};
 
 use crate::audit::context::ChainContext;
 use crate::changes::waiters::Waiters;
 use crate::connect::Database;
 use crate::connections::{Connections, Lease};
+use crate::measurements::Measurements;
 use crate::transactions::{
     Isolation, JobOutput, TransactionError, TransactionJob, Transactions, Work,
 };
@@ -24,6 +27,7 @@ use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::SessionId;
+use assent_telemetry::SPANS;
 
 /// How many writes share a commit at most.
 const BATCH: usize = 64;
@@ -43,6 +47,9 @@ struct Job {
     turn: Arc<Turn>,
     session: Option<SessionId>,
     work: Work,
+    queued: Instant,
+    /// Of the caller, which waits in it.
+    span: Span,
     reply: oneshot::Sender<Result<JobOutput>>,
 }
 
@@ -160,12 +167,33 @@ impl Writer {
         });
         let queue = self.queue.upgrade().ok_or(StoreError::Closed)?;
         let turn = Arc::new(Turn::default());
+        let span = tracing::info_span!(target: SPANS, "store.write", batch_size = Empty);
         let job = Job {
             turn: Arc::clone(&turn),
             session,
             work,
+            queued: Instant::now(),
+            span: span.clone(),
             reply,
         };
+        let written = self.wait(queue, job, outcome, &turn).instrument(span).await;
+        if let Err(error) = &written {
+            self.measurements().count_failure(error);
+        }
+        written?
+            .downcast::<T>()
+            .map(|outcome| *outcome)
+            .map_err(|_| StoreError::Internal("a write returned another type"))
+    }
+
+    /// Queues a job and waits for its outcome.
+    async fn wait(
+        &self,
+        queue: mpsc::Sender<Job>,
+        job: Job,
+        outcome: oneshot::Receiver<Result<JobOutput>>,
+        turn: &Turn,
+    ) -> Result<JobOutput> {
         let mut writing = pin!(async move {
             queue.send(job).await.map_err(|_| StoreError::Closed)?;
             drop(queue);
@@ -177,15 +205,29 @@ impl Writer {
             Err(_) => timeout_at(deadline, writing).await,
             written => written,
         };
-        let outcome = written.unwrap_or_else(|_| {
+        written.unwrap_or_else(|_| {
             Err(StoreError::Unavailable(
                 "the write was not committed in time, or its commit is unknown".to_owned(),
             ))
-        })?;
-        outcome
-            .downcast::<T>()
-            .map(|outcome| *outcome)
-            .map_err(|_| StoreError::Internal("a write returned another type"))
+        })
+    }
+
+    fn measurements(&self) -> &Arc<Measurements> {
+        self.connections.measurements()
+    }
+
+    /// The connections that write.
+    pub(crate) const fn connections(&self) -> &Connections {
+        &self.connections
+    }
+
+    /// How many writes wait in the queue.
+    #[allow(clippy::cast_precision_loss, reason = "the queue is short")]
+    pub(crate) fn queue_length(&self) -> f64 {
+        let queue = self.queue.upgrade();
+        queue.map_or(0.0, |queue| {
+            (queue.max_capacity() - queue.capacity()) as f64
+        })
     }
 
     /// Takes no more writes, and waits for those that were taken.
@@ -253,6 +295,7 @@ async fn run(
     transactions: Transactions,
     database: DatabaseKind,
 ) {
+    let measurements = Arc::clone(transactions.measurements());
     loop {
         let mut batch = Vec::new();
         {
@@ -267,16 +310,38 @@ async fn run(
         }
         // Who has gone away meanwhile is not served.
         batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
+        for job in &batch {
+            measurements.queue_waits.record_time(job.queued.elapsed());
+        }
         // Two batches that lock the same sessions in different orders would wait for each other until PostgreSQL undoes
         // one of them, a second later.
         batch.sort_by_key(|job| job.session);
         // Jobs catch their own panics. One elsewhere ends this batch, whose callers learn no result, but not the
         // writer.
-        let written = AssertUnwindSafe(write_batch(&transactions, batch)).catch_unwind();
+        let span = batch_span(&batch);
+        let written = write_batch(&transactions, batch).instrument(span);
+        let written = AssertUnwindSafe(written).catch_unwind();
         if written.await.is_err() {
             tracing::error!("database writer panicked");
         }
     }
+}
+
+/// The span of a batch: a part of the trace of its first job that has one, with links to the others.
+fn batch_span(batch: &[Job]) -> Span {
+    let mut spans = batch
+        .iter()
+        .map(|job| &job.span)
+        .filter(|span| !span.is_disabled());
+    let Some(first) = spans.next() else {
+        return Span::none();
+    };
+    let span = first
+        .in_scope(|| tracing::info_span!(target: SPANS, "store.batch", batch_size = batch.len()));
+    for other in spans {
+        span.follows_from(other);
+    }
+    span
 }
 
 /// Writes the jobs in one transaction if possible. If one fails, the transaction is done again with a savepoint before
@@ -294,7 +359,10 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
         let jobs: Vec<_> = batch.iter().map(Job::of_transaction).collect();
         let failure = match transactions.run(&jobs, isolation, deadline).await {
             Ok(outcomes) => {
+                let size = outcomes.len();
+                transactions.measurements().batch_sizes.record(size as u64);
                 for (job, outcome) in batch.into_iter().zip(outcomes) {
+                    job.span.record("batch_size", size);
                     job.answer(outcome);
                 }
                 return;
@@ -559,6 +627,8 @@ mod tests {
             turn: Arc::default(),
             session: None,
             work: Box::new(|_| Box::pin(async { Err(StoreError::Closed) })),
+            queued: Instant::now(),
+            span: Span::none(),
             reply: oneshot::channel().0,
         }
     }

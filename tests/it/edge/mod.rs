@@ -13,4 +13,5 @@ mod prebuilt;
 mod rate_limits;
 mod request_ids;
 mod stored_values;
+mod telemetry;
 mod tls;

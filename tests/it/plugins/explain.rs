@@ -518,21 +518,11 @@ async fn metrics_have_a_listener_and_a_secret() {
     };
     assert!(value("assent_plugin_calls_total{plugin=\"account-roles\"}") >= 1.0);
     assert!(value("assent_plugin_denials_total{plugin=\"second\"}") >= 1.0);
-    assert!(
-        value("assent_plugin_call_duration_seconds{plugin=\"account-roles\",quantile=\"0.99\"}")
-            > 0.0
-    );
-    assert!(value("assent_plugin_call_fuel{plugin=\"second\",quantile=\"0.5\"}") > 0.0);
+    assert!(value("assent_plugin_call_duration_seconds_count{plugin=\"account-roles\"}") >= 1.0);
+    assert!(value("assent_plugin_call_fuel_sum{plugin=\"second\"}") > 0.0);
     assert_eq!(value("assent_plugin_queue_length{plugin=\"second\"}"), 0.0);
-    assert!(value("assent_http_requests_total{endpoint=\"admin_api\"}") >= 1.0);
-    assert_eq!(
-        value("assent_http_failures_total{endpoint=\"admin_api\"}"),
-        0.0
-    );
-    assert!(
-        value("assent_http_request_duration_seconds{endpoint=\"admin_api\",quantile=\"0.99\"}")
-            > 0.0
-    );
+    assert!(value("assent_http_requests_total{endpoint=\"admin_api\",status=\"200\"}") >= 1.0);
+    assert!(value("assent_http_request_duration_seconds_count{endpoint=\"admin_api\"}") >= 1.0);
     assert_eq!(value("assent_task_restarts_total{task=\"retention\"}"), 0.0);
     assert!(
         text.contains("assent_plugin_loaded{plugin=\"second\",role=\"claim-mapper\"")

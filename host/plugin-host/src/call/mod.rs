@@ -19,6 +19,8 @@ use std::task::ready;
 use std::time::Duration;
 
 use tokio::runtime::{Handle, RuntimeFlavor};
+use tracing::Instrument;
+use tracing::field::Empty;
 use wasmtime::{Engine, Store, Trap, UpdateDeadline};
 
 use crate::breaker::Breakers;
@@ -31,6 +33,7 @@ use crate::turns::{Ticket, TurnBounds, Turns};
 use crate::usage::{CallResult, Usage};
 use assent_model::clock::SharedClock;
 use assent_model::id::Did;
+use assent_telemetry::SPANS;
 use own_time::OwnTime;
 pub(crate) use state::{CallState, EgressMode};
 use state::{LOG_LINES, REQUESTS};
@@ -150,7 +153,7 @@ impl Runner {
             self.limits,
             clock,
             outside,
-            Arc::new(Meter::new()?),
+            Arc::new(Meter::new()),
             turns,
         ))
     }
@@ -211,12 +214,17 @@ impl Runner {
         let Ok(Some(turn)) = begun else {
             return self.rejected();
         };
+        let plugin = self.name();
+        let span =
+            tracing::info_span!(target: SPANS, "plugin.call", plugin, fuel = Empty, failed = Empty);
         let own = Arc::new(OwnTime::default());
         let store = match self.store(Arc::clone(&own)) {
             Ok(store) => store,
             Err(error) => return CallResult::not_begun(self.fault(&error, None)),
         };
-        let (store, answer) = by_turns(&turn, &own, call(store)).await;
+        let (store, answer) = by_turns(&turn, &own, call(store))
+            .instrument(span.clone())
+            .await;
         drop(turn);
         let state = store.data();
         let usage = Usage {
@@ -230,6 +238,8 @@ impl Runner {
         };
         let result = answer.map_err(|error| self.fault(&error, state.last_words.as_deref()));
         self.meter.count(&usage, result.is_err());
+        span.record("fuel", usage.fuel)
+            .record("failed", result.is_err());
         if admitted.is_some_and(|admitted| admitted.ended(result.as_ref().err())) {
             self.meter.suspended();
         }

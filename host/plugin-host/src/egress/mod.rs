@@ -13,7 +13,11 @@ use std::time::Duration;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::ACCEPT;
 use tokio::sync::{OnceCell, Semaphore};
+use tracing::Instrument;
+use tracing::field::Empty;
 use url::{Host, Url};
+
+use assent_telemetry::SPANS;
 
 use address::reachable;
 
@@ -81,14 +85,8 @@ impl Egress {
         most_bytes: usize,
     ) -> Result<EgressResponse, EgressError> {
         self.judge(url)?;
-        let mut response = self
-            .client
-            .ready()
-            .await?
-            .get(url.clone())
-            .header(ACCEPT, accept)
-            .send()
-            .await?;
+        let request = self.client.ready().await?.get(url.clone());
+        let mut response = send(request.header(ACCEPT, accept)).await?;
         let mut body = Vec::new();
         while let Some(chunk) = response.chunk().await? {
             if body.len().saturating_add(chunk.len()) > most_bytes {
@@ -109,14 +107,8 @@ impl Egress {
         form: &[(&str, &str)],
     ) -> Result<EgressResponse, EgressError> {
         self.judge(url)?;
-        let mut response = self
-            .client
-            .ready()
-            .await?
-            .post(url.clone())
-            .form(form)
-            .send()
-            .await?;
+        let request = self.client.ready().await?.post(url.clone());
+        let mut response = send(request.form(form)).await?;
         let mut body = Vec::new();
         while let Ok(Some(chunk)) = response.chunk().await {
             let room = FORM_ANSWER.saturating_sub(body.len());
@@ -158,6 +150,14 @@ impl Egress {
             Err(AddressError(address.to_string()).into())
         }
     }
+}
+
+/// Sends a request of the server itself.
+async fn send(request: reqwest::RequestBuilder) -> Result<reqwest::Response, reqwest::Error> {
+    let span = tracing::info_span!(target: SPANS, "http.client", caller = "server", status = Empty);
+    let response = request.send().instrument(span.clone()).await?;
+    span.record("status", response.status().as_u16());
+    Ok(response)
 }
 
 /// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain

@@ -13,6 +13,8 @@ use std::time::Duration;
 use reqwest::header::{
     AUTHORIZATION, CONTENT_TYPE, COOKIE, HeaderMap, HeaderName, HeaderValue, LOCATION,
 };
+use tracing::Instrument;
+use tracing::field::Empty;
 use url::{Host, Url};
 
 use self::credentials::Keychain;
@@ -21,6 +23,7 @@ use super::bindings::approval::assent::host::http::{Error, Method, Request, Resp
 use super::spec::{Credentials, HttpGrant};
 use crate::egress::{self, EgressError};
 use assent_model::clock::SharedClock;
+use assent_telemetry::SPANS;
 
 /// How many redirects are followed, where they are.
 const REDIRECTS: u32 = 5;
@@ -67,8 +70,15 @@ impl PluginEgress {
 
     /// Sends one request, and those that it is redirected to where that is granted.
     pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
-        let sent = tokio::time::timeout(self.timeout, self.send_with_redirects(request)).await;
-        sent.unwrap_or(Err(Error::TimedOut))
+        let span =
+            tracing::info_span!(target: SPANS, "http.client", caller = "plugin", status = Empty);
+        let sending = self.send_with_redirects(request).instrument(span.clone());
+        let sent = tokio::time::timeout(self.timeout, sending).await;
+        let sent = sent.unwrap_or(Err(Error::TimedOut));
+        if let Ok(response) = &sent {
+            span.record("status", response.status);
+        }
+        sent
     }
 
     async fn send_with_redirects(&self, request: Request) -> Result<Response, Error> {

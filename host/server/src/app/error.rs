@@ -7,6 +7,7 @@ use crate::domain::operations::plugin_specs::SecretFileError;
 use crate::geoip::GeoIpError;
 use crate::http::tls::TlsError;
 use crate::keys::{KeyError, MasterKeyError};
+use crate::otlp::CollectorError;
 use assent_plugin_host::LoadError;
 use assent_store::StoreError;
 
@@ -41,6 +42,8 @@ pub enum StartError {
     },
     #[error("mail: {0}")]
     Mail(String),
+    #[error("telemetry.headers_file: {0}")]
+    Telemetry(#[from] CollectorError),
     #[error(transparent)]
     Tls(#[from] TlsError),
     #[error(transparent)]

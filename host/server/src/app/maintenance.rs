@@ -7,6 +7,8 @@ use crate::config::HumanDuration;
 use crate::domain;
 use crate::domain::Services;
 use crate::domain::keys::signing_keys;
+use crate::domain::operations::metric_families::families;
+use crate::otlp;
 use assent_store::{Retention, StoreError};
 
 /// How often the GeoIP file is checked for changes.
@@ -97,6 +99,22 @@ pub(super) async fn write_client_secret_uses(services: Arc<Services>) {
         if let Err(error) = services.store.write_client_secret_uses().await {
             tracing::warn!(%error, "last uses of client secrets not written");
         }
+    }
+}
+
+/// Exports the metrics to the collector, if there is one.
+pub(super) async fn export_metrics(services: Arc<Services>) {
+    let interval = services.settings.telemetry.metrics_interval.get();
+    let Some(collector) = services.collector.clone().filter(|_| !interval.is_zero()) else {
+        return std::future::pending().await;
+    };
+    let start = services.now();
+    loop {
+        tokio::time::sleep(interval).await;
+        let measured = families(&services).await;
+        let request = otlp::export_request(&collector, measured, start, services.now());
+        // The log has said why it failed. The next export has the same numbers and more.
+        let _ = collector.send(otlp::METRICS_PATH, &request).await;
     }
 }
 

@@ -10,11 +10,13 @@ use tokio::task::JoinSet;
 use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
 use crate::app::maintenance::{
-    delete_expired, heartbeat, keep_keys, poll_changes, refresh_geoip, write_client_secret_uses,
+    delete_expired, export_metrics, heartbeat, keep_keys, poll_changes, refresh_geoip,
+    write_client_secret_uses,
 };
 use crate::app::supervision::{Pauses, supervise};
 use crate::config::Http;
 use crate::domain::Services;
+use crate::domain::operations::metrics::ListenerCertificate;
 use crate::http::{Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
@@ -53,6 +55,13 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         main: tls,
         mtls: mtls_identity,
     } = identities(&services.settings, &services.clock)?;
+    let certificates = [&tls, &mtls_identity].into_iter().flatten().map(Arc::clone);
+    let certificates = certificates.map(|identity| ListenerCertificate {
+        table: identity.table(),
+        expires_at: Box::new(move || identity.expires_at()),
+    });
+    // It was set before only if these services are served a second time.
+    let _ = services.metrics.certificates.set(certificates.collect());
     let unusable = |reason| StartError::Listen {
         setting: "http.listen",
         address: services.settings.http.listen,
@@ -105,41 +114,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         front,
         stop_signal(stopped),
     ));
-    let mut background = JoinSet::new();
-    in_background(&mut background, &services, "heartbeat", heartbeat);
-    in_background(&mut background, &services, "retention", delete_expired);
-    in_background(&mut background, &services, "keys", keep_keys);
-    in_background(&mut background, &services, "geoip", refresh_geoip);
-    in_background(&mut background, &services, "changes", poll_changes);
-    in_background(
-        &mut background,
-        &services,
-        "client_secret_uses",
-        write_client_secret_uses,
-    );
-    in_background(&mut background, &services, "logouts", backchannel::deliver);
-    in_background(
-        &mut background,
-        &services,
-        "mail",
-        domain::mail::outbox::run,
-    );
-    let deliveries = domain::approvals::deliveries::run;
-    in_background(&mut background, &services, "approval_channels", deliveries);
-    let traces = domain::claims::traces::run_trace_writer;
-    in_background(&mut background, &services, "claim_traces", traces);
-    in_background(
-        &mut background,
-        &services,
-        "audit_root",
-        domain::audit::sign_roots,
-    );
-    in_background(
-        &mut background,
-        &services,
-        "audit_streams",
-        domain::audit::stream,
-    );
+    let background = start_background(&services);
     Ok(RunningServer {
         services,
         address,
@@ -148,6 +123,42 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         servers,
         background,
     })
+}
+
+/// Begins the tasks that go on in the background.
+fn start_background(services: &Arc<Services>) -> JoinSet<()> {
+    let mut background = JoinSet::new();
+    in_background(&mut background, services, "heartbeat", heartbeat);
+    in_background(&mut background, services, "retention", delete_expired);
+    in_background(&mut background, services, "keys", keep_keys);
+    in_background(&mut background, services, "geoip", refresh_geoip);
+    in_background(&mut background, services, "changes", poll_changes);
+    in_background(&mut background, services, "telemetry", export_metrics);
+    in_background(
+        &mut background,
+        services,
+        "client_secret_uses",
+        write_client_secret_uses,
+    );
+    in_background(&mut background, services, "logouts", backchannel::deliver);
+    in_background(&mut background, services, "mail", domain::mail::outbox::run);
+    let deliveries = domain::approvals::deliveries::run;
+    in_background(&mut background, services, "approval_channels", deliveries);
+    let traces = domain::claims::traces::run_trace_writer;
+    in_background(&mut background, services, "claim_traces", traces);
+    in_background(
+        &mut background,
+        services,
+        "audit_root",
+        domain::audit::sign_roots,
+    );
+    in_background(
+        &mut background,
+        services,
+        "audit_streams",
+        domain::audit::stream,
+    );
+    background
 }
 
 /// The bounds of new connections.

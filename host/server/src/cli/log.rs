@@ -6,9 +6,14 @@
 use std::io::{IsTerminal, Write, stderr};
 
 use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::{FilterExt, filter_fn};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::{Log, LogFormat};
+use crate::otlp::{self, TraceExport};
+use assent_telemetry::{ROOT_SPANS, SPANS};
 
 /// How many lines wait in memory at most.
 const WAITING_LINES: usize = 16 * 1024;
@@ -21,20 +26,27 @@ pub(super) struct StartedLog {
     _guard: WorkerGuard,
 }
 
-/// Starts the log of this process.
-pub(super) fn start(log: &Log) -> anyhow::Result<StartedLog> {
+/// Starts the log of this process, and the export of traces. The log has no exported span, and the export no line of
+/// the log.
+pub(super) fn start(log: &Log, export: Option<&TraceExport>) -> anyhow::Result<StartedLog> {
     let filter =
         EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
     let (writer, guard) = non_blocking(stderr(), WAITING_LINES);
     let dropped = writer.error_counter();
-    let lines = tracing_subscriber::fmt()
-        .with_env_filter(filter)
+    let filter = filter.and(filter_fn(|metadata| {
+        ![SPANS, ROOT_SPANS].contains(&metadata.target())
+    }));
+    let lines = tracing_subscriber::fmt::layer()
         .with_ansi(stderr().is_terminal())
         .with_writer(writer);
-    match log.format {
-        LogFormat::Text => lines.init(),
-        LogFormat::Json => lines.json().init(),
-    }
+    let lines = match log.format {
+        LogFormat::Text => lines.with_filter(filter).boxed(),
+        LogFormat::Json => lines.json().with_filter(filter).boxed(),
+    };
+    tracing_subscriber::registry()
+        .with(lines)
+        .with(export.map(otlp::layer))
+        .init();
     // The usual hook writes to standard error itself, and so would wait for its reader.
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");

@@ -42,7 +42,7 @@ pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
     }
     check_user(url)?;
     // Until this function ends, so that all is written.
-    let _log = log::start(&settings.log)?;
+    let _log = log::start(&settings.log, None)?;
     report(&Database::migrate(url, MIGRATIONS).await?);
     Ok(ExitCode::SUCCESS)
 }

@@ -16,13 +16,21 @@ use crate::cli::qr_code::print_qr;
 use crate::config::Settings;
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::BootstrapResult;
+use crate::otlp::TraceExport;
 use assent_model::audit::AuditContext;
 
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     check_user(&settings.database.url)?;
     // Dropped at the end of this function, when all is logged.
-    let log = log::start(&settings.log)?;
+    let of_this_program = Environment::of_this_program(file);
+    let collector = app::collector(&settings, &of_this_program.entropy)?;
+    let is_traced = settings.telemetry.traced_share > 0.0;
+    let export = collector
+        .clone()
+        .filter(|_| is_traced)
+        .map(TraceExport::start);
+    let log = log::start(&settings.log, export.as_ref())?;
     // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "limit of open files not raised");
@@ -30,8 +38,9 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let ports = app::listen(&settings).await?;
     let surroundings = Environment {
         dropped_log_lines: Some(log.dropped.clone()),
+        collector,
         serves: true,
-        ..Environment::of_this_program(file)
+        ..of_this_program
     };
     let services = app::compose(settings, surroundings).await?;
     let made = app::prepare_bootstrap(&services).await?;
@@ -58,6 +67,9 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     running.until(signals).await;
     forwarding.abort();
     reloading.abort();
+    if let Some(export) = export {
+        export.finish().await;
+    }
     tracing::info!("stopped");
     Ok(())
 }

@@ -5,7 +5,7 @@ use tracing_subscriber::EnvFilter;
 use super::http::is_bare;
 use super::{
     HumanDuration, Settings, approvals, bootstrap, branding, http, keys, lifetimes, mail, plugins,
-    rate_limits, saml,
+    rate_limits, saml, telemetry,
 };
 use assent_model::name::display_text;
 
@@ -63,6 +63,7 @@ pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
         "log.level",
         "expected error, warn, info, debug or trace, or directives such as info,assent_plugin_host=debug",
     );
+    telemetry::check(&settings.telemetry, &mut expect);
     if let Some(bootstrap) = &settings.bootstrap {
         bootstrap::check(
             bootstrap,

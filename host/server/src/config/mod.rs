@@ -28,6 +28,7 @@ mod saml;
 mod settings;
 mod size;
 mod source;
+mod telemetry;
 
 pub use approvals::Approvals;
 pub use audit::{Audit, AuditStream};
@@ -52,3 +53,4 @@ pub use resources::{Database, Egress, GeoIp, Migrate};
 pub use saml::Saml;
 pub use settings::{Settings, notes};
 pub use size::HumanSize;
+pub use telemetry::Telemetry;

@@ -19,6 +19,7 @@ use crate::config::plugins::Plugins;
 use crate::config::rate_limits::RateLimits;
 use crate::config::resources::{Database, Egress, GeoIp};
 use crate::config::saml::Saml;
+use crate::config::telemetry::Telemetry;
 
 /// All settings.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -65,6 +66,9 @@ pub struct Settings {
     /// The metrics for Prometheus, on a listener of their own.
     #[serde(default)]
     pub metrics: Metrics,
+    /// OpenTelemetry: traces and metrics for a collector.
+    #[serde(default)]
+    pub telemetry: Telemetry,
     /// The retention of the audit log, and its streams.
     #[serde(default)]
     pub audit: Audit,

@@ -16,16 +16,18 @@ use super::operations::admission::Admission;
 use super::operations::branding::Logo;
 use super::operations::draining::DrainSwitch;
 use super::operations::error_references::ErrorReferences;
-use super::operations::latency::LatencyHistograms;
+use super::operations::metrics::Metrics;
 use super::operations::plugin_reloads::Reloads;
 use super::operations::rate_limits::RateLimiters;
 use super::operations::signed_documents::SignedDocuments;
+use super::operations::span_sampler::SpanSampler;
 use super::operations::task_restarts::TaskRestarts;
 use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
 use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
+use crate::otlp::Collector;
 use crate::smtp::Mailer;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::entropy::SharedEntropy;
@@ -75,8 +77,12 @@ pub struct Services {
     pub logo: Option<Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: Traces,
-    /// How long answers take.
-    pub latency: LatencyHistograms,
+    /// What this instance measures.
+    pub metrics: Metrics,
+    /// Where traces and metrics are exported to.
+    pub collector: Option<Arc<Collector>>,
+    /// Which requests are traced.
+    pub span_sampler: SpanSampler,
     /// The error pages that it showed lately.
     pub error_references: ErrorReferences,
     /// How often background tasks were restarted.

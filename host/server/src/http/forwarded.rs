@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use axum::extract::ConnectInfo;
+use axum::extract::{ConnectInfo, Request};
 use axum::http::{Extensions, HeaderMap};
 
 use crate::config::IpNetwork;
@@ -28,6 +28,14 @@ pub(crate) fn address_of(
 /// Whether an address is a proxy's whose headers are believed.
 pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpNetwork]) -> bool {
     proxies.iter().any(|proxy| proxy.contains(address))
+}
+
+/// Whether a request comes from a trusted proxy, so that the headers by which proxies speak are not the client's own.
+pub(crate) fn is_from_trusted_proxy(request: &Request, proxies: &[IpNetwork]) -> bool {
+    // No proxy terminates TLS there.
+    let is_direct = request.extensions().get::<HandshakeCredentials>().is_some();
+    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
+    !is_direct && peer.is_some_and(|info| is_trusted(info.0.ip().to_canonical(), proxies))
 }
 
 /// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.

@@ -32,6 +32,7 @@ mod serve;
 pub(crate) mod sign_in;
 pub mod texts;
 pub mod tls;
+mod traced_request;
 mod user_agent;
 
 pub use prebuilt::Front;

@@ -15,12 +15,14 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tower::ServiceExt;
 use tracing::Instrument;
+use tracing::field::Empty;
 
 use super::refusals;
 use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
 use super::router::{metrics_router, mtls_router, routes};
+use super::traced_request::{self, RequestTracing};
 use crate::domain::Services;
-use crate::domain::operations::latency::EndpointGroup;
+use crate::domain::operations::request_metrics::EndpointGroup;
 use crate::http::oidc::cors::Origins;
 use crate::keys::PublishedKeySet;
 use crate::oidc::discovery;
@@ -34,6 +36,7 @@ pub struct Front {
     router: Router,
     prebuilt: Option<Arc<Prebuilt>>,
     request_ids: Arc<RequestIds>,
+    tracing: RequestTracing,
 }
 
 impl Front {
@@ -42,6 +45,7 @@ impl Front {
         let origins = Origins::new(&services);
         let router = routes(&services, &origins);
         let request_ids = Arc::new(RequestIds::new(&services));
+        let tracing = RequestTracing::new(&services);
         let prebuilt = Prebuilt {
             services,
             origins,
@@ -52,6 +56,7 @@ impl Front {
             router,
             prebuilt: Some(Arc::new(prebuilt)),
             request_ids,
+            tracing,
         }
     }
 
@@ -61,6 +66,7 @@ impl Front {
             router: mtls_router(self.router.clone()),
             prebuilt: None,
             request_ids: Arc::clone(&self.request_ids),
+            tracing: self.tracing.clone(),
         }
     }
 
@@ -70,6 +76,7 @@ impl Front {
             router: metrics_router(services),
             prebuilt: None,
             request_ids: Arc::clone(&self.request_ids),
+            tracing: RequestTracing::default(),
         }
     }
 
@@ -88,9 +95,14 @@ impl Front {
         {
             return response;
         }
-        let span = tracing::info_span!("request", id = id.as_str());
-        match self.router.oneshot(request).instrument(span).await {
-            Ok(response) => response,
+        let line_span = tracing::info_span!("request", id = id.as_str(), trace_id = Empty);
+        let traced = self.tracing.begin(&request, id, &line_span);
+        let response = self.router.oneshot(request).instrument(traced.clone());
+        match response.instrument(line_span).await {
+            Ok(response) => {
+                traced_request::end(&traced, &response);
+                response
+            }
             Err(never) => match never {},
         }
     }
@@ -104,6 +116,7 @@ impl From<Router> for Front {
             router,
             prebuilt: None,
             request_ids: Arc::default(),
+            tracing: RequestTracing::default(),
         }
     }
 }
@@ -232,8 +245,8 @@ impl Prebuilt {
         let held = match self.held(document, &version) {
             Some(held) => {
                 if document.is_shared() {
-                    let latency = &self.services.latency;
-                    latency.count(EndpointGroup::Discovery, begun.elapsed(), false);
+                    let requests = &self.services.metrics.requests;
+                    requests.count(EndpointGroup::Discovery, 200, Some(begun.elapsed()));
                 }
                 held
             }

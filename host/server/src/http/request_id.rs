@@ -1,16 +1,14 @@
 //! Request ids: each response has one in `x-request-id`, and so have the log lines of its request. A trusted proxy may
 //! have assigned it; otherwise the instance does.
 
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::extract::{ConnectInfo, Request};
+use axum::extract::Request;
 use axum::http::{HeaderName, HeaderValue};
 
 use crate::config::IpNetwork;
 use crate::domain::Services;
-use crate::http::forwarded::is_trusted;
-use crate::http::handshake::HandshakeCredentials;
+use crate::http::forwarded::is_from_trusted_proxy;
 
 /// The header of requests from trusted proxies, and of all responses.
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -68,23 +66,21 @@ impl RequestIds {
 
     fn assigned(&self, request: &Request) -> Option<RequestId> {
         let value = request.headers().get(X_REQUEST_ID)?;
-        let ConnectInfo(peer) = request.extensions().get::<ConnectInfo<SocketAddr>>()?;
-        // No proxy terminates TLS there, so the header is the client's own.
-        let is_direct = request.extensions().get::<HandshakeCredentials>().is_some();
-        if is_direct || !is_trusted(peer.ip(), &self.proxies) {
-            return None;
-        }
-        RequestId::parse(value)
+        is_from_trusted_proxy(request, &self.proxies)
+            .then(|| RequestId::parse(value))
+            .flatten()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::net::IpAddr;
+    use std::net::{IpAddr, SocketAddr};
 
     use axum::body::Body;
+    use axum::extract::ConnectInfo;
 
     use super::*;
+    use crate::http::handshake::HandshakeCredentials;
 
     const PROXY: [u8; 4] = [10, 0, 0, 1];
 

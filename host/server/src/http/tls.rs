@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use openssl::asn1::Asn1Time;
 use openssl::error::ErrorStack;
 use openssl::pkey::PKey;
 use openssl::ssl::{
@@ -116,6 +117,24 @@ impl TlsIdentity {
             looked_at,
             current,
         })
+    }
+
+    /// When the certificate in use expires, if it says so in a form that can be read.
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        /// Seconds of a day.
+        const DAY: i64 = 24 * 60 * 60;
+        let context = self.current().context;
+        let left = Asn1Time::from_unix(0)
+            .ok()?
+            .diff(context.certificate()?.not_after())
+            .ok()?;
+        let seconds = i64::from(left.days) * DAY + i64::from(left.secs);
+        Some(Timestamp::from_seconds(seconds))
+    }
+
+    /// The table of the settings that names its files.
+    pub const fn table(&self) -> &'static str {
+        self.table
     }
 
     /// Whether clients may show a certificate here.

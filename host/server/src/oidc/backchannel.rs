@@ -9,8 +9,10 @@ use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::domain::claims::standard_claims::sid_of;
+use crate::domain::operations::metrics::LogoutAttempt;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
 use crate::keys::TokenType;
@@ -18,6 +20,7 @@ use assent_model::application::Application;
 use assent_model::id::{Did, TokenId};
 use assent_model::logout::LogoutDelivery;
 use assent_plugin_host::egress::EgressError;
+use assent_telemetry::ROOT_SPANS;
 
 /// How often the database is looked at without a signal: another instance may have ended a session, or a pause is over.
 const LOOK: Duration = Duration::from_secs(3);
@@ -125,8 +128,11 @@ async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, Intern
             continue;
         };
         work.busy.insert(application, count + 1);
-        work.under_way
-            .spawn(attempt(Arc::clone(services), delivery));
+        let sampler = &services.span_sampler;
+        let span =
+            sampler.background(|| tracing::info_span!(target: ROOT_SPANS, "logout.delivery"));
+        let attempt = attempt(Arc::clone(services), delivery).instrument(span);
+        work.under_way.spawn(attempt);
     }
     Ok(begun)
 }
@@ -184,6 +190,12 @@ async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
                 retried");
         }
     }
+    let counted = match (&told, again) {
+        (AttemptOutcome::Done | AttemptOutcome::Nobody, _) => LogoutAttempt::Delivered,
+        (_, Some(_)) => LogoutAttempt::Repeated,
+        (_, None) => LogoutAttempt::GivenUp,
+    };
+    services.metrics.logouts.count(counted);
     let application = application.clone();
     if let Err(error) = services.store.settle_logout(delivery, again).await {
         tracing::warn!(%application, %error, "outcome of a logout delivery not stored, retrying later");

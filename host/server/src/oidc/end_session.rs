@@ -21,6 +21,7 @@ use assent_model::id::Did;
 use assent_model::name::QuotedText;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::LogoutContinuation;
+use assent_telemetry::SPANS;
 
 /// How long a sealed request is good: as long as a person may look at the question.
 const SEALED_FOR: Duration = Duration::from_secs(30 * 60);
@@ -76,6 +77,7 @@ pub enum EndSessionError {
 
 /// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is
 /// taken and not used; `ui_locales` is for whoever makes the page.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.logout_request")]
 pub async fn check(
     services: &Services,
     parameters: &Parameters,

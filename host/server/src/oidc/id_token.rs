@@ -14,6 +14,7 @@ use assent_model::application::Application;
 use assent_model::id::TokenId;
 use assent_model::session::Authentication;
 use assent_plugin_host::Sink;
+use assent_telemetry::SPANS;
 
 /// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under
 /// which is kept what the plugins did for it.
@@ -62,6 +63,7 @@ pub fn session_state(application: &Application, claims: &Map<String, Value>) -> 
 }
 
 /// Completes the claims that were made at sign-in and signs them.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.id_token")]
 pub async fn issue(
     services: &Services,
     application: &Application,

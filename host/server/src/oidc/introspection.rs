@@ -23,6 +23,7 @@ use assent_model::session::Acr;
 use assent_model::token::{CertificateDigest, TokenScopes};
 use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::{FamilyState, TokenFamily, UserAccount};
+use assent_telemetry::SPANS;
 
 /// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
 #[derive(Debug, Serialize)]
@@ -76,6 +77,7 @@ struct KnownToken {
 }
 
 /// Serves an introspection request of an authenticated client.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.introspection")]
 pub async fn introspect(
     services: &Services,
     client: &AuthenticatedClient,

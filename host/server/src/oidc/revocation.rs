@@ -6,10 +6,12 @@ use super::parameters::Parameters;
 use super::tokens;
 use crate::domain::{InternalError, Services};
 use assent_model::token::prefix;
+use assent_telemetry::SPANS;
 
 /// Serves a revocation request of an authenticated client. A refresh token takes its family along; an access token goes
 /// alone. A token that is unknown or over is as good as revoked. `token_type_hint` is not needed: a token tells its
 /// kind.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.revocation")]
 pub async fn revoke(
     services: &Services,
     client: &AuthenticatedClient,

@@ -14,6 +14,7 @@ use assent_model::application::{Application, RegisteredApplication};
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::{Fault, MapFailureKind, PluginSet, Sink};
 use assent_store::{TokenFamily, UserAccount};
+use assent_telemetry::SPANS;
 
 /// What UserInfo is asked about.
 struct Inquiry {
@@ -24,6 +25,7 @@ struct Inquiry {
 }
 
 /// The claims that the scopes of an access token permit.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.userinfo")]
 pub async fn claims(
     services: &Services,
     shown: BearerToken<'_>,

@@ -7,13 +7,14 @@ use serde_json::{Map, Value};
 
 use crate::rows::to_json;
 use crate::{Result, StoreError};
-use assent_model::audit::Entry;
 use assent_model::audit::chain::Record;
+use assent_model::audit::{Entry, Event};
 use assent_model::id::AuditId;
 
 /// An entry on its way into the log.
 #[derive(Clone)]
 pub(super) struct PendingEntry {
+    pub(super) event: Event,
     pub(super) record: Record,
     pub(super) id: AuditId,
     /// Whether it is kept. One that is not costs the same.
@@ -32,6 +33,14 @@ tokio::task_local! {
 
 /// What a transaction adds to the log.
 pub(crate) struct PendingEntries(pub(super) Vec<PendingEntry>);
+
+impl PendingEntries {
+    /// The events of the entries that are kept.
+    pub(crate) fn events(&self) -> Vec<Event> {
+        let kept = self.0.iter().filter(|pending| pending.is_wanted);
+        kept.map(|pending| pending.event).collect()
+    }
+}
 
 /// Runs the work of a transaction. Returns its outcome and what it adds to the log.
 pub(crate) async fn collect<T, E>(
@@ -65,6 +74,7 @@ pub(crate) fn restore(PendingEntries(before): PendingEntries) {
 /// Adds an entry to what the running transaction will chain.
 pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
     let pending = PendingEntry {
+        event: entry.event,
         record: record(entry)?,
         id: entry.id,
         is_wanted,

@@ -1,6 +1,7 @@
 //! A connection to either database.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::{Error, Result};
@@ -8,6 +9,7 @@ use super::postgres::{PostgresConnection, PostgresOptions};
 use super::query::{Executor, Query};
 use super::row::Rows;
 use super::sqlite::SqliteConnection;
+use crate::measurements::Measurements;
 
 /// How long opening a connection may take.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -23,7 +25,11 @@ pub enum DatabaseKind {
 
 /// How to open connections to one database.
 #[derive(Clone)]
-pub struct Options(Target);
+pub struct Options {
+    target: Target,
+    /// Where connections record the time of their statements.
+    measurements: Arc<Measurements>,
+}
 
 #[derive(Clone)]
 enum Target {
@@ -40,7 +46,7 @@ impl std::fmt::Debug for Options {
 impl Options {
     /// For SQLite's file.
     pub fn sqlite(file: impl Into<PathBuf>) -> Self {
-        Self(Target::Sqlite(file.into()))
+        Self::new(Target::Sqlite(file.into()))
     }
 
     /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of
@@ -51,7 +57,19 @@ impl Options {
     /// [`Error::Settings`] if the URL cannot be used.
     pub fn postgres(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
         PostgresOptions::parse(url, session, answer_limit)
-            .map(|options| Self(Target::Postgres(Box::new(options))))
+            .map(|options| Self::new(Target::Postgres(Box::new(options))))
+    }
+
+    fn new(target: Target) -> Self {
+        Self {
+            target,
+            measurements: Arc::default(),
+        }
+    }
+
+    /// Where connections record the time of their statements.
+    pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
+        &self.measurements
     }
 
     /// Opens a connection, within five seconds.
@@ -59,19 +77,25 @@ impl Options {
     /// # Errors
     /// If the database cannot be reached.
     pub async fn connect(&self) -> Result<Connection> {
-        let driver = match &self.0 {
+        let driver = match &self.target {
             Target::Sqlite(file) => Driver::Sqlite(SqliteConnection::open(file)?),
             Target::Postgres(options) => {
                 let connected = tokio::time::timeout(CONNECT, options.connect()).await;
                 Driver::Postgres(connected.map_err(|_| Error::TimedOut("opening a connection"))??)
             }
         };
-        Ok(Connection(driver))
+        Ok(Connection {
+            driver,
+            measurements: Arc::clone(&self.measurements),
+        })
     }
 }
 
 /// A connection.
-pub struct Connection(Driver);
+pub struct Connection {
+    driver: Driver,
+    measurements: Arc<Measurements>,
+}
 
 enum Driver {
     Sqlite(SqliteConnection),
@@ -87,7 +111,7 @@ impl std::fmt::Debug for Connection {
 impl Connection {
     /// Which database it is.
     pub(crate) const fn kind(&self) -> DatabaseKind {
-        match self.0 {
+        match self.driver {
             Driver::Sqlite(_) => DatabaseKind::Sqlite,
             Driver::Postgres(_) => DatabaseKind::Postgres,
         }
@@ -95,9 +119,12 @@ impl Connection {
 
     /// A further handle for the same session of PostgreSQL. `None` for SQLite, which executes one statement at a time.
     pub(crate) fn share(&self) -> Option<Self> {
-        match &self.0 {
+        match &self.driver {
             Driver::Sqlite(_) => None,
-            Driver::Postgres(connection) => Some(Self(Driver::Postgres(connection.share()))),
+            Driver::Postgres(connection) => Some(Self {
+                driver: Driver::Postgres(connection.share()),
+                measurements: Arc::clone(&self.measurements),
+            }),
         }
     }
 
@@ -106,7 +133,7 @@ impl Connection {
     /// # Errors
     /// If the database fails.
     pub async fn batch(&mut self, text: &str) -> Result<()> {
-        match &mut self.0 {
+        match &mut self.driver {
             Driver::Sqlite(connection) => connection.batch(text),
             Driver::Postgres(connection) => Box::pin(connection.batch(text)).await,
         }
@@ -114,14 +141,14 @@ impl Connection {
 
     /// Ends SQLite's statements at this moment. PostgreSQL's have the limits of their session.
     pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
-        if let Driver::Sqlite(connection) = &self.0 {
+        if let Driver::Sqlite(connection) = &self.driver {
             connection.set_deadline(deadline);
         }
     }
 
     /// Ends the session.
     pub async fn close(self) {
-        match self.0 {
+        match self.driver {
             Driver::Sqlite(connection) => drop(connection),
             Driver::Postgres(connection) => connection.close().await,
         }
@@ -131,10 +158,13 @@ impl Connection {
 impl Executor for &mut Connection {
     async fn run(self, query: &Query) -> Result<Rows> {
         tracing::trace!(target: "assent_store::sql", statement = query.text.as_str());
-        match &mut self.0 {
+        let begun = Instant::now();
+        let outcome = match &mut self.driver {
             Driver::Sqlite(connection) => connection.run(query),
             // In a box, because each caller would hold its large state.
             Driver::Postgres(connection) => Box::pin(connection.run(query)).await,
-        }
+        };
+        self.measurements.statements.record_time(begun.elapsed());
+        outcome
     }
 }

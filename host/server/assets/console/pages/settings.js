@@ -35,6 +35,7 @@ const GROUPS = {
   geoip: 'GeoIP',
   log: 'Log',
   metrics: 'Metrics',
+  telemetry: 'Traces and metrics',
 };
 
 /**

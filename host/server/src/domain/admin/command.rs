@@ -17,6 +17,7 @@ use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::language::Language;
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, StoreError};
+use assent_telemetry::SPANS;
 
 /// What an administrator asks for. Each of its fields has a class. An approval is for its serialized form, so that must
 /// contain each value of the request, or the digest of a large one.
@@ -215,6 +216,7 @@ impl AdminContext {
     ///
     /// # Errors
     /// As [`run`](Self::run).
+    #[tracing::instrument(target = SPANS, skip_all, name = "admin.command")]
     pub async fn run_with<C: AdminCommand>(
         &self,
         command: &C,

@@ -10,11 +10,13 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::domain::approvals::channel_proofs::{self, EvidenceOutcome};
 use crate::domain::approvals::delivery_timing::{next, sealed_for};
 use crate::domain::approvals::dispatch;
 use crate::domain::approvals::leased_work::Leases;
+use crate::domain::operations::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
@@ -24,6 +26,7 @@ use assent_model::delivery::{Delivery, LeasedDelivery, Recipient, Ruling};
 use assent_model::id::DeliveryId;
 use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 use assent_store::RulingOutcome;
+use assent_telemetry::ROOT_SPANS;
 
 /// How often the database is looked at without a signal: another instance may have stopped, or an approval was decided
 /// there.
@@ -59,8 +62,11 @@ impl Work {
             .busy
             .entry(leased.delivery.channel.clone())
             .or_default() += 1;
-        self.under_way
-            .spawn(look_after(Arc::clone(services), leased));
+        let sampler = &services.span_sampler;
+        let span =
+            sampler.background(|| tracing::info_span!(target: ROOT_SPANS, "approval.delivery"));
+        let looking_after = look_after(Arc::clone(services), leased).instrument(span);
+        self.under_way.spawn(looking_after);
     }
 
     fn ended(&mut self, channel: &str) {
@@ -316,6 +322,14 @@ async fn rule(
         .rule_on_approval(delivery, ruling, noted, services.now())
         .await?;
     let counted = outcome == RulingOutcome::Counted;
+    if counted {
+        let decision = match ruling {
+            Ruling::Approved => DecisionKind::Approved,
+            Ruling::Denied => DecisionKind::Denied,
+        };
+        let approvals = &services.metrics.approvals;
+        approvals.count_decision(approval, decision, services.now());
+    }
     tracing::info!(approval = %approval.id, channel, ?ruling, counted, "vendor decided");
     Ok(())
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
+use tracing::Instrument;
 
 use crate::domain::mail::letter::{Letter, language_of};
 use crate::domain::operations::wakeups::Wakeup;
@@ -16,6 +17,7 @@ use assent_model::entropy::Entropy;
 use assent_model::id::EnrolmentId;
 use assent_model::invitation::{LeasedMail, MailOutcome};
 use assent_model::user::{LifecycleState, User};
+use assent_telemetry::ROOT_SPANS;
 
 use crate::keys::{KeyError, MasterKey};
 
@@ -107,12 +109,16 @@ async fn begin(
         return Ok(false);
     };
     let services = Arc::clone(services);
-    under_way.spawn(async move {
+    let sampler = &services.span_sampler;
+    let span =
+        sampler.background(|| tracing::info_span!(target: ROOT_SPANS, "invitation.delivery"));
+    let sending = async move {
         // Its row stays, so an instance tries again after the lease.
         if let Err(error) = attempt(&services, &mail).await {
             tracing::warn!(enrolment = %mail.enrolment, %error, "invitation not sent, retrying later");
         }
-    });
+    };
+    under_way.spawn(sending.instrument(span));
     Ok(true)
 }
 

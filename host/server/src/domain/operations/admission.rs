@@ -110,6 +110,11 @@ impl Admission {
         RequestClass::ALL.map(|class| (class, self.counts(class).rejected.load(Ordering::Relaxed)))
     }
 
+    /// How many requests of each class are under way.
+    pub fn executing(&self) -> [(RequestClass, usize); 3] {
+        RequestClass::ALL.map(|class| (class, self.counts(class).executing.load(Ordering::Relaxed)))
+    }
+
     const fn counts(&self, class: RequestClass) -> &ClassCounts {
         match class {
             RequestClass::Application => &self.application,

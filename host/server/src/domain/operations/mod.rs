@@ -1,4 +1,4 @@
-//! What an operator runs and watches: first start, rate limits, latency, branding, plugins.
+//! What an operator runs and watches: first start, rate limits, metrics, branding, plugins.
 //!
 //! - Limits use bounded memory, whatever comes from outside.
 
@@ -8,11 +8,15 @@ pub mod branding;
 pub mod draining;
 pub mod error_references;
 pub mod idempotency;
-pub mod latency;
+pub mod metric_families;
+pub mod metrics;
 pub mod plugin_reloads;
 pub mod plugin_specs;
 pub mod plugins;
+mod process_metrics;
 pub mod rate_limits;
+pub mod request_metrics;
 pub mod signed_documents;
+pub mod span_sampler;
 pub mod task_restarts;
 pub mod wakeups;

@@ -5,6 +5,7 @@
 mod keys;
 mod limit;
 
+use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -144,6 +145,35 @@ impl RateLimiters {
             test_sign_in: Arc::new(ConcurrencyLimit::new(1)),
             test_sign_in_waits: Arc::new(ConcurrencyLimit::new(TEST_SIGN_IN_WAITS)),
         }
+    }
+}
+
+impl RateLimiters {
+    /// How many requests each limit rejected. Limits with the name of one setting are counted together.
+    pub fn rejections(&self) -> BTreeMap<&'static str, u64> {
+        let mut rejections = BTreeMap::new();
+        for (name, count) in [
+            self.login_pages_per_ip.rejections(),
+            self.sign_out_pages_per_ip.rejections(),
+            self.framed_pages_per_ip.rejections(),
+            self.sign_ins_per_user_name.rejections(),
+            self.sign_ins_per_ip.rejections(),
+            self.sign_ins_per_browser.rejections(),
+            self.prompts_per_user.rejections(),
+            self.prompts_from_known_browsers.rejections(),
+            self.actions_per_device.rejections(),
+            self.renames_per_device.rejections(),
+            self.token_requests_per_ip.rejections(),
+            self.client_auth_failures.rejections(),
+            self.authenticator_failures.rejections(),
+            self.admin_failures.rejections(),
+            self.recovery_failures.rejections(),
+            self.callbacks_per_ip.rejections(),
+            self.candidates.rejections(),
+        ] {
+            *rejections.entry(name).or_default() += count;
+        }
+        rejections
     }
 }
 

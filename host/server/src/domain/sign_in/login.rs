@@ -14,6 +14,7 @@ use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
 use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
+use assent_telemetry::SPANS;
 
 pub use view::{GivenApproval, LoginEnd, LoginView, typed_name, view};
 
@@ -77,6 +78,7 @@ pub async fn store(
 ///
 /// # Errors
 /// If the database fails.
+#[tracing::instrument(target = SPANS, skip_all, name = "sign_in.begin")]
 pub async fn begin(
     services: &Services,
     request: LoginRequest,
@@ -155,6 +157,7 @@ pub struct LoginCompletion<'a> {
 ///
 /// # Errors
 /// If the database fails.
+#[tracing::instrument(target = SPANS, skip_all, name = "sign_in.complete")]
 pub async fn answer(
     services: &Services,
     login: OpenLogin,

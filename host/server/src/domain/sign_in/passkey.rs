@@ -26,6 +26,7 @@ use assent_model::secret::Digest;
 use assent_model::session::Acr;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{PasskeyApproval, PasskeyApprovalOutcome, StoreError};
+use assent_telemetry::SPANS;
 
 /// Whether the login page offers it: the server has a domain, the application has the setting and is enabled, and the
 /// request admits it. It does not depend on a name.
@@ -96,6 +97,7 @@ pub enum PasskeySignInOutcome {
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
+#[tracing::instrument(target = SPANS, skip_all, name = "sign_in.passkey")]
 pub async fn answer(
     services: &Services,
     login: &Login,

@@ -15,7 +15,7 @@ use super::routes::Area;
 use crate::config::{self, ConfigSource, Setting};
 use crate::domain::Services;
 use crate::domain::admin::{self, Range, SignIns};
-use crate::domain::operations::latency::{EndpointGroup, EndpointLatency};
+use crate::domain::operations::request_metrics::{EndpointGroup, EndpointLatency};
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -208,8 +208,9 @@ async fn overview(
         bucket,
         sign_ins: counts.periods.into_iter().map(sign_ins).collect(),
         response_times: services
-            .latency
-            .answered()
+            .metrics
+            .requests
+            .overview()
             .into_iter()
             .map(responses)
             .collect(),

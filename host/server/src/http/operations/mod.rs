@@ -3,7 +3,7 @@
 pub(crate) mod branding;
 pub(crate) mod connection;
 pub(crate) mod health;
-pub(crate) mod latency;
 pub(crate) mod logos;
+pub(crate) mod measured_request;
 pub(crate) mod metrics;
 pub(crate) mod rate_limits;

@@ -13,10 +13,11 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::Services;
 use crate::http::assets;
 use crate::http::operations::branding;
-use crate::http::operations::latency::MeasuredRequest;
+use crate::http::operations::measured_request::MeasuredRequest;
 use crate::http::refusals::RefusalForm;
 use crate::http::reply::ErrorReply;
 use crate::http::texts::{Message, PageLanguage};
+use crate::http::traced_request::record_route;
 
 /// A stylesheet, script or icon.
 pub(super) async fn asset(
@@ -87,6 +88,9 @@ pub(super) async fn surround(
     next: Next,
 ) -> Response {
     let measured = MeasuredRequest::begin(request.uri());
+    if services.span_sampler.is_on() {
+        record_route(&request);
+    }
     let form = RefusalForm::of(&services, &request);
     let is_console = request
         .uri()

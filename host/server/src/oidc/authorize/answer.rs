@@ -26,6 +26,7 @@ use assent_model::secret::Token;
 use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::IssuedGrant;
+use assent_telemetry::SPANS;
 
 /// A login that is to be answered for a person.
 #[derive(Clone, Copy, Debug)]
@@ -56,6 +57,7 @@ pub type AuthorizeOutcome = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
 
 /// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
 /// agree, and the plugins do too.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.authorization_response")]
 pub async fn respond(
     context: SignInContext<'_>,
     authenticated: AuthenticatedAuthorization<'_>,

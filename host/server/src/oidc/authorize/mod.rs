@@ -26,6 +26,7 @@ use assent_model::id::Did;
 use assent_model::login::AuthorizationRequest;
 use assent_model::name::QuotedText;
 use assent_model::redirect::RedirectPolicy;
+use assent_telemetry::SPANS;
 
 /// Why a request can't be answered to the application: it is not known where the application is. A page says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +100,7 @@ impl AcceptedAuthorization {
 /// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
 /// the application. The order is the order of the checks.
 /// The policy decides where the answer may go.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.authorization_request")]
 pub async fn check(
     services: &Services,
     parameters: &Parameters,

@@ -21,6 +21,7 @@ use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication};
 use assent_model::id::Did;
 use assent_model::secret::{Digest, Secret};
 use assent_model::token::CertificateDigest;
+use assent_telemetry::SPANS;
 
 /// The one `client_assertion_type` (RFC 7523 section 2.2).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -99,6 +100,7 @@ impl Credentials<'_> {
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
 /// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any
 /// client in its users' networks could use its limit up.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.client_authentication")]
 pub async fn authenticate(
     services: &Services,
     call: ClientAuthRequest<'_>,

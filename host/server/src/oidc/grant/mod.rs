@@ -12,11 +12,13 @@ use super::parameters::Parameters;
 use crate::domain::Services;
 use crate::oidc::grant::checks::required;
 use assent_model::application::GrantType;
+use assent_telemetry::SPANS;
 
 pub use authorization_code::{CodeExchange, redeem};
 pub use new_tokens::TokenResponse;
 
 /// Serves a token request of an authenticated client.
+#[tracing::instrument(target = SPANS, skip_all, name = "oidc.token")]
 pub async fn exchange(
     services: &Services,
     client: &AuthenticatedClient,

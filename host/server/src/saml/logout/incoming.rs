@@ -14,6 +14,7 @@ use assent_saml_core::binding::{BindingError, Incoming, Signature, TrustError, T
 use assent_saml_core::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
 use assent_saml_core::message::{LogoutRequest, LogoutResponse, MessageError, Status};
 use assent_store::ReplayCheck;
+use assent_telemetry::SPANS;
 
 /// Why a message can't be answered to a service provider. A page says so; no session ends.
 #[derive(Debug, thiserror::Error)]
@@ -92,6 +93,7 @@ fn trusted<'m>(
 }
 
 /// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
+#[tracing::instrument(target = SPANS, skip_all, name = "saml.logout_request")]
 pub async fn requested(
     services: &Services,
     application: &str,

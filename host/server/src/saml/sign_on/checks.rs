@@ -23,6 +23,7 @@ use assent_model::saml::{
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, Signature, TrustError};
 use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, UnsupportedError};
 use assent_store::ReplayCheck;
+use assent_telemetry::SPANS;
 
 /// How long a browser may take from the request to where it brings its cookies: a redirect.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
@@ -101,6 +102,7 @@ pub struct AcceptedSignOn {
 
 /// Checks a request that a browser brought.
 /// A request that the server itself made, which only the policy admits, needs no signature.
+#[tracing::instrument(target = SPANS, skip_all, name = "saml.authn_request")]
 pub async fn check(
     services: &Services,
     application: &str,

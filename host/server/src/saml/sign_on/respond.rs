@@ -24,6 +24,7 @@ use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
 use assent_plugin_host::{MapFailureKind, MapperRun, SamlAttribute, Sink};
 use assent_store::{IssuedGrant, Transition};
+use assent_telemetry::SPANS;
 
 /// A response on its way to the service provider: a form that the browser posts.
 #[derive(Clone, Debug)]
@@ -56,6 +57,7 @@ pub type SignOnOutcome = SignInAnswer<SignOnAnswer>;
 
 /// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
 /// provider, and the plugins agree.
+#[tracing::instrument(target = SPANS, skip_all, name = "saml.response")]
 pub async fn respond(
     context: SignInContext<'_>,
     authenticated: AuthenticatedSignOn<'_>,

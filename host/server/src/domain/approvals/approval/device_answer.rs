@@ -8,6 +8,7 @@ use webauthn_rs::prelude::{PublicKeyCredential, RequestChallengeResponse};
 use super::audit_note::audit_note;
 use crate::domain::approvals::prompts::{Prompt, prompt_of};
 use crate::domain::devices::passkey;
+use crate::domain::operations::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
@@ -20,6 +21,7 @@ use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
 use assent_store::{AnswerOutcome, DeviceAnswer};
+use assent_telemetry::SPANS;
 
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
 #[derive(Clone, Debug, Deserialize)]
@@ -98,6 +100,7 @@ pub enum DecisionResult {
 ///
 /// # Errors
 /// If the store fails.
+#[tracing::instrument(target = SPANS, skip_all, name = "approval.answer")]
 pub async fn answer(
     services: &Services,
     device: &Device,
@@ -169,6 +172,17 @@ pub async fn answer(
         && let ApprovalSubject::ProtectedAction { id: action, .. } = approval.subject
     {
         end_console(services, action, &by).await?;
+    }
+    let decision = match (&counted, proof.decision) {
+        (AnswerOutcome::Counted, Decision::Approve) => Some(DecisionKind::Approved),
+        (AnswerOutcome::Counted, Decision::Deny) => Some(DecisionKind::Denied),
+        (AnswerOutcome::Counted, Decision::Report) => Some(DecisionKind::Reported),
+        (AnswerOutcome::NumberMismatch { .. }, _) => Some(DecisionKind::NumberMismatch),
+        (AnswerOutcome::NoPasskey | AnswerOutcome::Late, _) => None,
+    };
+    if let Some(decision) = decision {
+        let approvals = &services.metrics.approvals;
+        approvals.count_decision(&approval, decision, services.now());
     }
     let outcome = match (counted, proof.decision) {
         (AnswerOutcome::Counted, Decision::Approve) => DecisionResult::Approved,

@@ -152,6 +152,9 @@ pub(super) async fn open_request(
         };
         test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
     }
+    if matches!(asked, RequestOutcome::Prompted(_)) {
+        services.metrics.approvals.count_request(&approval);
+    }
     if let RequestOutcome::Prompted(user) = asked
         && !is_same_browser
     {

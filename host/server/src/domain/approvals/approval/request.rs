@@ -16,6 +16,7 @@ use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_model::user::User;
 use assent_store::{RefusedRequest, RequestOutcome};
+use assent_telemetry::SPANS;
 
 /// Requests an approval for a typed name.
 ///
@@ -27,6 +28,7 @@ use assent_store::{RefusedRequest, RequestOutcome};
 ///
 /// # Errors
 /// If the store fails.
+#[tracing::instrument(target = SPANS, skip_all, name = "approval.request")]
 pub async fn ask(
     services: &Arc<Services>,
     login: &Login,

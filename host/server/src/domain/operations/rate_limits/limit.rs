@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -48,6 +48,8 @@ pub struct Limit<K> {
     pub(super) free_at: Mutex<BoundedCache<K, i64>>,
     /// Until when the log says nothing of it, in milliseconds.
     pub(super) quiet_until: AtomicI64,
+    /// How many it rejected.
+    rejected: AtomicU64,
 }
 
 impl<K: Clone + Debug + Eq + Hash> Limit<K> {
@@ -77,6 +79,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
             tolerance,
             free_at,
             quiet_until: AtomicI64::new(i64::MIN),
+            rejected: AtomicU64::new(0),
         }
     }
 
@@ -111,6 +114,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         let early = free.saturating_sub(now).saturating_sub(self.tolerance);
         if early > 0 {
             drop(free_at);
+            self.rejected.fetch_add(1, Ordering::Relaxed);
             self.tell(key, millis);
             return Err(RateLimitError(Duration::from_micros(early.unsigned_abs())));
         }
@@ -118,6 +122,13 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
             free_at.insert(key.clone(), free.saturating_add(self.interval));
         }
         Ok(())
+    }
+}
+
+impl<K> Limit<K> {
+    /// The limit's name, and how many requests it rejected.
+    pub fn rejections(&self) -> (&'static str, u64) {
+        (self.name, self.rejected.load(Ordering::Relaxed))
     }
 }
 

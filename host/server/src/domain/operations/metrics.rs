@@ -1,0 +1,202 @@
+//! What this instance measures beside what the store and the plugins measure themselves.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+
+use super::request_metrics::RequestMetrics;
+use assent_model::approval::{Approval, ApprovalSubject};
+use assent_model::clock::Timestamp;
+use assent_store::Backlogs;
+use assent_telemetry::{Family, Histogram, Scale};
+
+/// The measurements.
+#[derive(Debug, Default)]
+pub struct Metrics {
+    /// Responses.
+    pub requests: RequestMetrics,
+    /// Approvals.
+    pub approvals: ApprovalMetrics,
+    /// Attempts to deliver logout tokens.
+    pub logouts: LogoutCounts,
+    /// When the certificates of the listeners expire; set when the instance begins to serve.
+    pub certificates: OnceLock<Vec<ListenerCertificate>>,
+    /// What waited in the database, and when it was counted.
+    pub(super) backlogs: Mutex<Option<(Instant, Backlogs)>>,
+}
+
+/// The certificate of a listener.
+pub struct ListenerCertificate {
+    /// The table of the settings.
+    pub table: &'static str,
+    /// When the certificate in use expires, if that is known.
+    pub expires_at: Box<dyn Fn() -> Option<Timestamp> + Send + Sync>,
+}
+
+impl std::fmt::Debug for ListenerCertificate {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ListenerCertificate")
+            .field("table", &self.table)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How an approval was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecisionKind {
+    /// It was approved.
+    Approved,
+    /// It was denied.
+    Denied,
+    /// It was reported.
+    Reported,
+    /// A wrong number was typed; the request may still be pending.
+    NumberMismatch,
+}
+
+impl DecisionKind {
+    const ALL: [Self; 4] = [
+        Self::Approved,
+        Self::Denied,
+        Self::Reported,
+        Self::NumberMismatch,
+    ];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Reported => "reported",
+            Self::NumberMismatch => "number_mismatch",
+        }
+    }
+}
+
+/// Approvals of one subject.
+#[derive(Debug)]
+struct SubjectMetrics {
+    requested: AtomicU64,
+    decisions: [Histogram; DecisionKind::ALL.len()],
+}
+
+impl Default for SubjectMetrics {
+    fn default() -> Self {
+        Self {
+            requested: AtomicU64::new(0),
+            decisions: DecisionKind::ALL.map(|_| Histogram::new(Scale::Decision)),
+        }
+    }
+}
+
+/// Counts requests that reach a device, and the time until they are decided.
+#[derive(Debug, Default)]
+pub struct ApprovalMetrics {
+    sign_ins: SubjectMetrics,
+    actions: SubjectMetrics,
+}
+
+impl ApprovalMetrics {
+    fn of(&self, subject: &ApprovalSubject) -> &SubjectMetrics {
+        match subject {
+            ApprovalSubject::SignIn(_) => &self.sign_ins,
+            ApprovalSubject::ProtectedAction { .. } => &self.actions,
+        }
+    }
+
+    /// A request was sent to the devices of a user.
+    pub fn count_request(&self, approval: &Approval) {
+        self.of(&approval.subject)
+            .requested
+            .fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A request was decided at this moment.
+    pub fn count_decision(&self, approval: &Approval, decision: DecisionKind, now: Timestamp) {
+        if let Some(times) = self.of(&approval.subject).decisions.get(decision as usize) {
+            times.record_time(now.remaining(approval.requested_at));
+        }
+    }
+
+    pub(super) fn families(&self) -> [Family; 2] {
+        let subjects = [
+            ("sign_in", &self.sign_ins),
+            ("protected_action", &self.actions),
+        ];
+        let label = |subject: &str| ("subject", subject.to_owned());
+        let requested = subjects.map(|(subject, metrics)| {
+            (
+                vec![label(subject)],
+                metrics.requested.load(Ordering::Relaxed),
+            )
+        });
+        let decided = subjects.into_iter().flat_map(|(subject, metrics)| {
+            DecisionKind::ALL
+                .into_iter()
+                .zip(&metrics.decisions)
+                .map(move |(decision, times)| {
+                    let decision = ("decision", decision.as_str().to_owned());
+                    (vec![label(subject), decision], times.buckets())
+                })
+        });
+        [
+            Family::counters(
+                "assent_approval_requests",
+                "Approval requests that were sent to the devices of a user",
+                requested,
+            ),
+            Family::histograms(
+                "assent_approval_decision_seconds",
+                "How long users took from the request to their decision, by decision",
+                decided,
+            ),
+        ]
+    }
+}
+
+/// What came of an attempt to deliver a logout token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogoutAttempt {
+    /// The application took it.
+    Delivered,
+    /// It failed, and is repeated.
+    Repeated,
+    /// It is given up.
+    GivenUp,
+}
+
+impl LogoutAttempt {
+    const ALL: [Self; 3] = [Self::Delivered, Self::Repeated, Self::GivenUp];
+
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Delivered => "delivered",
+            Self::Repeated => "repeated",
+            Self::GivenUp => "given_up",
+        }
+    }
+}
+
+/// Counts attempts to deliver logout tokens.
+#[derive(Debug, Default)]
+pub struct LogoutCounts([AtomicU64; LogoutAttempt::ALL.len()]);
+
+impl LogoutCounts {
+    /// Counts an attempt.
+    pub fn count(&self, outcome: LogoutAttempt) {
+        if let Some(count) = self.0.get(outcome as usize) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    pub(super) fn family(&self) -> Family {
+        let counts = LogoutAttempt::ALL.into_iter().zip(&self.0);
+        let samples = counts.map(|(outcome, count)| {
+            let labels = vec![("outcome", outcome.as_str().to_owned())];
+            (labels, count.load(Ordering::Relaxed))
+        });
+        let help = "Attempts to deliver logout tokens to applications";
+        Family::counters("assent_logout_deliveries", help, samples)
+    }
+}

@@ -1,0 +1,236 @@
+//! The responses of this instance by endpoint and status, and their times, since it started: the share of a sign-in's
+//! time that is the server's own.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use assent_telemetry::{Family, Histogram, Label, Scale};
+
+/// A group of endpoints.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointGroup {
+    /// The authorization endpoint.
+    Authorization,
+    /// The token endpoint.
+    Token,
+    /// The UserInfo endpoint.
+    #[serde(rename = "userinfo")]
+    UserInfo,
+    /// SAML single sign-on, logout and metadata.
+    Saml,
+    /// The admin API.
+    #[serde(rename = "admin_api")]
+    Administration,
+    /// The discovery documents and the key set.
+    Discovery,
+    /// Token introspection.
+    Introspection,
+    /// Token revocation.
+    Revocation,
+    /// The pages of a sign-in, a recovery and a sign-out.
+    SignIn,
+    /// The authenticator and its API.
+    Authenticator,
+    /// The portal.
+    Portal,
+    /// Everything else: the console's pages, assets, callbacks, probes and unknown paths.
+    Other,
+}
+
+impl EndpointGroup {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::Authorization,
+        Self::Token,
+        Self::UserInfo,
+        Self::Saml,
+        Self::Administration,
+        Self::Discovery,
+        Self::Introspection,
+        Self::Revocation,
+        Self::SignIn,
+        Self::Authenticator,
+        Self::Portal,
+        Self::Other,
+    ];
+
+    /// Those that the console's overview shows.
+    pub const OVERVIEW: [Self; 6] = [
+        Self::Authorization,
+        Self::Token,
+        Self::UserInfo,
+        Self::Saml,
+        Self::Administration,
+        Self::Discovery,
+    ];
+
+    /// The stable name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Authorization => "authorization",
+            Self::Token => "token",
+            Self::UserInfo => "userinfo",
+            Self::Saml => "saml",
+            Self::Administration => "admin_api",
+            Self::Discovery => "discovery",
+            Self::Introspection => "introspection",
+            Self::Revocation => "revocation",
+            Self::SignIn => "sign_in",
+            Self::Authenticator => "authenticator",
+            Self::Portal => "portal",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// The responses of a group of endpoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EndpointLatency {
+    /// The number of measured responses.
+    pub count: u64,
+    /// The number of responses with a status of 500 or more.
+    pub failures: u64,
+    /// The median time.
+    pub p50: Duration,
+    /// The 99th percentile of the times.
+    pub p99: Duration,
+}
+
+/// Counts the responses of this instance.
+#[derive(Debug)]
+pub struct RequestMetrics([EndpointCounts; EndpointGroup::ALL.len()]);
+
+#[derive(Debug)]
+struct EndpointCounts {
+    times: Histogram,
+    statuses: Mutex<BTreeMap<u16, u64>>,
+}
+
+impl Default for RequestMetrics {
+    fn default() -> Self {
+        Self(EndpointGroup::ALL.map(|_| EndpointCounts {
+            times: Histogram::new(Scale::Request),
+            statuses: Mutex::default(),
+        }))
+    }
+}
+
+impl EndpointCounts {
+    /// A thread that ended while it counted left numbers, and numbers are what is asked for.
+    fn statuses(&self) -> MutexGuard<'_, BTreeMap<u16, u64>> {
+        self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn latency(&self) -> EndpointLatency {
+        let failures = self.statuses().range(500..).map(|(_, count)| count).sum();
+        EndpointLatency {
+            count: self.times.count(),
+            failures,
+            p50: Duration::from_micros(self.times.quantile(0.5)),
+            p99: Duration::from_micros(self.times.quantile(0.99)),
+        }
+    }
+}
+
+impl RequestMetrics {
+    /// Counts a response. `took` is `None` for one that waited for something to happen: its time says nothing about
+    /// the server.
+    pub fn count(&self, endpoint: EndpointGroup, status: u16, took: Option<Duration>) {
+        let Some(counts) = self.0.get(endpoint as usize) else {
+            return;
+        };
+        *counts.statuses().entry(status).or_default() += 1;
+        if let Some(took) = took {
+            counts.times.record_time(took);
+        }
+    }
+
+    /// The endpoints of the console's overview; zeros for those without a request.
+    pub fn overview(&self) -> Vec<(EndpointGroup, EndpointLatency)> {
+        let latency =
+            |endpoint: EndpointGroup| self.0.get(endpoint as usize).map(EndpointCounts::latency);
+        EndpointGroup::OVERVIEW
+            .into_iter()
+            .map(|endpoint| (endpoint, latency(endpoint).unwrap_or_default()))
+            .collect()
+    }
+
+    /// The metrics.
+    pub fn families(&self) -> [Family; 2] {
+        let label = |endpoint: EndpointGroup| ("endpoint", endpoint.as_str().to_owned());
+        let endpoints = || EndpointGroup::ALL.into_iter().zip(&self.0);
+        let mut responses: Vec<(Vec<Label>, u64)> = Vec::new();
+        for (endpoint, counts) in endpoints() {
+            for (status, count) in &*counts.statuses() {
+                let labels = vec![label(endpoint), ("status", status.to_string())];
+                responses.push((labels, *count));
+            }
+        }
+        [
+            Family::counters(
+                "assent_http_requests",
+                "Responses by endpoint and status",
+                responses,
+            ),
+            Family::histograms(
+                "assent_http_request_duration_seconds",
+                "How long responses took, without those that waited for something to happen",
+                endpoints()
+                    .map(|(endpoint, counts)| (vec![label(endpoint)], counts.times.buckets())),
+            ),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn responses_are_counted_by_endpoint_and_status() {
+        for (place, endpoint) in EndpointGroup::ALL.into_iter().enumerate() {
+            assert_eq!(endpoint as usize, place);
+        }
+        let requests = RequestMetrics::default();
+        for milliseconds in 1..=100 {
+            let status = if milliseconds == 100 { 503 } else { 200 };
+            let took = Duration::from_millis(milliseconds);
+            requests.count(EndpointGroup::Token, status, Some(took));
+        }
+        requests.count(EndpointGroup::Token, 200, None);
+        let overview: BTreeMap<EndpointGroup, EndpointLatency> =
+            requests.overview().into_iter().collect();
+        assert_eq!(overview.len(), EndpointGroup::OVERVIEW.len());
+        assert_eq!(
+            overview.get(&EndpointGroup::Saml),
+            Some(&EndpointLatency::default())
+        );
+        let token = overview
+            .get(&EndpointGroup::Token)
+            .copied()
+            .unwrap_or_default();
+        assert_eq!((token.count, token.failures), (100, 1));
+        // Two digits.
+        assert!(
+            (49_000..=51_500).contains(&token.p50.as_micros()),
+            "{token:?}"
+        );
+        assert!(
+            (98_000..=100_500).contains(&token.p99.as_micros()),
+            "{token:?}"
+        );
+        let text = assent_telemetry::open_metrics(requests.families().into()).unwrap();
+        for line in [
+            "assent_http_requests_total{endpoint=\"token\",status=\"200\"} 100",
+            "assent_http_requests_total{endpoint=\"token\",status=\"503\"} 1",
+            "assent_http_request_duration_seconds_count{endpoint=\"token\"} 100",
+        ] {
+            assert!(text.contains(line), "{line}\n{text}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Measures how long the server takes to respond.
+
+use std::time::Instant;
+
+use axum::http::Uri;
+use axum::response::Response;
+
+use crate::domain::Services;
+use crate::domain::operations::request_metrics::EndpointGroup;
+
+/// A request whose response is counted.
+pub(crate) struct MeasuredRequest {
+    endpoint: EndpointGroup,
+    /// `None` where the response waits for something to happen, or takes as long as a file is large.
+    begun: Option<Instant>,
+}
+
+impl MeasuredRequest {
+    pub(crate) fn begin(uri: &Uri) -> Self {
+        Self {
+            endpoint: endpoint(uri.path()),
+            begun: is_measured(uri).then(Instant::now),
+        }
+    }
+
+    pub(crate) fn end(self, services: &Services, response: &Response) {
+        let took = self.begun.map(|begun| begun.elapsed());
+        let status = response.status().as_u16();
+        services.metrics.requests.count(self.endpoint, status, took);
+    }
+}
+
+/// The group of the endpoint with this path.
+fn endpoint(path: &str) -> EndpointGroup {
+    match path {
+        "/oidc/auth" => EndpointGroup::Authorization,
+        "/oidc/token" => EndpointGroup::Token,
+        "/oidc/token/introspection" => EndpointGroup::Introspection,
+        "/oidc/token/revocation" => EndpointGroup::Revocation,
+        "/oidc/me" => EndpointGroup::UserInfo,
+        "/oidc/jwks"
+        | "/oidc/.well-known/openid-configuration"
+        | "/.well-known/oauth-authorization-server/oidc" => EndpointGroup::Discovery,
+        "/" => EndpointGroup::Portal,
+        "/sign-in" | "/sign-out" | "/oidc/session/end" => EndpointGroup::SignIn,
+        path => by_first_part(path),
+    }
+}
+
+/// The group of the paths that begin alike.
+fn by_first_part(path: &str) -> EndpointGroup {
+    let first = path.split('/').nth(1);
+    match first {
+        Some("sso") => EndpointGroup::Saml,
+        Some("admin") if path.starts_with("/admin/api/v1/") => EndpointGroup::Administration,
+        Some("login" | "session" | "recover") => EndpointGroup::SignIn,
+        Some("authenticator") => EndpointGroup::Authenticator,
+        Some("applications" | "devices" | "sessions" | "consents" | "activity" | "profile") => {
+            EndpointGroup::Portal
+        }
+        _ => EndpointGroup::Other,
+    }
+}
+
+/// Whether the time until the response is the server's own.
+fn is_measured(uri: &Uri) -> bool {
+    let path = uri.path();
+    let waits = |query: &str| query.split('&').any(|part| part.starts_with("wait="));
+    let is_large = path.ends_with("/import") || path.ends_with("/claims-preview");
+    let awaits_news = path.ends_with("/events") || path.ends_with("/decided");
+    !uri.query().is_some_and(waits) && !awaits_news && !is_large
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_have_their_groups() {
+        for (path, group) in [
+            ("/oidc/token", EndpointGroup::Token),
+            ("/oidc/auth", EndpointGroup::Authorization),
+            ("/sso/SingleSignOnService/did:key:x", EndpointGroup::Saml),
+            ("/admin/api/v1/users", EndpointGroup::Administration),
+            ("/admin/users", EndpointGroup::Other),
+            ("/login/x/events", EndpointGroup::SignIn),
+            ("/recover", EndpointGroup::SignIn),
+            ("/authenticator/api/inbox", EndpointGroup::Authenticator),
+            ("/", EndpointGroup::Portal),
+            ("/devices/recovery-codes/x/decided", EndpointGroup::Portal),
+            ("/unknown", EndpointGroup::Other),
+            ("", EndpointGroup::Other),
+        ] {
+            assert_eq!(endpoint(path), group, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_waits_is_not_measured() {
+        let measured = |address: &'static str| is_measured(&Uri::from_static(address));
+        assert!(measured("/oidc/auth?client_id=x"));
+        assert!(measured("/admin/api/v1/users?q=a"));
+        for waiting in [
+            "/admin/api/v1/action-approvals/x?wait=25",
+            "/admin/api/v1/users/import?dry_run=true",
+            "/login/x/events",
+        ] {
+            assert!(!measured(waiting), "{waiting}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! The span of a request that is traced.
+
+use std::sync::Arc;
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::Method;
+use axum::response::Response;
+use tracing::Span;
+use tracing::field::Empty;
+
+use super::forwarded::is_from_trusted_proxy;
+use super::request_id::RequestId;
+use crate::domain::Services;
+use crate::otlp::{TraceParent, trace_id};
+use assent_telemetry::ROOT_SPANS;
+
+/// Begins the spans of the requests that are traced.
+#[derive(Clone, Default)]
+pub(super) struct RequestTracing(Option<Arc<Services>>);
+
+impl RequestTracing {
+    pub(super) fn new(services: &Arc<Services>) -> Self {
+        let is_on = services.span_sampler.is_on();
+        Self(is_on.then(|| Arc::clone(services)))
+    }
+
+    /// The span of this request, which is disabled if the request is not traced. `line_span`, which lines of the log
+    /// are in, gets the trace's id.
+    pub(super) fn begin(&self, request: &Request, id: &RequestId, line_span: &Span) -> Span {
+        let Some(services) = &self.0 else {
+            return Span::none();
+        };
+        let proxies = &services.settings.http.trusted_proxies;
+        let parent = is_from_trusted_proxy(request, proxies)
+            .then(|| TraceParent::of(request.headers()))
+            .flatten();
+        let is_sampled = parent.as_ref().map(TraceParent::is_sampled);
+        if !services.span_sampler.decide(is_sampled) {
+            return Span::none();
+        }
+        let span = tracing::info_span!(
+            target: ROOT_SPANS,
+            "request",
+            otel.name = Empty,
+            otel.kind = "server",
+            otel.status_code = Empty,
+            http.request.method = method(request.method()),
+            http.route = Empty,
+            http.response.status_code = Empty,
+            request_id = id.as_str(),
+        );
+        if let Some(parent) = parent {
+            parent.adopt(&span);
+        }
+        if let Some(trace) = trace_id(&span) {
+            line_span.record("trace_id", trace);
+        }
+        span
+    }
+}
+
+/// The method, if it is one that the server knows: a client may send any word.
+fn method(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "_OTHER",
+    }
+}
+
+/// Names the current span after the route. The path itself is never in a trace: it may have ids and names in it.
+pub(super) fn record_route(request: &Request) {
+    let span = Span::current();
+    if let Some(route) = request.extensions().get::<MatchedPath>() {
+        let name = format!("{} {}", method(request.method()), route.as_str());
+        span.record("http.route", route.as_str());
+        span.record("otel.name", name);
+    }
+}
+
+/// Records how a request was answered.
+pub(super) fn end(span: &Span, response: &Response) {
+    if span.is_disabled() {
+        return;
+    }
+    let status = response.status();
+    span.record("http.response.status_code", status.as_u16());
+    if status.is_server_error() {
+        span.record("otel.status_code", "ERROR");
+    }
+}

@@ -1,0 +1,246 @@
+//! Histograms.
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use hdrhistogram::Histogram as Recorded;
+
+/// What a histogram counts, and the upper bounds of its buckets. Values are recorded to 1%.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scale {
+    /// The time of a request, in seconds.
+    Request,
+    /// The time of a statement or a commit, in seconds.
+    Statement,
+    /// The time until a user decides, in seconds.
+    Decision,
+    /// How many of something are done at once.
+    Batch,
+    /// Units of fuel.
+    Fuel,
+}
+
+impl Scale {
+    /// The upper bounds of the buckets, in the unit of the metric.
+    const fn bounds(self) -> &'static [f64] {
+        match self {
+            Self::Request => &[
+                0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
+            ],
+            Self::Statement => &[
+                0.000_05, 0.000_1, 0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05,
+                0.1, 0.25, 1.0, 5.0,
+            ],
+            Self::Decision => &[
+                1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 20.0, 30.0, 45.0, 60.0, 90.0, 120.0, 300.0, 600.0,
+            ],
+            Self::Batch => &[1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0],
+            Self::Fuel => &[
+                10_000.0,
+                100_000.0,
+                1_000_000.0,
+                10_000_000.0,
+                100_000_000.0,
+                1_000_000_000.0,
+                10_000_000_000.0,
+            ],
+        }
+    }
+
+    /// How many recorded units are one unit of the metric: times are recorded in microseconds.
+    const fn units(self) -> f64 {
+        match self {
+            Self::Request | Self::Statement | Self::Decision => 1_000_000.0,
+            Self::Batch | Self::Fuel => 1.0,
+        }
+    }
+
+    /// The largest recorded value; larger ones count as this one.
+    const fn largest(self) -> u64 {
+        match self {
+            Self::Request | Self::Statement => 60_000_000,
+            Self::Decision => 3_600_000_000,
+            Self::Batch => 4096,
+            Self::Fuel => 1 << 40,
+        }
+    }
+}
+
+/// A histogram that several threads record into. Memory is used from the first value on.
+#[derive(Debug)]
+pub struct Histogram {
+    scale: Scale,
+    recorded: Mutex<Option<State>>,
+}
+
+#[derive(Debug)]
+struct State {
+    values: Recorded<u64>,
+    sum: u64,
+}
+
+/// The numbers of a histogram at a moment.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Buckets {
+    /// Upper bounds with the number of values in each bucket alone, the last of which has no bound (infinity).
+    pub counts: Vec<(f64, u64)>,
+    /// The number of values.
+    pub count: u64,
+    /// The sum of the values.
+    pub sum: f64,
+}
+
+impl Histogram {
+    /// A histogram without values.
+    pub const fn new(scale: Scale) -> Self {
+        Self {
+            scale,
+            recorded: Mutex::new(None),
+        }
+    }
+
+    /// Records a time; for scales of seconds.
+    pub fn record_time(&self, time: Duration) {
+        self.record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
+    }
+
+    /// Records a value: microseconds, or what the scale counts.
+    pub fn record(&self, value: u64) {
+        let mut recorded = self.recorded();
+        if recorded.is_none() {
+            // Two digits are enough to compare by, and keep a histogram at a few kilobytes. It cannot fail with the
+            // bounds of a scale.
+            *recorded = Recorded::new_with_bounds(1, self.scale.largest(), 2)
+                .ok()
+                .map(|values| State { values, sum: 0 });
+        }
+        if let Some(State { values, sum }) = &mut *recorded {
+            values.saturating_record(value);
+            *sum = sum.saturating_add(value);
+        }
+    }
+
+    /// The values up to now.
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "a measurement needs no more digits than a float has"
+    )]
+    pub fn buckets(&self) -> Buckets {
+        let (bounds, units) = (self.scale.bounds(), self.scale.units());
+        let mut counts: Vec<(f64, u64)> = bounds.iter().map(|bound| (*bound, 0)).collect();
+        counts.push((f64::INFINITY, 0));
+        let recorded = self.recorded();
+        let Some(State { values, sum }) = &*recorded else {
+            return Buckets {
+                counts,
+                count: 0,
+                sum: 0.0,
+            };
+        };
+        for step in values.iter_recorded() {
+            // A value that is exactly a bound belongs below it, however many neighbours share its place.
+            let value = values.lowest_equivalent(step.value_iterated_to()) as f64 / units;
+            let place = bounds.partition_point(|bound| *bound < value);
+            if let Some((_, count)) = counts.get_mut(place) {
+                *count += step.count_since_last_iteration();
+            }
+        }
+        Buckets {
+            counts,
+            count: values.len(),
+            sum: *sum as f64 / units,
+        }
+    }
+
+    /// The number of values.
+    pub fn count(&self) -> u64 {
+        self.recorded()
+            .as_ref()
+            .map_or(0, |state| state.values.len())
+    }
+
+    /// The sum of the values, in recorded units.
+    pub fn sum(&self) -> u64 {
+        self.recorded().as_ref().map_or(0, |state| state.sum)
+    }
+
+    /// The value below which this share of the values is, in recorded units.
+    pub fn quantile(&self, share: f64) -> u64 {
+        let recorded = self.recorded();
+        recorded
+            .as_ref()
+            .map_or(0, |state| state.values.value_at_quantile(share))
+    }
+
+    /// A thread that ended while it recorded left numbers, and numbers are what is asked for.
+    fn recorded(&self) -> MutexGuard<'_, Option<State>> {
+        self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_in_the_bucket_of_their_bound() {
+        let histogram = Histogram::new(Scale::Request);
+        assert_eq!(histogram.buckets().count, 0);
+        // 1 ms is a bound, and 1.1 ms is above it. The last is beyond the scale.
+        for time in [
+            Duration::from_millis(1),
+            Duration::from_micros(1100),
+            Duration::from_secs(3),
+            Duration::MAX,
+        ] {
+            histogram.record_time(time);
+        }
+        let buckets = histogram.buckets();
+        let filled: Vec<(f64, u64)> = buckets
+            .counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .collect();
+        assert_eq!(
+            filled,
+            [(0.001, 1), (0.0025, 1), (5.0, 1), (f64::INFINITY, 1)]
+        );
+        assert_eq!(buckets.count, 4);
+    }
+
+    #[test]
+    fn every_bound_of_every_scale_holds_its_own_value() {
+        for scale in [
+            Scale::Request,
+            Scale::Statement,
+            Scale::Decision,
+            Scale::Batch,
+            Scale::Fuel,
+        ] {
+            for bound in scale.bounds() {
+                let histogram = Histogram::new(scale);
+                #[allow(
+                    clippy::cast_possible_truncation,
+                    clippy::cast_sign_loss,
+                    reason = "bounds are small whole numbers of recorded units"
+                )]
+                histogram.record((bound * scale.units()).round() as u64);
+                let buckets = histogram.buckets();
+                let filled = buckets.counts.iter().find(|(_, count)| *count == 1);
+                assert_eq!(filled.map(|(bound, _)| *bound), Some(*bound), "{scale:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn quantiles_and_sums_are_of_the_values() {
+        let histogram = Histogram::new(Scale::Fuel);
+        assert_eq!((histogram.quantile(0.5), histogram.sum()), (0, 0));
+        (1..=100).for_each(|value| histogram.record(value));
+        assert_eq!((histogram.count(), histogram.sum()), (100, 5050));
+        assert_eq!(
+            (histogram.quantile(0.5), histogram.quantile(0.99)),
+            (50, 99)
+        );
+    }
+}
