@@ -4,6 +4,7 @@ manifests.py settings MANIFEST: prints the assent.toml of the rendered ConfigMap
 manifests.py environment MANIFEST KIND: prints the environment variables of this Deployment or Job, with test values.
 manifests.py schema CRD: prints the JSON schema of a custom resource, which rejects unknown properties.
 manifests.py local FOLDER COPY: copies the schemas of the package kubernetes-validate, so that references lead to files.
+manifests.py monitoring MANIFEST FOLDER: checks that the rendered alert rules and dashboard are those of the folder.
 manifests.py compose FILE: checks that a resolved Compose file defines all that its services name.
 """
 
@@ -71,6 +72,18 @@ def local(folder, copy):
     return ""
 
 
+def monitoring(manifest, folder):
+    found = {item["kind"]: item for item in objects(manifest)}
+    rules = pathlib.Path(folder, "alerts.yaml").read_text(encoding="utf-8")
+    dashboard = pathlib.Path(folder, "grafana-assent.json").read_text(encoding="utf-8")
+    rules = yaml.safe_load(rules.replace("https://runbooks.example/", "https://wiki.example.org/assent/"))
+    if found["PrometheusRule"]["spec"] != rules or found["ConfigMap"]["data"] != {"grafana-assent.json": dashboard}:
+        sys.exit("The chart's alert rules or dashboard differ from packaging/monitoring. Run: scripts/monitoring update")
+    if found["ConfigMap"]["metadata"]["labels"].get("grafana_dashboard") != "1":
+        sys.exit(f"{manifest}: the ConfigMap needs the label of Grafana's sidecar")
+    return ""
+
+
 def compose(name):
     [project] = objects(name)
     for own, service in project["services"].items():
@@ -87,5 +100,12 @@ def compose(name):
     return ""
 
 
-commands = {"settings": settings, "environment": environment, "schema": schema, "local": local, "compose": compose}
+commands = {
+    "settings": settings,
+    "environment": environment,
+    "schema": schema,
+    "local": local,
+    "monitoring": monitoring,
+    "compose": compose,
+}
 print(commands[sys.argv[1]](*sys.argv[2:]), end="")

@@ -218,6 +218,7 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
     ] {
         assert!(text.lines().any(|line| line == sample), "{sample}\n{text}");
     }
+    assert_eq!(documented(), served(&text));
     in_time(async {
         while exported_counter(&received, "assent_audit_entries", "sign-in.denied") != Some(1) {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -273,6 +274,19 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
             );
         }
     }
+}
+
+/// The names and types of the metrics in the list that the alert rules and the dashboard are checked against.
+fn documented() -> BTreeSet<String> {
+    let list = include_str!("../../../packaging/monitoring/metrics.txt").lines();
+    list.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned()))
+        .collect()
+}
+
+/// The names and types of the metrics that the server serves.
+fn served(text: &str) -> BTreeSet<String> {
+    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
+    types.map(str::to_owned).collect()
 }
 
 /// The value of an exported counter with a label of this value.
