@@ -45,6 +45,7 @@ mod logins;
 mod logos;
 mod logout;
 mod measurements;
+mod metrics;
 mod migrations;
 mod open_sign_ins;
 mod outcomes;
