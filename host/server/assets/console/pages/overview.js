@@ -167,6 +167,12 @@ const ENDPOINTS = {
   saml: 'SAML',
   admin_api: 'Admin API',
   discovery: 'Discovery and keys',
+  introspection: 'Introspection',
+  revocation: 'Revocation',
+  sign_in: 'Sign-in pages',
+  authenticator: 'Authenticator',
+  portal: 'Portal',
+  other: 'Other',
 };
 
 /**

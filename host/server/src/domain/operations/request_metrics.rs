@@ -59,16 +59,6 @@ impl EndpointGroup {
         Self::Other,
     ];
 
-    /// Those that the console's overview shows.
-    pub const OVERVIEW: [Self; 6] = [
-        Self::Authorization,
-        Self::Token,
-        Self::UserInfo,
-        Self::Saml,
-        Self::Administration,
-        Self::Discovery,
-    ];
-
     /// The stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -150,11 +140,11 @@ impl RequestMetrics {
         }
     }
 
-    /// The endpoints of the console's overview; zeros for those without a request.
+    /// What the console shows of each endpoint; zeros for those without a request.
     pub fn overview(&self) -> Vec<(EndpointGroup, EndpointLatency)> {
         let latency =
             |endpoint: EndpointGroup| self.0.get(endpoint as usize).map(EndpointCounts::latency);
-        EndpointGroup::OVERVIEW
+        EndpointGroup::ALL
             .into_iter()
             .map(|endpoint| (endpoint, latency(endpoint).unwrap_or_default()))
             .collect()
@@ -205,7 +195,7 @@ mod tests {
         requests.count(EndpointGroup::Token, 200, None);
         let overview: BTreeMap<EndpointGroup, EndpointLatency> =
             requests.overview().into_iter().collect();
-        assert_eq!(overview.len(), EndpointGroup::OVERVIEW.len());
+        assert_eq!(overview.len(), EndpointGroup::ALL.len());
         assert_eq!(
             overview.get(&EndpointGroup::Saml),
             Some(&EndpointLatency::default())
