@@ -172,13 +172,7 @@ impl TestHost {
     ) -> Self {
         let clock = Arc::new(ManualClock::new(SystemClock.now()));
         let (host, running, base) = launch(&options, &database, folder.path(), &clock).await;
-        let (token, _) = admin::issue_admin_token(&host, &AuditContext::SERVER)
-            .await
-            .expect("a token");
-        let admin = Admin {
-            base,
-            token: token.expose().to_owned(),
-        };
+        let admin = Admin::new(&host, base).await;
         Self {
             running: Some(running),
             host,
@@ -231,6 +225,25 @@ impl TestHost {
         }
     }
 
+    /// An instance on another database in place of this one, which stops: at the same address, with the same master
+    /// key. Its clock has the machine's time.
+    pub async fn replace(mut self, database: DatabaseUrl, options: HostOptions<'_>) -> Self {
+        self.stop().await;
+        let behind = SystemClock.now().remaining(self.clock.now());
+        self.clock.advance(behind);
+        let port = port_of(&self.admin.base);
+        let (folder, clock) = (self.folder.path(), &self.clock);
+        let (host, running, base) = launch_at(&options, &database, folder, clock, port).await;
+        let admin = Admin::new(&host, base).await;
+        Self {
+            running: Some(running),
+            host,
+            database,
+            admin,
+            ..self
+        }
+    }
+
     /// Stops the instance; the database and the folder stay until the end of the test.
     pub async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
@@ -254,6 +267,15 @@ pub struct Admin {
 }
 
 impl Admin {
+    /// With a new token.
+    async fn new(host: &Services, base: String) -> Self {
+        let (token, _) = admin::issue_admin_token(host, &AuditContext::SERVER)
+            .await
+            .expect("a token");
+        let token = token.expose().to_owned();
+        Self { base, token }
+    }
+
     /// A call of the admin API with a valid token.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
         let url = format!("{}/admin/api/v1{path}", self.base);
@@ -544,11 +566,28 @@ pub async fn give_master_key(folder: &Path, database: &DatabaseUrl, now: Timesta
     master_key
 }
 
+/// The port of an address.
+fn port_of(base: &str) -> u16 {
+    let url = url::Url::parse(base).expect("a URL");
+    url.port().expect("a port")
+}
+
 async fn launch(
     options: &HostOptions<'_>,
     database: &DatabaseUrl,
     folder: &Path,
     clock: &Arc<ManualClock>,
+) -> (Arc<Services>, RunningServer, String) {
+    launch_at(options, database, folder, clock, 0).await
+}
+
+/// At this port; 0 is one of the system's choice.
+async fn launch_at(
+    options: &HostOptions<'_>,
+    database: &DatabaseUrl,
+    folder: &Path,
+    clock: &Arc<ManualClock>,
+    port: u16,
 ) -> (Arc<Services>, RunningServer, String) {
     let plugins = if options.plugins.is_empty() {
         shipped()
@@ -557,7 +596,7 @@ async fn launch(
     };
     let master_key = give_master_key(folder, database, clock.now()).await;
     // The ports are the system's choice, and the settings need them, so the listeners come first.
-    let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
+    let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
         .await
         .expect("a port");
     let mtls = tokio::net::TcpListener::bind("127.0.0.1:0")

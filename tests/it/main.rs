@@ -6,6 +6,7 @@ mod audit;
 mod authenticator_api;
 mod authenticator_app;
 mod automatic_return;
+mod backup;
 mod channels;
 mod clients;
 mod commands;

@@ -348,6 +348,7 @@ activity-key-published = Nächster Signaturschlüssel veröffentlicht
 activity-key-activated = Nächster Signaturschlüssel in Gebrauch
 activity-key-revoked = Signaturschlüssel gesperrt
 activity-tokens-revoked = Alle Zugriffs- und Refresh-Token widerrufen
+activity-database-restored = Datensicherung wiederhergestellt
 activity-plugins-reloaded = Plugins neu geladen
 activity-plugins-rolled-back = Vorherige Plugins wiederhergestellt
 activity-claims-compared = Ihre Administration hat ein Plugin mit Ihren Daten für { $application } getestet
@@ -439,7 +440,6 @@ signing-out-continue = Weiter
 ## Fehlerseiten
 
 error-reference = Referenz
-error-request = Anfrage-ID
 error-operator = Für die Betreiber der Anwendung
 error-operator-application = Anwendung
 error-operator-id = Anwendungs-ID

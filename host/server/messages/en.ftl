@@ -349,6 +349,7 @@ activity-key-published = Next signing key published
 activity-key-activated = Next signing key in use
 activity-key-revoked = Signing key revoked
 activity-tokens-revoked = All access and refresh tokens revoked
+activity-database-restored = Backup restored
 activity-plugins-reloaded = Plugins reloaded
 activity-plugins-rolled-back = Previous plugins restored
 activity-claims-compared = An administrator tested a plugin with your data for { $application }
@@ -440,7 +441,6 @@ signing-out-continue = Continue
 ## Error pages
 
 error-reference = Reference
-error-request = Request ID
 error-operator = For the application’s operator
 error-operator-application = Application
 error-operator-id = Application ID

@@ -240,6 +240,20 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
     }
 }
 
+/// What authenticates the audit log.
+///
+/// # Errors
+/// If the cryptographic library fails.
+pub fn chain_context(
+    master_key: &MasterKey,
+    entropy: &SharedEntropy,
+) -> Result<ChainContext, StartError> {
+    Ok(ChainContext::new(
+        ChainKey::new(master_key.authenticate("audit chain", b"")?),
+        Arc::clone(entropy),
+    ))
+}
+
 /// Starts the store. An instance that serves writes its first heartbeat, before its plugins are compiled: a contracting
 /// migration must not overlook it.
 async fn start_store(
@@ -249,10 +263,7 @@ async fn start_store(
     entropy: &SharedEntropy,
     serves: bool,
 ) -> Result<Store, StartError> {
-    let chaining = ChainContext::new(
-        ChainKey::new(master_key.authenticate("audit chain", b"")?),
-        Arc::clone(entropy),
-    );
+    let chaining = chain_context(master_key, entropy)?;
     let store = Store::start(database, chaining).await?;
     if serves {
         store.probe(&**clock).await?;

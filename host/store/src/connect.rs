@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::backup::reject_unfinished_restore;
 use crate::connections::{Connections, Readers};
 use crate::diagnosis::{self, Diagnosis};
 use crate::epoch::Epoch;
@@ -162,6 +163,9 @@ impl Database {
         let target = Target::of(url)?;
         let failed = |error: sql::Error| target.failed(error.to_string());
         let mut connection = target.options.connect().await.map_err(failed)?;
+        reject_unfinished_restore(&mut connection)
+            .await
+            .map_err(|reason| target.failed(reason))?;
         let (read, write) = connections.for_kind(target.kind);
         let found = diagnosis::examine(
             target.kind,
@@ -186,18 +190,18 @@ impl Database {
 }
 
 /// A database, and how to connect to it.
-struct Target<'u> {
+pub(crate) struct Target<'u> {
     url: &'u str,
-    kind: DatabaseKind,
+    pub(crate) kind: DatabaseKind,
     /// For the server.
     options: Options,
     /// For migrations.
-    migration: Options,
+    pub(crate) migration: Options,
 }
 
 impl<'u> Target<'u> {
     /// The database at `url`. Creates SQLite's file.
-    fn of(url: &'u str) -> Result<Self> {
+    pub(crate) fn of(url: &'u str) -> Result<Self> {
         let failed = |reason: String| failure(url, reason);
         let (kind, options, migration) = match url.split_once(':').map(|(scheme, _)| scheme) {
             Some("sqlite") => {
@@ -233,16 +237,17 @@ impl<'u> Target<'u> {
         failure(self.url, reason)
     }
 
-    async fn connect_to_migrate(&self) -> Result<Connection> {
+    /// A connection without time limits to a database that may be used.
+    pub(crate) async fn connect_to_migrate(&self) -> Result<Connection> {
         let connected = self.migration.connect().await;
         let mut connection = connected.map_err(|error| self.failed(error.to_string()))?;
-        let checked = check_order(&mut connection).await;
+        let checked = check(&mut connection).await;
         checked.map_err(|reason| self.failed(reason))?;
         Ok(connection)
     }
 }
 
-fn failure(url: &str, reason: String) -> StoreError {
+pub(crate) fn failure(url: &str, reason: String) -> StoreError {
     StoreError::Open {
         url: without_password(url),
         reason,
@@ -301,9 +306,15 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     })
 }
 
+/// Checks that the database may be used.
+async fn check(connection: &mut Connection) -> std::result::Result<(), String> {
+    reject_unfinished_restore(connection).await?;
+    check_order(connection).await
+}
+
 /// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules
 /// of a language may have another: in Danish, "aa" comes after "z".
-async fn check_order(connection: &mut Connection) -> std::result::Result<(), String> {
+pub(crate) async fn check_order(connection: &mut Connection) -> std::result::Result<(), String> {
     let question = "SELECT CASE WHEN '9' < 'a' AND 'aa' < 'ab' AND 'a9' < 'aa' AND 'ae' < 'af' THEN 1 ELSE 0 END";
     let (sorted,): (i64,) = sql::query_as(question)
         .fetch_one(connection)

@@ -68,6 +68,12 @@ pub enum StoreError {
     /// The store is shutting down.
     #[error("the store is closed")]
     Closed,
+    /// A restore failed.
+    #[error("the restored database cannot be used: {0}")]
+    Restore(String),
+    /// SQLite found its file damaged.
+    #[error("the database is damaged: {0}")]
+    Damaged(String),
     /// The database could not be opened or brought up to date.
     #[error("cannot open the database {url}: {reason}")]
     Open {

@@ -1,6 +1,6 @@
 //! Signing keys.
 
-use crate::sql::{self, Connection};
+use crate::sql::{self, Connection, Executor};
 use serde_json::Value;
 
 use crate::rows::{cell, from_json, moment, parse, to_json};
@@ -54,14 +54,19 @@ impl TryFrom<KeyRow> for SigningKey {
     }
 }
 
+/// All keys, those of a purpose in their order.
+pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<SigningKey>> {
+    let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(db).await?;
+    rows.into_iter().map(SigningKey::try_from).collect()
+}
+
 impl Store {
     /// All keys, those of a purpose in their order.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn signing_keys(&self) -> Result<Vec<SigningKey>> {
-        let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(&self.readers).await?;
-        rows.into_iter().map(SigningKey::try_from).collect()
+        read_all(&self.readers).await
     }
 
     /// Keeps a key, unless its purpose has one of this generation: of hosts that make the next key at once, one does.

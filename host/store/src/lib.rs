@@ -15,6 +15,7 @@ mod approval_requests;
 mod approvals;
 mod audit;
 mod backlog;
+mod backup;
 mod batch;
 mod bootstrap;
 mod changes;
@@ -45,7 +46,6 @@ mod logins;
 mod logos;
 mod logout;
 mod measurements;
-mod metrics;
 mod migrations;
 mod open_sign_ins;
 mod outcomes;
@@ -92,6 +92,11 @@ pub use approvals::{AnswerOutcome, AuditNote, DeviceAnswer, RulingOutcome};
 pub use audit::context::ChainContext;
 pub use audit::{AuditFilter, AuditPage, SKEW as CLOCK_SKEW, StoredEntry};
 pub use backlog::{Backlog, Backlogs};
+pub use backup::{
+    BackupContent, EndedCounts, PostgresSnapshot, PostgresTarget, RESTORE_RULES, ReapplyCounts,
+    RestoreOutcome, RestorePlan, RestoreTarget, Revocation, TableAction, TableRule,
+    UnfinishedRestore, copy_sqlite,
+};
 pub use bootstrap::Bootstrap;
 pub use changes::waiters::ChangeListener;
 pub use connect::{ConnectionCounts, Database, DatabaseOptions};

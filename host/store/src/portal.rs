@@ -227,47 +227,58 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 let user = whom.lock(db).await?;
-                let revoked = sql::query(
-                    "UPDATE devices SET revoked_at = $3, push = NULL
-                     WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
-                )
-                .bind(id.to_string())
-                .bind(user.to_string())
-                .bind(now.millis())
-                .execute(&mut *db)
-                .await?;
-                if revoked == 0 {
-                    return Ok(None);
-                }
-                deprovisioning::deprovision_device(db, id, now).await?;
-                deprovisioning::withdraw_pending_of(db, user, now).await?;
-                // Whoever had it may have made themselves another way in.
-                devices::end_own_links(db, user).await?;
-                let ended = sql::query(
-                    "DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1",
-                )
-                .bind(user.to_string())
-                .bind(id.to_string())
-                .bind(i64::from(codes == CodesOfDevice::End))
-                .execute(&mut *db)
-                .await?;
-                let begun: Vec<(String,)> = sql::query_as(
-                    "SELECT DISTINCT sid FROM sessions
-                     WHERE user_id = $1 AND device_id = $2 AND ended_at IS NULL ORDER BY sid",
-                )
-                .bind(user.to_string())
-                .bind(id.to_string())
-                .fetch_all(&mut *db)
-                .await?;
-                let entry = entry
-                    .with("sessions", begun.len())
-                    .with("recovery_codes", ended);
-                audit::append(db, &[entry]).await?;
-                end_all(db, begun, now).await.map(Some)
+                revoke_device(db, user, id, codes, entry, now).await
             })
         })
         .await
     }
+}
+
+/// Revokes a device: see [`Store::revoke_device_of`].
+pub(crate) async fn revoke_device(
+    db: &mut Connection,
+    user: UserId,
+    id: DeviceId,
+    codes: CodesOfDevice,
+    entry: Entry,
+    now: Timestamp,
+) -> Result<Option<SessionEnd>> {
+    let revoked = sql::query(
+        "UPDATE devices SET revoked_at = $3, push = NULL
+         WHERE id = $1 AND user_id = $2 AND revoked_at IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(user.to_string())
+    .bind(now.millis())
+    .execute(&mut *db)
+    .await?;
+    if revoked == 0 {
+        return Ok(None);
+    }
+    deprovisioning::deprovision_device(db, id, now).await?;
+    deprovisioning::withdraw_pending_of(db, user, now).await?;
+    // Whoever had it may have made themselves another way in.
+    devices::end_own_links(db, user).await?;
+    let ended =
+        sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1")
+            .bind(user.to_string())
+            .bind(id.to_string())
+            .bind(i64::from(codes == CodesOfDevice::End))
+            .execute(&mut *db)
+            .await?;
+    let begun: Vec<(String,)> = sql::query_as(
+        "SELECT DISTINCT sid FROM sessions
+         WHERE user_id = $1 AND device_id = $2 AND ended_at IS NULL ORDER BY sid",
+    )
+    .bind(user.to_string())
+    .bind(id.to_string())
+    .fetch_all(&mut *db)
+    .await?;
+    let entry = entry
+        .with("sessions", begun.len())
+        .with("recovery_codes", ended);
+    audit::append(db, &[entry]).await?;
+    end_all(db, begun, now).await.map(Some)
 }
 
 /// Ends what has these names.

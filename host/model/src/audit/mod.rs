@@ -395,6 +395,8 @@ events! {
     SigningKeyRevoked = "signing-key.revoked",
     /// The operator revoked all access and refresh tokens.
     TokensRevoked = "tokens.revoked",
+    /// A backup was restored: everything that could be used once or revoked has ended.
+    DatabaseRestored = "database.restored",
     /// The plugins were exchanged.
     PluginsReloaded = "plugins.reloaded",
     /// An administrator had a candidate plugin make somebody's claims.

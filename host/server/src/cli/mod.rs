@@ -8,6 +8,7 @@
 mod api;
 mod audit;
 mod authenticator;
+mod backup;
 mod config_check;
 mod config_file;
 mod doctor;
@@ -18,6 +19,7 @@ mod manual;
 mod migrate;
 mod plugin;
 mod qr_code;
+mod restore;
 mod serve;
 mod values;
 
@@ -57,6 +59,8 @@ enum Command {
     Health(health::Health),
     /// Apply the migrations of this release to the database.
     Migrate(migrate::Migrate),
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     /// The settings.
     #[command(subcommand)]
     Config(ConfigCommand),
@@ -187,6 +191,8 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Doctor(arguments) => return doctor::run(arguments).await,
         Command::Health(arguments) => return health::run(arguments).await,
         Command::Migrate(arguments) => return migrate::run(arguments).await,
+        Command::Backup(arguments) => backup::run(arguments).await,
+        Command::Restore(arguments) => restore::run(arguments).await,
         Command::Serve(file) => serve::run(file.path()).await,
         Command::Config(ConfigCommand::Check(file)) => config_check::run(file.path()).await,
         Command::Config(ConfigCommand::Schema) => {

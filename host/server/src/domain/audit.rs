@@ -1,9 +1,11 @@
 //! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
 
+mod continuation;
 mod stream;
 pub(super) mod streams;
 mod verify;
 
+pub use continuation::{ContinuationError, LaterChanges, later_changes};
 pub use stream::{check as check_streams, run as stream};
 pub use streams::{StreamStatus, Streams};
 pub use verify::{ExportError, Verdict, compare_heads, verify, verify_export};

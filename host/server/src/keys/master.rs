@@ -138,6 +138,25 @@ impl MasterKey {
         Self::from_text(&text, &file.display().to_string())
     }
 
+    /// The key of these settings: the text, or else that of the file, which must exist.
+    ///
+    /// # Errors
+    /// [`MasterKeyError`] if the key can't be read.
+    pub fn existing(text: Option<&str>, file: &Path) -> Result<Self, MasterKeyError> {
+        match text {
+            Some(text) => Self::from_text(text, "keys.master_key"),
+            None => Self::read(file),
+        }
+    }
+
+    /// Names the key without revealing it: 64 hexadecimal digits, which other keys do not have.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn fingerprint(&self) -> Result<String, KeyError> {
+        Ok(hex::encode(self.authenticate("fingerprint", b"")?))
+    }
+
     /// Seals `plain` with AES-256-GCM for `purpose` alone: base64 of nonce, ciphertext and tag.
     pub fn seal(
         &self,

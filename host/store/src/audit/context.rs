@@ -30,6 +30,11 @@ pub(crate) const ANCHOR: &str =
      FROM audit_anchors WHERE lane = $1";
 
 impl EndRow {
+    /// The position and the digest.
+    pub(crate) fn place(&self) -> (i64, &str) {
+        (self.seq, &self.digest)
+    }
+
     /// Before the first entry, where the database has no end.
     pub(crate) fn missing() -> Self {
         Self {

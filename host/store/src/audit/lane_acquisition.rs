@@ -61,14 +61,18 @@ pub(super) async fn acquire(
             .bind(lease_millis())
             .execute(&mut *db)
             .await?;
-        if added == 1 && begin(db, context, number).await? {
+        if added == 1 && begin_lane(db, context, number).await? {
             return Ok(HeldLane::new((number, holder), (Mark::START, None), 0));
         }
     }
 }
 
 /// Sets the anchor of a new lane. Whether the lane had none.
-async fn begin(db: &mut Connection, context: &ChainContext, lane: i64) -> Result<bool> {
+pub(crate) async fn begin_lane(
+    db: &mut Connection,
+    context: &ChainContext,
+    lane: i64,
+) -> Result<bool> {
     let code = context.end_code(End::Anchor, lane, &Mark::START, 0)?;
     let set = sql::query(
         "INSERT INTO audit_anchors (lane, seq, digest, mac) VALUES ($1, 0, $2, $3) ON CONFLICT (lane) DO NOTHING",

@@ -209,7 +209,7 @@ impl Lanes {
 }
 
 /// Lets others take the lanes at once.
-pub(super) async fn release(db: &mut Connection, lanes: &[HeldLane]) -> Result<()> {
+pub(crate) async fn release(db: &mut Connection, lanes: &[HeldLane]) -> Result<()> {
     for lane in lanes {
         sql::query("UPDATE audit_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2")
             .bind(lane.number)

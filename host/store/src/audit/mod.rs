@@ -3,11 +3,11 @@
 pub(crate) mod append;
 pub(crate) mod context;
 mod expiry;
-mod lane_acquisition;
+pub(crate) mod lane_acquisition;
 pub(crate) mod lanes;
 pub(crate) mod pending;
 pub(crate) mod root;
-mod signing;
+pub(crate) mod signing;
 mod verification;
 
 use std::ops::Deref;

@@ -67,6 +67,23 @@ async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -
     })
 }
 
+/// Puts the heads of the lanes that this process wrote to into the root, within the transaction that wrote to them. A
+/// root that is not authentic stays as it is, and every verification shows it.
+///
+/// # Errors
+/// If the database fails.
+pub(crate) async fn sign_heads(db: &mut Connection, context: &ChainContext) -> Result<()> {
+    let heads = context.lanes.new_heads();
+    match add_heads(db, context, &heads).await? {
+        Signing::Done(_) => Ok(()),
+        Signing::Refused => {
+            context.report_tampering(None, "the root is not authentic");
+            Ok(())
+        }
+        Signing::Overtaken => Err(StoreError::Internal("another process changed the root")),
+    }
+}
+
 impl Store {
     /// Waits until an entry was written that the root does not have.
     pub async fn audit_log_changed(&self) {

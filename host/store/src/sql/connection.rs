@@ -1,5 +1,6 @@
 //! A connection to either database.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -70,6 +71,15 @@ impl Options {
     /// Where connections record the time of their statements.
     pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
         &self.measurements
+    }
+
+    /// The environment variables with which PostgreSQL's own programs connect to the same database. One of them may be
+    /// a password. Empty for SQLite.
+    pub fn postgres_variables(&self) -> Vec<(&'static str, OsString)> {
+        match &self.target {
+            Target::Sqlite(_) => Vec::new(),
+            Target::Postgres(options) => options.variables(),
+        }
     }
 
     /// Opens a connection, within five seconds.

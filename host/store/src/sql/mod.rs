@@ -3,6 +3,7 @@
 
 mod connection;
 mod error;
+mod libpq;
 mod postgres;
 mod query;
 mod row;

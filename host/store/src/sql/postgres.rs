@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::error::Error as StdError;
+use std::ffi::OsString;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,7 @@ use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, RowStream, Statement};
 
 use super::error::{Code, Error, Result};
+use super::libpq::{self, UrlSettings};
 use super::query::Query;
 use super::row::Rows;
 use super::value::{Argument, Value};
@@ -33,6 +35,8 @@ pub(super) struct PostgresOptions {
     tls: Option<MakeTlsConnector>,
     /// How long the answer to a statement may take.
     answer_limit: Option<Duration>,
+    /// For PostgreSQL's own programs.
+    url: UrlSettings,
 }
 
 /// How far a server's certificate is verified.
@@ -82,6 +86,13 @@ impl PostgresOptions {
             .parse()
             .map_err(|error: tokio_postgres::Error| settings(error_text(&error)))?;
         let own = config.get_options().unwrap_or_default();
+        let url_settings = UrlSettings {
+            options: own.to_owned(),
+            ssl_mode: mode.clone(),
+            root_certificate: root.clone(),
+            certificate: certificate.clone(),
+            key: key.clone(),
+        };
         // Who sets another limit of the server knows why.
         let answer_limit = answer_limit.filter(|_| !own.contains("statement_timeout"));
         let options = match own {
@@ -118,7 +129,13 @@ impl PostgresOptions {
             config,
             tls,
             answer_limit,
+            url: url_settings,
         })
+    }
+
+    /// The environment of PostgreSQL's own programs.
+    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
+        libpq::variables(&self.config, &self.url)
     }
 
     pub(super) async fn connect(&self) -> Result<PostgresConnection> {

@@ -1,7 +1,7 @@
 //! Token epochs: only tokens of the last epoch are valid.
 
 use crate::rows::epoch_number;
-use crate::sql;
+use crate::sql::{self, Connection};
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -25,15 +25,7 @@ impl Store {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let (epoch,): (i64,) = sql::query_as(
-                    "INSERT INTO token_epochs (epoch, began_at)
-                     SELECT CASE WHEN MAX(epoch) >= $1 THEN MAX(epoch) + 1 ELSE $1 END, $2 FROM token_epochs
-                     RETURNING epoch",
-                )
-                .bind(now.seconds())
-                .bind(now.millis())
-                .fetch_one(&mut *db)
-                .await?;
+                let epoch = begin_epoch(db, now).await?;
                 sql::query(
                     "UPDATE sessions SET ended_at = $1, signed_out = 1 WHERE ended_at IS NULL",
                 )
@@ -52,9 +44,23 @@ impl Store {
                     sql::query(statement).execute(&mut *db).await?;
                 }
                 audit::append(db, &[entry]).await?;
-                epoch_number(epoch)
+                Ok(epoch)
             })
         })
         .await
     }
+}
+
+/// Begins a new epoch. Returns its number.
+pub(crate) async fn begin_epoch(db: &mut Connection, now: Timestamp) -> Result<u32> {
+    let (epoch,): (i64,) = sql::query_as(
+        "INSERT INTO token_epochs (epoch, began_at)
+         SELECT CASE WHEN MAX(epoch) >= $1 THEN MAX(epoch) + 1 ELSE $1 END, $2 FROM token_epochs
+         RETURNING epoch",
+    )
+    .bind(now.seconds())
+    .bind(now.millis())
+    .fetch_one(db)
+    .await?;
+    epoch_number(epoch)
 }

@@ -10,6 +10,7 @@ mod revocation;
 mod state;
 mod state_rows;
 
+pub(crate) use epochs::begin_epoch;
 pub use family::TokenFamily;
 pub(crate) use family::{CODE_BY_ID, CodeRow, FAMILY_BY_ID, FamilyRow, insert, revoke};
 pub(crate) use issuance_queues::TokenIssuance;

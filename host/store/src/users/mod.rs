@@ -11,7 +11,8 @@ mod sign_ins;
 mod update;
 
 use crate::sql::{self, Connection};
-use update::{is_last_owner, read_user};
+use update::is_last_owner;
+pub(crate) use update::read_user;
 
 use crate::{
     Result, Store, StoreError, VersionedWrite, audit, counts, deprovisioning, devices, repeats,
@@ -65,6 +66,56 @@ pub(crate) async fn activate(
     Ok(())
 }
 
+/// Deletes a user: see [`Store::delete_user`].
+pub(crate) async fn delete(
+    db: &mut Connection,
+    user: &User,
+    entries: &[Entry],
+    now: Timestamp,
+) -> Result<()> {
+    let id = user.id;
+    deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
+    deprovisioning::erase_user(db, id, now).await?;
+    sql::query("DELETE FROM users WHERE id = $1")
+        .bind(id.to_string())
+        .execute(&mut *db)
+        .await?;
+    counts::note(db, &[(user.state, -1)]).await?;
+    audit::erase(db, id).await?;
+    repeats::erase(db, id).await?;
+    audit::append(db, entries).await
+}
+
+/// Erases the personal data of a terminated user: see [`Store::erase_user`].
+pub(crate) async fn erase(
+    db: &mut Connection,
+    (id, version): (UserId, i64),
+    name: &str,
+    entries: &[Entry],
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    let erased = sql::query(
+        "UPDATE users SET name = $2, email = NULL, profile = '{}', console_role = NULL,
+                          version = version + 1, updated_at = $3
+         WHERE id = $1 AND state = 'terminated' AND version = $4",
+    )
+    .bind(id.to_string())
+    .bind(name.to_owned())
+    .bind(now.millis())
+    .bind(version)
+    .execute(&mut *db)
+    .await?;
+    if erased == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
+    deprovisioning::erase_user(db, id, now).await?;
+    audit::erase(db, id).await?;
+    repeats::erase(db, id).await?;
+    audit::append(db, entries).await?;
+    Ok(VersionedWrite::Done)
+}
+
 impl Store {
     /// Adds a user.
     ///
@@ -110,16 +161,7 @@ impl Store {
                     Err(StoreError::Stale) => return Ok(UserUpdateOutcome::Stale),
                     held => held?,
                 };
-                deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
-                deprovisioning::erase_user(db, id, now).await?;
-                sql::query("DELETE FROM users WHERE id = $1")
-                    .bind(id.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                counts::note(db, &[(was.state, -1)]).await?;
-                audit::erase(db, id).await?;
-                repeats::erase(db, id).await?;
-                audit::append(db, &entries).await?;
+                delete(db, &was, &entries, now).await?;
                 Ok(UserUpdateOutcome::Done)
             })
         })
@@ -140,28 +182,7 @@ impl Store {
     ) -> Result<VersionedWrite> {
         self.write(move |db| {
             let (name, entries) = (name.clone(), entries.clone());
-            Box::pin(async move {
-                let erased = sql::query(
-                    "UPDATE users SET name = $2, email = NULL, profile = '{}', console_role = NULL,
-                                      version = version + 1, updated_at = $3
-                     WHERE id = $1 AND state = 'terminated' AND version = $4",
-                )
-                .bind(id.to_string())
-                .bind(name.to_string())
-                .bind(now.millis())
-                .bind(version)
-                .execute(&mut *db)
-                .await?;
-                if erased == 0 {
-                    return Ok(VersionedWrite::Stale);
-                }
-                deprovisioning::deprovision_user(db, id, LifecycleState::Terminated, now).await?;
-                deprovisioning::erase_user(db, id, now).await?;
-                audit::erase(db, id).await?;
-                repeats::erase(db, id).await?;
-                audit::append(db, &entries).await?;
-                Ok(VersionedWrite::Done)
-            })
+            Box::pin(async move { erase(db, (id, version), name.as_str(), &entries, now).await })
         })
         .await
     }

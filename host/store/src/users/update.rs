@@ -201,7 +201,7 @@ impl Store {
 }
 
 /// The user as it is in this transaction.
-pub(super) async fn read_user(db: &mut Connection, id: UserId) -> Result<Option<User>> {
+pub(crate) async fn read_user(db: &mut Connection, id: UserId) -> Result<Option<User>> {
     let row: Option<UserRow> = sql::query_as(sql::statement!(
         "SELECT ",
         UserRow::COLUMNS,

@@ -181,6 +181,11 @@ export const GROUPS = [
         ({ user, application }) => ['A refresh token of ', application, ' was used twice: access for ', user, ' ended'],
       ],
       'tokens.revoked': ['All tokens revoked', 'bad', ({ who }) => [who, ' revoked all access and refresh tokens']],
+      'database.restored': [
+        'Backup restored',
+        'bad',
+        ({ who }) => [who, ' restored a backup: all sessions and tokens ended'],
+      ],
     },
   ],
   [

@@ -360,7 +360,15 @@ async fn personal_was_taken(
 ///
 /// # Errors
 /// [`ExportError`] if the export cannot be read.
-pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, ExportError> {
+pub fn verify_export(lines: impl BufRead) -> Result<Verdict, ExportError> {
+    read_export(lines, |_| ())
+}
+
+/// The same. `visit` receives each entry once, after it was verified: those of a lane in their order.
+pub(super) fn read_export(
+    mut lines: impl BufRead,
+    mut visit: impl FnMut(&Record),
+) -> Result<Verdict, ExportError> {
     let mut lanes: HashMap<i64, ExportedLane> = HashMap::new();
     let mut text = Vec::new();
     let mut broken = None;
@@ -386,10 +394,14 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, ExportError> {
         let lane = lanes
             .entry(record.lane)
             .or_insert_with(|| ExportedLane::before(&record));
-        if let Err(what) = lane.step(&record) {
-            let lane = Some(record.lane);
-            broken = Some(LaneBreak { lane, what });
-            break;
+        match lane.step(&record) {
+            Ok(Step::Next) => visit(&record),
+            Ok(Step::Repeated) => {}
+            Err(what) => {
+                let lane = Some(record.lane);
+                broken = Some(LaneBreak { lane, what });
+                break;
+            }
         }
     }
     if lanes.is_empty() {
@@ -401,6 +413,14 @@ pub fn verify_export(mut lines: impl BufRead) -> Result<Verdict, ExportError> {
     }
     verdict.broken = broken;
     Ok(verdict)
+}
+
+/// What an entry of an export is.
+enum Step {
+    /// The next one of its lane.
+    Next,
+    /// One that came before.
+    Repeated,
 }
 
 /// A lane in an export.
@@ -427,15 +447,15 @@ impl ExportedLane {
         }
     }
 
-    fn step(&mut self, record: &Record) -> Result<(), Break> {
+    fn step(&mut self, record: &Record) -> Result<Step, Break> {
         if self.recent.iter().any(|mark| is_at(record, mark)) && record.is_whole() {
-            return Ok(());
+            return Ok(Step::Repeated);
         }
         self.walk.step(record)?;
         if self.recent.len() == REPEATED {
             self.recent.pop_front();
         }
         self.recent.push_back(self.walk.at().clone());
-        Ok(())
+        Ok(Step::Next)
     }
 }

@@ -196,6 +196,7 @@ pub(super) fn activity_message(
         | Event::SigningKeyActivated
         | Event::SigningKeyRevoked
         | Event::TokensRevoked
+        | Event::DatabaseRestored
         | Event::TestSignInStarted
         | Event::TestSignInEnded
         | Event::AdminTokenCreated => plain_activity(entry.event),
@@ -340,6 +341,7 @@ const fn plain_activity(event: Event) -> Message {
         Event::SigningKeyPublished => Message::new("activity-key-published"),
         Event::SigningKeyActivated => Message::new("activity-key-activated"),
         Event::TokensRevoked => Message::new("activity-tokens-revoked"),
+        Event::DatabaseRestored => Message::new("activity-database-restored"),
         Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),
         Event::TestSignInEnded => Message::new("activity-test-sign-in-ended"),
         Event::AdminTokenCreated => Message::new("activity-admin-token-created"),

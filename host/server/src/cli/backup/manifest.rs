@@ -1,0 +1,90 @@
+//! What a backup says of itself.
+
+use serde::{Deserialize, Serialize};
+
+use crate::keys::{KeyError, MasterKey};
+use assent_model::audit::chain::Heads;
+
+/// The format of backups that this release writes. A later format has a greater number.
+pub(in crate::cli) const FORMAT: u32 = 1;
+
+/// The first member of a backup, as JSON. The second one authenticates it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::cli) struct Manifest {
+    /// See [`FORMAT`].
+    pub(in crate::cli) format: u32,
+    /// The release that wrote the backup.
+    pub(in crate::cli) assent: String,
+    /// The time of the backup, as RFC 3339 writes it.
+    pub(in crate::cli) created_at: String,
+    /// Which database the dump is of.
+    pub(in crate::cli) database: DumpKind,
+    /// The newest migration that the database has.
+    pub(in crate::cli) schema_version: i64,
+    /// The fingerprint of the master key.
+    pub(in crate::cli) master_key: String,
+    /// The last entry of each lane of the audit log.
+    pub(in crate::cli) audit_heads: String,
+    /// The last member.
+    pub(in crate::cli) dump: DumpDigest,
+}
+
+/// Which database a dump is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(in crate::cli) enum DumpKind {
+    /// SQLite: the dump is its file.
+    Sqlite,
+    /// PostgreSQL: the dump is one of `pg_dump --format=custom`.
+    PostgreSql,
+}
+
+impl DumpKind {
+    /// The kind of the database at this URL.
+    pub(in crate::cli) fn of(url: &str) -> Self {
+        match url.starts_with("sqlite:") {
+            true => Self::Sqlite,
+            false => Self::PostgreSql,
+        }
+    }
+
+    /// The name of the member.
+    pub(in crate::cli) const fn member(self) -> &'static str {
+        match self {
+            Self::Sqlite => "assent.db",
+            Self::PostgreSql => "assent.dump",
+        }
+    }
+}
+
+impl std::fmt::Display for DumpKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Sqlite => "SQLite",
+            Self::PostgreSql => "PostgreSQL",
+        })
+    }
+}
+
+/// The size and the digest of a dump.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::cli) struct DumpDigest {
+    /// In bytes.
+    pub(in crate::cli) size: u64,
+    /// In hexadecimal.
+    pub(in crate::cli) sha256: String,
+}
+
+impl Manifest {
+    /// The heads of the audit log; `None` if the text has none.
+    pub(in crate::cli) fn heads(&self) -> Option<Heads> {
+        Heads::parse(&self.audit_heads)
+    }
+}
+
+/// What only a holder of the master key can make of a manifest, in hexadecimal.
+pub(super) fn authentication_code(master: &MasterKey, manifest: &[u8]) -> Result<String, KeyError> {
+    Ok(hex::encode(
+        master.authenticate("backup manifest", manifest)?,
+    ))
+}

@@ -1,0 +1,84 @@
+//! `assent backup`
+
+pub(super) mod archive;
+pub(super) mod manifest;
+pub(super) mod postgres;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, ensure};
+use clap::Args;
+
+use crate::cli::backup::archive::{folder_of, new_file};
+use crate::cli::backup::manifest::{DumpKind, FORMAT, Manifest};
+use crate::cli::config_file::{ConfigFile, check_user, settings};
+use crate::domain::audit::moment_text;
+use crate::keys::{KeyRing, MasterKey};
+use assent_model::clock::{Clock, SystemClock};
+use assent_store::{BackupContent, PostgresSnapshot, copy_sqlite};
+
+/// Write a backup of the database to a file, while the instances serve.
+///
+/// The backup has the state of one moment. It contains personal data, so only its owner may read the file. It does not
+/// contain the master key: save that elsewhere. Nobody can use the backup without it. `assent restore --check FILE`
+/// verifies a backup. For a moment the folder needs room for twice the size of the dump. PostgreSQL is dumped by
+/// `pg_dump`, whose major version must be at least that of the server.
+#[derive(Debug, Args)]
+pub(super) struct Backup {
+    /// The file to create. An existing file is not replaced.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
+    let settings = settings(arguments.config.path())?;
+    let (url, file) = (&settings.database.url, &arguments.file);
+    check_user(url)?;
+    ensure!(
+        file.symlink_metadata().is_err(),
+        "{} exists; name another file",
+        file.display()
+    );
+    let keys = &settings.keys;
+    let master = MasterKey::existing(keys.master_key.as_deref(), &keys.master_key_file)?;
+    let created_at = moment_text(SystemClock.now());
+    let database = DumpKind::of(url);
+    let mut dump = new_file(folder_of(file))?;
+    let content = match database {
+        DumpKind::Sqlite => copy_sqlite(url, dump.path()).await?,
+        DumpKind::PostgreSql => dump_postgres(url, dump.path()).await?,
+    };
+    KeyRing::open(&content.keys, &master)
+        .context("the master key in the settings is not the one of this database")?;
+    let manifest = Manifest {
+        format: FORMAT,
+        assent: env!("CARGO_PKG_VERSION").to_owned(),
+        created_at,
+        database,
+        schema_version: content.schema_version,
+        master_key: master.fingerprint()?,
+        audit_heads: content.heads.to_text(),
+        dump: archive::digest(dump.as_file_mut())?,
+    };
+    archive::write(file, &manifest, &master, dump.as_file_mut())?;
+    println!(
+        "Wrote {} ({} bytes of {database}).",
+        file.display(),
+        manifest.dump.size
+    );
+    println!("Fingerprint of the master key: {}", manifest.master_key);
+    eprintln!(
+        "The master key is not in the backup. Keep a copy of it elsewhere: without it, the backup is worth nothing."
+    );
+    Ok(())
+}
+
+async fn dump_postgres(url: &str, into: &Path) -> anyhow::Result<BackupContent> {
+    let snapshot = PostgresSnapshot::take(url).await?;
+    let dumped = postgres::dump(&snapshot, into).await;
+    let content = snapshot.content.clone();
+    snapshot.end().await;
+    dumped.map(|()| content)
+}

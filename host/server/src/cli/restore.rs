@@ -1,0 +1,285 @@
+//! `assent restore`
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, ensure};
+use clap::Args;
+use tempfile::Builder;
+
+use crate::app::chain_context;
+use crate::cli::backup::archive::{OpenBackup, folder_of, keep};
+use crate::cli::backup::manifest::DumpKind;
+use crate::cli::backup::postgres;
+use crate::cli::config_file::{ConfigFile, check_user, settings};
+use crate::config::Settings;
+use crate::domain::audit::{LaterChanges, later_changes, moment, moment_text};
+use crate::keys::MasterKey;
+use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::{SharedEntropy, SystemEntropy};
+use assent_store::{
+    ChainContext, EndedCounts, MIGRATIONS, Migration, PostgresTarget, RestoreOutcome, RestorePlan,
+    RestoreTarget, StoreError, UnfinishedRestore,
+};
+
+/// The risk of a restore without an export.
+const LOST_REVOCATIONS: &str = "the database forgets what was done after the backup: users who were suspended, \
+     terminated or erased since can sign in again, and revoked devices can approve again. Name an export of the audit \
+     log, or the file of an audit stream, which has these changes: --audit-export FILE. Without one, add \
+     --accept-lost-revocations, and repeat these changes by hand";
+
+/// Restore a backup into an empty database.
+///
+/// Stop all instances first. The command verifies the master key and the backup before it changes anything, and
+/// replaces no database: database.url must name a file that does not exist, or an empty database of PostgreSQL. It ends
+/// everything that can be used once or revoked: sessions, tokens, approvals, enrolment links, recovery codes, consents
+/// and tokens of the admin API. So every user signs in again.
+///
+/// With an export of the audit log that was made after the backup, it applies again the suspensions, terminations,
+/// erasures, deletions and device revocations since the backup. It reports other changes that took rights away.
+#[derive(Debug, Args)]
+pub(super) struct Restore {
+    /// The backup.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// An export of the audit log (`assent audit export`), or the file of an audit stream, from after the backup.
+    #[arg(long, value_name = "FILE")]
+    audit_export: Option<PathBuf>,
+    /// Accept that suspensions, terminations, erasures and device revocations since the backup are lost.
+    #[arg(long, conflicts_with = "audit_export")]
+    accept_lost_revocations: bool,
+    /// Verify the backup, the master key and the export, and change nothing.
+    #[arg(long)]
+    check: bool,
+    #[command(flatten)]
+    config: ConfigFile,
+}
+
+pub(super) async fn run(arguments: Restore) -> anyhow::Result<()> {
+    let settings = settings(arguments.config.path())?;
+    let keys = &settings.keys;
+    let master = MasterKey::existing(keys.master_key.as_deref(), &keys.master_key_file)?;
+    let mut backup = OpenBackup::open(&arguments.file, &master)?;
+    check_schema(&backup)?;
+    let export = arguments.audit_export.as_deref();
+    ensure!(
+        export.is_some() || arguments.accept_lost_revocations || arguments.check,
+        LOST_REVOCATIONS
+    );
+    backup
+        .copy_dump(std::io::sink())
+        .with_context(|| arguments.file.display().to_string())?;
+    let later = export
+        .map(|export| read_export(export, &backup))
+        .transpose()?;
+    if arguments.check {
+        print_check(&backup, later.as_ref());
+        return Ok(());
+    }
+    let entropy: SharedEntropy = Arc::new(SystemEntropy);
+    let plan = RestorePlan {
+        backup_at: moment(&backup.manifest.created_at)
+            .context("the manifest has no time of the backup")?,
+        now: SystemClock.now(),
+        revocations: later.as_ref().map(|later| later.revocations.clone()),
+        entropy: Arc::clone(&entropy),
+    };
+    let chaining = chain_context(&master, &entropy)?;
+    let outcome = restore(&settings, &mut backup, &chaining, &plan).await?;
+    print_outcome(&settings, &backup, later.as_ref(), &outcome);
+    Ok(())
+}
+
+fn check_schema(backup: &OpenBackup) -> anyhow::Result<()> {
+    let manifest = &backup.manifest;
+    let known = MIGRATIONS.iter().map(Migration::version).max();
+    ensure!(
+        Some(manifest.schema_version) <= known,
+        "the backup was made by release {}, whose schema is newer than that of this release ({}); restore it with that \
+         release, or a newer one",
+        manifest.assent,
+        env!("CARGO_PKG_VERSION")
+    );
+    Ok(())
+}
+
+fn read_export(export: &Path, backup: &OpenBackup) -> anyhow::Result<LaterChanges> {
+    let heads = backup
+        .manifest
+        .heads()
+        .context("the manifest has no heads of the audit log")?;
+    let opened = File::open(export).with_context(|| export.display().to_string())?;
+    later_changes(BufReader::new(opened), &heads).with_context(|| export.display().to_string())
+}
+
+async fn restore(
+    settings: &Settings,
+    backup: &mut OpenBackup,
+    chaining: &ChainContext,
+    plan: &RestorePlan,
+) -> anyhow::Result<RestoreOutcome> {
+    let url = &settings.database.url;
+    let (from, to) = (backup.manifest.database, DumpKind::of(url));
+    ensure!(
+        from == to,
+        "the backup is of {from}, and database.url names a database of {to}"
+    );
+    check_user(url)?;
+    match RestoreTarget::empty(url).await? {
+        RestoreTarget::Sqlite(file) => restore_sqlite(url, &file, backup, chaining, plan).await,
+        RestoreTarget::Postgres(target) => {
+            restore_postgres(url, target, backup, chaining, plan).await
+        }
+    }
+}
+
+/// The file gets its name when everything is done, so an interruption leaves nothing that an instance could open.
+async fn restore_sqlite(
+    url: &str,
+    file: &Path,
+    backup: &mut OpenBackup,
+    chaining: &ChainContext,
+    plan: &RestorePlan,
+) -> anyhow::Result<RestoreOutcome> {
+    let folder = folder_of(file);
+    let restored = Builder::new()
+        .prefix(".assent-restore-")
+        .tempfile_in(folder)
+        .with_context(|| folder.display().to_string())?;
+    backup.copy_dump(restored.as_file())?;
+    let unfinished = UnfinishedRestore::open_file(restored.path(), MIGRATIONS).await?;
+    let outcome = unfinished.finish(chaining, plan).await?;
+    // Somebody may have started an instance meanwhile.
+    RestoreTarget::empty(url).await?;
+    keep(restored, file)?;
+    Ok(outcome)
+}
+
+async fn restore_postgres(
+    url: &str,
+    mut target: PostgresTarget,
+    backup: &mut OpenBackup,
+    chaining: &ChainContext,
+    plan: &RestorePlan,
+) -> anyhow::Result<RestoreOutcome> {
+    postgres::require_restore(target.server_version).await?;
+    target.mark().await?;
+    if let Err(error) = postgres::restore(&target.variables, backup.dump()?).await {
+        // `pg_restore` has undone its own transaction.
+        target.give_up().await?;
+        return Err(error);
+    }
+    target.close().await;
+    let finished = async {
+        UnfinishedRestore::open(url, MIGRATIONS)
+            .await?
+            .finish(chaining, plan)
+            .await
+    };
+    let finished: Result<_, StoreError> = finished.await;
+    finished.context(
+        "the backup was copied into the database, and then the restore failed. No instance can open the database. Drop \
+         it, create an empty one, and restore again",
+    )
+}
+
+fn print_check(backup: &OpenBackup, later: Option<&LaterChanges>) {
+    println!("The backup can be restored: {}.", described(backup));
+    if let Some(later) = later {
+        print_later(later);
+        println!(
+            "The restore applies {} changes again.",
+            later.revocations.len()
+        );
+    }
+}
+
+fn described(backup: &OpenBackup) -> String {
+    let manifest = &backup.manifest;
+    format!(
+        "{}, {} bytes of {}, release {}",
+        manifest.created_at, manifest.dump.size, manifest.database, manifest.assent
+    )
+}
+
+fn print_later(later: &LaterChanges) {
+    match later.last {
+        Some(last) => println!(
+            "The export has {} entries after the backup, the last of {}. Later changes are lost.",
+            later.entries,
+            moment_text(last)
+        ),
+        None => println!("The export has no entries after the backup. Later changes are lost."),
+    }
+    if !later.to_repeat.is_empty() {
+        let events: Vec<String> = later
+            .to_repeat
+            .iter()
+            .map(|(event, count)| format!("{event} ({count})"))
+            .collect();
+        println!(
+            "Changes that may have taken rights away, and that you repeat by hand: {}",
+            events.join(", ")
+        );
+    }
+}
+
+fn print_outcome(
+    settings: &Settings,
+    backup: &OpenBackup,
+    later: Option<&LaterChanges>,
+    outcome: &RestoreOutcome,
+) {
+    println!("Restored the backup: {}.", described(backup));
+    let EndedCounts {
+        sessions,
+        token_families,
+        approvals,
+        enrolment_links,
+        recovery_codes,
+        consents,
+        admin_tokens,
+    } = outcome.ended;
+    println!(
+        "Ended: {sessions} sessions, {token_families} token families, {approvals} approvals, {enrolment_links} \
+         enrolment links, {recovery_codes} recovery codes, {consents} consents, {admin_tokens} tokens of the admin API."
+    );
+    println!("All access and refresh tokens are invalid.");
+    if let Some(later) = later {
+        print_later(later);
+        let done = &outcome.reapplied;
+        println!(
+            "Applied again: {} users suspended, {} terminated, {} erased, {} deleted; {} accounts closed; {} devices \
+             revoked. {} changes were in the backup, and {} concern what it does not know.",
+            done.users_suspended,
+            done.users_terminated,
+            done.users_erased,
+            done.users_deleted,
+            done.accounts_closed,
+            done.devices_revoked,
+            done.unchanged,
+            done.unknown()
+        );
+        for user in &done.unknown_users {
+            println!("The backup does not know the user {user}.");
+        }
+    }
+    println!(
+        "\nNext steps:\n\
+         - Start the instances five minutes after the last one was stopped, or later. Until then a client assertion \
+         that was used before could be used again.\n\
+         - All users sign in again, with the devices that they have.\n\
+         - Recovery codes are void. Users create new ones at {}.\n\
+         - Enrolment links and invitations are void. Send new ones.\n\
+         - Tokens of the admin API are void: `assent admin token` prints a new one.",
+        format_args!("{}/devices", settings.origin())
+    );
+    if later.is_none() {
+        println!(
+            "- Suspend, terminate and erase again the users whom you suspended, terminated or erased after the backup, \
+             and revoke the devices that were revoked since."
+        );
+    }
+}

@@ -1,0 +1,369 @@
+//! What an export of the audit log tells of the time after a backup.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::BufRead;
+
+use serde_json::{Map, Value};
+
+use super::verify::{ExportError, read_export};
+use assent_model::audit::Event;
+use assent_model::audit::chain::{Heads, LaneBreak, Mark, Positions, Record};
+use assent_model::clock::Timestamp;
+use assent_model::id::{DeviceId, Did, UserId};
+use assent_model::secret::Digest;
+use assent_model::user::LifecycleState;
+use assent_store::Revocation;
+
+/// What happened after a backup, as far as a restore must know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LaterChanges {
+    /// What a restore applies again, in the order in which it happened. A suspension that was lifted is not in it.
+    pub revocations: Vec<Revocation>,
+    /// Changes that took rights away and that no restore applies: the event, and how often it happened.
+    pub to_repeat: BTreeMap<&'static str, u64>,
+    /// The number of entries after the backup.
+    pub entries: u64,
+    /// The time of the last one.
+    pub last: Option<Timestamp>,
+}
+
+/// Why an export does not tell what happened after a backup.
+#[derive(Debug, thiserror::Error)]
+pub enum ContinuationError {
+    /// It cannot be read.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// It was changed.
+    #[error("the hash chain is broken: {0}")]
+    Broken(LaneBreak),
+    /// Entries between the backup and the export are missing.
+    #[error(
+        "lane {lane} begins with entry {first}, and the backup ends with entry {last}. Entries between the two are \
+         missing; export with: assent audit export --after {after}"
+    )]
+    Gap {
+        /// The lane.
+        lane: i64,
+        /// The first position in the export.
+        first: i64,
+        /// The last position in the backup.
+        last: i64,
+        /// The positions at which the backup ends.
+        after: Positions,
+    },
+    /// The export is of another log.
+    #[error(
+        "lane {lane}: entry {seq} does not continue the backup's audit log. The export is of another database"
+    )]
+    Foreign {
+        /// The lane.
+        lane: i64,
+        /// The position at which the two differ.
+        seq: i64,
+    },
+    /// The export ends before the backup.
+    #[error(
+        "lane {lane} ends with entry {seq}, and the backup with entry {last}. The export is older than the backup"
+    )]
+    Older {
+        /// The lane.
+        lane: i64,
+        /// The last position in the export.
+        seq: i64,
+        /// The last position in the backup.
+        last: i64,
+    },
+    /// An entry of a revocation does not name what was revoked.
+    #[error("entry {0} does not name what it is about, so it cannot be applied again")]
+    Unreadable(String),
+}
+
+/// What a restore makes of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// The change is applied again.
+    Reapply,
+    /// It took rights away. The operator repeats it.
+    Repeat,
+    /// It took rights away where the entry names a console role.
+    RepeatRole,
+    /// The restore ends everything of the kind, or nothing is at risk if the change is lost.
+    None,
+}
+
+/// Each event has a decision, so a new one must get one.
+const fn effect(event: Event) -> Effect {
+    match event {
+        Event::UserLifecycleChanged
+        | Event::UserErased
+        | Event::UserDeleted
+        | Event::AccountLifecycleChanged
+        | Event::AccountDeleted
+        | Event::DeviceRevoked => Effect::Reapply,
+        Event::UserUpdated => Effect::RepeatRole,
+        Event::PasskeyRemoved
+        | Event::PasskeySignInStopped
+        | Event::AccountUpdated
+        | Event::GroupDeleted
+        | Event::GroupMemberRemoved
+        | Event::AccessAssigned
+        | Event::AccessRemoved
+        | Event::ExternalAuthenticatorRemoved
+        | Event::ApplicationUpdated
+        | Event::ApplicationDeleted
+        | Event::MetadataApplied
+        | Event::ClientSecretRotated
+        | Event::ClientSecretDeleted
+        | Event::CertificateWithdrawn
+        | Event::SigningKeyRevoked => Effect::Repeat,
+        // Sessions, tokens, links, codes, consents and known browsers end with the restore.
+        Event::SignInRequested
+        | Event::SignInApproved
+        | Event::SignInDenied
+        | Event::SignInReported
+        | Event::NumberMatchFailed
+        | Event::SignedIn
+        | Event::SignedOut
+        | Event::SessionEnded
+        | Event::CooldownStarted
+        | Event::CooldownLifted
+        | Event::EnrolmentLinkCreated
+        | Event::InvitationSent
+        | Event::InvitationFailed
+        | Event::InvitationResent
+        | Event::InvitationWithdrawn
+        | Event::RecoveryCodesCreated
+        | Event::RecoveryCodeUsed
+        | Event::RecoveryFailed
+        | Event::ConsentGranted
+        | Event::ConsentWithdrawn
+        | Event::RefreshTokenReused
+        | Event::TokensRevoked
+        | Event::DatabaseRestored
+        | Event::AdminTokenCreated
+        | Event::TestSignInStarted
+        | Event::TestSignInEnded => Effect::None,
+        // What was added or exported is lost, and gives nobody a right.
+        Event::MailTested
+        | Event::DeviceEnrolled
+        | Event::DeviceRenamed
+        | Event::PasskeyAdded
+        | Event::PasskeySignInAllowed
+        | Event::PasskeyCloneSuspected
+        | Event::UserCreated
+        | Event::UsersExported
+        | Event::AccountCreated
+        | Event::AccountsExported
+        | Event::GroupCreated
+        | Event::GroupUpdated
+        | Event::GroupMemberAdded
+        | Event::GroupMembersExported
+        | Event::ExternalAuthenticatorSet
+        | Event::ApplicationCreated
+        | Event::ClientSecretCreated
+        | Event::LogoSet
+        | Event::LogoRemoved
+        | Event::CertificatePublished
+        | Event::CertificateActivated
+        | Event::SigningKeyPublished
+        | Event::SigningKeyActivated
+        | Event::PluginsReloaded
+        | Event::PluginsRolledBack
+        | Event::ClaimsCompared => Effect::None,
+    }
+}
+
+/// Reads an export of the audit log, or the file of a stream, that continues the log of a backup with these heads.
+///
+/// # Errors
+/// [`ContinuationError`] if the export is broken, or does not continue that log.
+pub fn later_changes(
+    lines: impl BufRead,
+    heads: &Heads,
+) -> Result<LaterChanges, ContinuationError> {
+    let mut reader = Reader {
+        heads,
+        lanes: HashSet::new(),
+        later: LaterChanges::default(),
+        changes: Vec::new(),
+        mismatch: None,
+    };
+    let verdict = read_export(lines, |record| reader.read(record))?;
+    if let Some(broken) = verdict.broken {
+        return Err(ContinuationError::Broken(broken));
+    }
+    if let Some(mismatch) = reader.mismatch {
+        return Err(mismatch);
+    }
+    for (lane, end) in verdict.heads.iter() {
+        let last = heads.seq(lane);
+        if end.seq < last {
+            let seq = end.seq;
+            return Err(ContinuationError::Older { lane, seq, last });
+        }
+    }
+    // Ids begin with the time, so this is the order of all lanes together.
+    reader.changes.sort_by(|one, other| one.0.cmp(&other.0));
+    reader.later.revocations = last_states(reader.changes.into_iter().map(|(_, change)| change));
+    Ok(reader.later)
+}
+
+/// A change that a restore applies again, or that takes an earlier one back.
+enum LaterChange {
+    Revoked(Revocation),
+    UserReopened(UserId),
+    AccountReopened(UserId, Did),
+}
+
+struct Reader<'h> {
+    heads: &'h Heads,
+    /// The lanes that the export has.
+    lanes: HashSet<i64>,
+    later: LaterChanges,
+    changes: Vec<(String, LaterChange)>,
+    /// The first reason for which the export does not fit.
+    mismatch: Option<ContinuationError>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, record: &Record) {
+        if self.mismatch.is_none()
+            && let Err(mismatch) = self.read_next(record)
+        {
+            self.mismatch = Some(mismatch);
+        }
+    }
+
+    fn read_next(&mut self, record: &Record) -> Result<(), ContinuationError> {
+        let (lane, seq) = (record.lane, record.seq);
+        let head = self.heads.get(lane).unwrap_or(&Mark::START);
+        let next = head.seq.saturating_add(1);
+        if self.lanes.insert(lane) && seq > next {
+            return Err(ContinuationError::Gap {
+                lane,
+                first: seq,
+                last: head.seq,
+                after: self.heads.iter().map(|(lane, at)| (lane, at.seq)).collect(),
+            });
+        }
+        let differs = |digest: &str| Digest::from_text(digest) != Some(head.digest);
+        if (seq == head.seq && differs(&record.digest))
+            || (seq == next && differs(&record.previous))
+        {
+            return Err(ContinuationError::Foreign { lane, seq });
+        }
+        if seq <= head.seq {
+            return Ok(());
+        }
+        self.later.entries += 1;
+        let at = Timestamp::from_millis(record.at);
+        self.later.last = self.later.last.max(Some(at));
+        self.note(record)
+    }
+
+    fn note(&mut self, record: &Record) -> Result<(), ContinuationError> {
+        // A later release may have written events that this one does not know.
+        let Some(event) = Event::parse(&record.event) else {
+            return Ok(());
+        };
+        let unreadable = || ContinuationError::Unreadable(record.id.clone());
+        let detail: Map<String, Value> =
+            serde_json::from_str(&record.detail).map_err(|_| unreadable())?;
+        match effect(event) {
+            Effect::None => {}
+            Effect::RepeatRole if !detail.contains_key("after") => {}
+            Effect::Repeat | Effect::RepeatRole => {
+                *self.later.to_repeat.entry(event.as_str()).or_default() += 1;
+            }
+            Effect::Reapply => {
+                let change = change(event, record, &detail).ok_or_else(unreadable)?;
+                self.changes
+                    .extend(change.map(|change| (record.id.clone(), change)));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What an entry changed. The outer `None`: it does not name what it is about. The inner one: it took nothing away.
+fn change(
+    event: Event,
+    record: &Record,
+    detail: &Map<String, Value>,
+) -> Option<Option<LaterChange>> {
+    let user: UserId = record.user.as_deref()?.parse().ok()?;
+    let application = || record.application.as_deref()?.parse::<Did>().ok();
+    let text = |name: &str| detail.get(name).and_then(Value::as_str);
+    let state = || {
+        let after = text("after")?;
+        LifecycleState::ALL
+            .into_iter()
+            .find(|state| state.as_str() == after)
+    };
+    let change = match event {
+        Event::UserErased => LaterChange::Revoked(Revocation::UserErased(user)),
+        Event::UserDeleted => LaterChange::Revoked(Revocation::UserDeleted(user)),
+        Event::DeviceRevoked => {
+            let device: DeviceId = text("device")?.parse().ok()?;
+            LaterChange::Revoked(Revocation::DeviceRevoked(user, device))
+        }
+        Event::AccountDeleted => {
+            LaterChange::Revoked(Revocation::AccountDeleted(user, application()?))
+        }
+        Event::UserLifecycleChanged => match state()? {
+            LifecycleState::Suspended => LaterChange::Revoked(Revocation::UserSuspended(user)),
+            LifecycleState::Terminated => LaterChange::Revoked(Revocation::UserTerminated(user)),
+            LifecycleState::Invited | LifecycleState::Active => LaterChange::UserReopened(user),
+        },
+        Event::AccountLifecycleChanged => {
+            let place = application()?;
+            match state()? {
+                LifecycleState::Suspended => {
+                    LaterChange::Revoked(Revocation::AccountSuspended(user, place))
+                }
+                LifecycleState::Terminated => {
+                    LaterChange::Revoked(Revocation::AccountTerminated(user, place))
+                }
+                LifecycleState::Invited | LifecycleState::Active => {
+                    LaterChange::AccountReopened(user, place)
+                }
+            }
+        }
+        _ => return Some(None),
+    };
+    Some(Some(change))
+}
+
+/// The revocations without the suspensions that were lifted.
+fn last_states(changes: impl Iterator<Item = LaterChange>) -> Vec<Revocation> {
+    let mut revocations: Vec<Option<Revocation>> = Vec::new();
+    // Where the suspension of a user or an account stands.
+    let mut suspended: BTreeMap<(String, Option<String>), usize> = BTreeMap::new();
+    let key = |user: &UserId, place: Option<&Did>| (user.to_string(), place.map(Did::to_string));
+    for change in changes {
+        let lifted = match &change {
+            LaterChange::UserReopened(user) => Some(key(user, None)),
+            LaterChange::AccountReopened(user, place) => Some(key(user, Some(place))),
+            LaterChange::Revoked(_) => None,
+        };
+        if let Some(position) = lifted.and_then(|key| suspended.remove(&key))
+            && let Some(slot) = revocations.get_mut(position)
+        {
+            *slot = None;
+        }
+        let LaterChange::Revoked(revocation) = change else {
+            continue;
+        };
+        match &revocation {
+            Revocation::UserSuspended(user) => {
+                suspended.insert(key(user, None), revocations.len());
+            }
+            Revocation::AccountSuspended(user, place) => {
+                suspended.insert(key(user, Some(place)), revocations.len());
+            }
+            _ => {}
+        }
+        revocations.push(Some(revocation));
+    }
+    revocations.into_iter().flatten().collect()
+}

@@ -1,0 +1,21 @@
+//! Backups of a database, and what a restore does with one: it ends what the database has forgotten to have ended.
+
+mod content;
+mod ended;
+mod finish;
+mod marker;
+mod plan;
+mod revocations;
+mod rules;
+mod snapshot;
+mod target;
+
+pub use content::BackupContent;
+pub use ended::EndedCounts;
+pub use finish::{RestoreOutcome, UnfinishedRestore};
+pub(crate) use marker::reject_unfinished_restore;
+pub use plan::{RestorePlan, Revocation};
+pub use revocations::ReapplyCounts;
+pub use rules::{RESTORE_RULES, TableAction, TableRule};
+pub use snapshot::{PostgresSnapshot, copy_sqlite};
+pub use target::{PostgresTarget, RestoreTarget};
