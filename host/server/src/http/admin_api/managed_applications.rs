@@ -39,7 +39,7 @@ pub(super) fn routes() -> Area {
             routes!(read),
         )
         .protected(
-            "applications.by-key.put",
+            "applications.by-key.set",
             Permission::ApplicationsWrite,
             ProtectedActionKind::ApplyManifest,
             routes!(put),

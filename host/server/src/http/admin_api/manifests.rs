@@ -70,6 +70,11 @@ struct ApplyRequest {
     prune: bool,
     /// The digest of the plan. If the plan is another one by now, nothing is changed.
     digest: String,
+    /// The name of an administrator who must approve the plan on a device. The response is the problem
+    /// `approval-required` then. Not in the console, where the caller approves.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    approve_by: Option<String>,
 }
 
 /// What a manifest changes.
@@ -153,7 +158,12 @@ async fn apply(
         manifest,
         prune,
         digest,
+        approve_by,
     } = request;
+    let context = match &approve_by {
+        Some(name) => context.approved_by(name).await?,
+        None => context,
+    };
     let command = ApplyManifest {
         manifest,
         prune,

@@ -1,5 +1,7 @@
 //! Applying a manifest, and a single application by its key.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
 use super::change::ChangeAction;
@@ -8,10 +10,11 @@ use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
 use super::plan::{ManifestPlan, plan_manifest};
 use super::queries::managed_application;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
-use crate::domain::admin::{AdminError, ManifestError, Result};
+use crate::domain::admin::{AdminError, ManifestError, Result, invalid};
 use crate::domain::protected_actions::{ManifestChanges, ProtectedAction};
 use assent_model::application::RegisteredApplication;
 use assent_model::audit::AuditContext;
+use assent_model::caller::{Caller, Principal};
 use assent_model::management::{Management, ManifestKey, ManifestOwner};
 use assent_model::secret::Digest;
 
@@ -34,6 +37,7 @@ impl AdminCommand for ApplyManifest {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<ManifestPlan>> {
         let (authorization, plan) = plan_manifest(context, &self.manifest, self.prune).await?;
+        self.administrator_may_approve(context).await?;
         if Digest::from_text(&self.digest) != Some(plan.digest) {
             return Err(AdminError::PlanChanged);
         }
@@ -49,6 +53,28 @@ impl AdminCommand for ApplyManifest {
         let plan = approved.into_plan();
         let executed = execute(&context.services, &plan, by).await?;
         Ok(executed.map(|()| plan))
+    }
+}
+
+impl ApplyManifest {
+    /// Refuses an administrator who could not make the changes: the approval would say nothing.
+    async fn administrator_may_approve(&self, context: &AdminContext) -> Result<()> {
+        let Some(role) = context.administrator().and_then(|user| user.console_role) else {
+            return Ok(());
+        };
+        let theirs = Caller {
+            by: context.caller.by.clone(),
+            principal: Principal::User(role),
+        };
+        let theirs = AdminContext::new(Arc::clone(&context.services), theirs);
+        match plan_manifest(&theirs, &self.manifest, self.prune).await {
+            Err(AdminError::Forbidden(_)) => Err(invalid(
+                "approve_by",
+                "this administrator may not make the changes; name another one",
+            )),
+            Err(error) => Err(error),
+            Ok(_) => Ok(()),
+        }
     }
 }
 
