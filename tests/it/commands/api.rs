@@ -1,5 +1,6 @@
 //! The commands of the admin API with the real binary, at a terminal and in scripts.
 
+mod manifest;
 mod terminal;
 
 use std::collections::BTreeSet;

@@ -80,8 +80,8 @@ pub struct ManifestWrites {
 
 impl ManagedWrite {
     /// The place of the write in the transaction. A write that names the version of a row precedes those that
-    /// increment it. What others refer to is added first and deleted last, except that an application takes its accounts
-    /// and assignments with it.
+    /// increment it. What others refer to is added first and deleted last, except that an application takes its
+    /// accounts and assignments with it.
     const fn rank(&self) -> u8 {
         match self {
             Self::UpdateClient(_) | Self::UpdateServiceProvider(_) => 0,

@@ -30,7 +30,8 @@ fn everything() -> Value {
              "subject_type": "pairwise", "sector_identifier": "app.example.org", "scopes": ["openid", "email"]},
             {"key": "crm", "protocol": "saml", "name": "CRM", "entity_id": "https://crm.example.org/saml",
              "acs": [{"url": "https://crm.example.org/acs", "index": 3, "default": true}],
-             "name_id_format": "email_address", "other_name_id_formats": [],
+             "single_logout": {"url": "https://crm.example.org/slo", "binding": "post"},
+             "name_id_format": "emailAddress", "other_name_id_formats": [],
              "custom_attributes": [{"name": "team", "values": ["{email}"]}], "clock_skew_seconds": 30}
         ],
         "groups": [

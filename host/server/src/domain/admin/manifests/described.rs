@@ -72,5 +72,18 @@ fn without(mut members: Members, defaults: &Members, kept: &[&str]) -> Members {
     members.retain(|name, value| {
         kept.contains(&name.as_str()) || (!value.is_null() && defaults.get(name) != Some(value))
     });
+    members.values_mut().for_each(remove_nulls);
     members
+}
+
+/// Removes members that are null, which TOML does not have. They mean the same as missing ones.
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
 }

@@ -16,8 +16,8 @@ use assent_model::management::ManifestOwner;
 /// The manifest that describes all objects of an owner.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if the owner manages nothing; [`AdminError::Forbidden`] if the caller may not read users and
-/// accounts, and the manifest names some.
+/// [`AdminError::NotFound`] if the owner manages nothing; [`AdminError::Forbidden`] if the caller may not read users
+/// and accounts, and the manifest names some.
 pub async fn export_manifest(context: &AdminContext, owner: &ManifestOwner) -> Result<Value> {
     let services = &context.services;
     let state = OwnerState::read(services, owner).await?;
