@@ -26,7 +26,7 @@ fn everything() -> Value {
             {"key": "robot", "name": "Robot", "application_type": "web", "grant_types": ["client_credentials"],
              "token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://robot.example.org/jwks",
              "admin_scopes": ["admin:read"]},
-            {"key": "app", "name": "App", "application_type": "native", "redirect_uris": ["org.example.app:/cb"],
+            {"key": "app", "name": "App", "application_type": "native", "redirect_uris": ["org.example.app://cb"],
              "subject_type": "pairwise", "sector_identifier": "app.example.org", "scopes": ["openid", "email"]},
             {"key": "crm", "protocol": "saml", "name": "CRM", "entity_id": "https://crm.example.org/saml",
              "acs": [{"url": "https://crm.example.org/acs", "index": 3, "default": true}],

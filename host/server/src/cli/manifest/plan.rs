@@ -82,7 +82,8 @@ impl Plan {
             }
         }
         for warning in &self.warnings {
-            text.push_str(&format!("Warning: {}.\n", harmless(warning)));
+            let warning = harmless(warning);
+            text.push_str(&format!("Warning: {}.\n", warning.trim_end_matches('.')));
         }
         let owner = harmless(&self.owner);
         if self.is_empty() {

@@ -227,7 +227,7 @@ fn plan_update(
 
 /// Plans the managed accounts that the manifest does not name. Those of an application that is deleted end with it.
 fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Result<()> {
-    let others: Vec<(String, UserAccount)> = planner
+    let mut others: Vec<(String, UserAccount)> = planner
         .state
         .accounts
         .iter()
@@ -239,6 +239,7 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Res
             Some((format!("{key}/{}", one.user.name), one.clone()))
         })
         .collect();
+    others.sort_by(|(one, _), (other, _)| one.cmp(other));
     for (key, one) in others {
         let ends = planner.changes.iter().any(|change| {
             matches!(&change.operation, Operation::DeleteApplication(application)

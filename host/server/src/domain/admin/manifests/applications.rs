@@ -185,14 +185,9 @@ fn plan_service_provider(
         return Ok(None);
     };
     let (id, key) = (after.id.clone(), &provider.identity.key);
-    let notes = service_provider_notes(&context.services, &after);
-    planner.warnings.extend(
-        notes
-            .into_iter()
-            .map(|note| format!("the application {key}: {note}")),
-    );
     match known {
         None => {
+            warn(planner, key, &after);
             let named = described::named_of_service_provider(&context.services, &after)?;
             let fields = differences(&described::Members::new(), &named);
             let operation = Operation::CreateServiceProvider(Box::new(after), key.clone());
@@ -207,6 +202,7 @@ fn plan_service_provider(
             );
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
+                warn(planner, key, &after);
                 planner
                     .expected
                     .applications
@@ -224,6 +220,16 @@ fn plan_service_provider(
         }
     }
     Ok(Some(id))
+}
+
+/// Warns of settings without effect of a service provider that changes.
+fn warn(planner: &mut Planner<'_>, key: &ManifestKey, provider: &ServiceProvider) {
+    let notes = service_provider_notes(&planner.context.services, provider);
+    planner.warnings.extend(
+        notes
+            .into_iter()
+            .map(|note| format!("the application {key}: {note}")),
+    );
 }
 
 fn new_application(

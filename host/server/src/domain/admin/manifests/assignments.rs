@@ -216,6 +216,7 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, Assignee)>) {
             others.push((key_of(key, None), plan, application.version()));
         }
     }
+    others.sort_by(|(one, ..), (other, ..)| one.cmp(other));
     for (key, plan, version) in others {
         if ends_with_another(planner, &plan) {
             continue;

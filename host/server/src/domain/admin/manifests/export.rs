@@ -66,9 +66,9 @@ pub async fn export_manifest(context: &AdminContext, owner: &ManifestOwner) -> R
     Ok(Value::Object(manifest))
 }
 
-fn with_key(key: &str, mut members: Members) -> Value {
-    members.insert("key".to_owned(), json!(key));
-    Value::Object(members)
+fn with_key(key: &str, members: Members) -> Value {
+    let key = ("key".to_owned(), json!(key));
+    Value::Object(std::iter::once(key).chain(members).collect())
 }
 
 fn assignments(state: &OwnerState) -> Vec<Value> {

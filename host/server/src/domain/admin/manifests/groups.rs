@@ -2,8 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use serde_json::Value;
+
 use super::change::{
-    ChangeAction, ObjectKind, Operation, PlannedChange, differences, member_difference,
+    ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange, differences, member_difference,
 };
 use super::described;
 use super::manifest::ManifestGroup;
@@ -211,7 +213,13 @@ fn change(
     let before = existing.object().cloned();
     let members_of = |group: Option<&Group>| group.map(described::group).unwrap_or_default();
     let mut fields = differences(&members_of(before.as_ref()), &described::group(&after));
-    fields.extend(member_difference(&members));
+    fields.extend(member_difference(&members).map(|field| match existing {
+        Existing::None => FieldChange {
+            before: Value::Null,
+            ..field
+        },
+        Existing::Owned(_) | Existing::Adopted(_) => field,
+    }));
     let changed = members.added.iter().chain(&members.removed);
     let users = changed.map(|user| user.id).collect();
     let (id, version) = before
