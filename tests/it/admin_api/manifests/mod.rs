@@ -4,6 +4,7 @@ mod access;
 mod applying;
 mod by_key;
 mod permissions;
+mod races;
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
