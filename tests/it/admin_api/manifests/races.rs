@@ -1,6 +1,7 @@
 //! Changes between the plan that a request makes again and its transaction.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use assent::domain::admin::{AdminContext, AdminError, ApplyManifest, plan_manifest};
 use assent_test_macros::both_databases;
@@ -40,7 +41,7 @@ async fn user(host: &TestHost, name: &str) -> Value {
 
 /// Applies [`next`] and makes `change` between the plan of the request and its transaction.
 async fn apply_around(host: &TestHost, change: impl AsyncFn()) -> Result<(), AdminError> {
-    let context = AdminContext::of_operator(Arc::clone(&host.services));
+    let context = AdminContext::of_operator(Arc::clone(&host.host));
     let manifest = serde_json::from_value(next()).expect("a manifest");
     let (_, plan) = plan_manifest(&context, &manifest, false).await?;
     let command = ApplyManifest {
@@ -48,14 +49,20 @@ async fn apply_around(host: &TestHost, change: impl AsyncFn()) -> Result<(), Adm
         prune: false,
         digest: plan.digest.to_text(),
     };
-    context.run_with(&command, change).await.map(|_| ())
+    let is_changed = AtomicBool::new(false);
+    let once = async || {
+        if !is_changed.swap(true, Ordering::Relaxed) {
+            change().await;
+        }
+    };
+    context.run_with(&command, once).await.map(|_| ())
 }
 
 /// Whatever the plan depends on: nothing of it is written, not even what nobody touched.
 #[both_databases]
 async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Database) {
     type Change = for<'h> fn(&'h TestHost) -> futures_util::future::BoxFuture<'h, ()>;
-    let changes: [(&str, Change); 5] = [
+    let changes: [(&str, Change); 4] = [
         ("the application", |host| {
             Box::pin(async move {
                 let wiki = by_key(host, "team", "wiki").await;
@@ -68,13 +75,6 @@ async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Data
                 let path = format!("/groups/{}", id(&groups["items"][0]));
                 let body = json!({"description": "changed"});
                 host.admin_ok(Method::PATCH, &path, body).await;
-            })
-        }),
-        ("the new member", |host| {
-            Box::pin(async move {
-                let path = format!("/users/{}", id(&user(host, "bob").await));
-                host.admin_ok(Method::PATCH, &path, json!({"profile": {"nickname": "x"}}))
-                    .await;
             })
         }),
         ("the user of the account", |host| {
@@ -116,8 +116,14 @@ async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Data
         assert_eq!(groups["items"][0]["members"].unsigned(), 0, "{what}");
         assert_eq!(groups["items"][0]["applications"].unsigned(), 0, "{what}");
     }
+    // The plan is the same after a change of a user whom it only names, so it is applied at the second attempt.
     let host = start(database).await;
-    apply_around(&host, async || {}).await.expect("applied");
+    let change = async || {
+        let path = format!("/users/{}", id(&user(&host, "bob").await));
+        let body = json!({"profile": {"nickname": "x"}});
+        host.admin_ok(Method::PATCH, &path, body).await;
+    };
+    apply_around(&host, change).await.expect("applied");
     assert_eq!(by_key(&host, "team", "wiki").await["name"], "Renamed");
 }
 
@@ -125,7 +131,7 @@ async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Data
 #[both_databases]
 async fn a_name_that_is_taken_after_the_plan_undoes_the_whole_transaction(database: Database) {
     let host = TestHost::start_on(database).await;
-    let context = AdminContext::of_operator(Arc::clone(&host.services));
+    let context = AdminContext::of_operator(Arc::clone(&host.host));
     let mut manifest = one("team", "wiki", "Wiki");
     manifest["groups"] = json!([{"key": "staff", "name": "Staff"}]);
     let manifest = serde_json::from_value(manifest).expect("a manifest");
