@@ -41,7 +41,10 @@ fn the_glossary_names_each_section_of_the_settings() {
 
 #[test]
 fn the_glossary_names_each_table() {
-    let schema = include_str!("../../host/store/migrations/0001_expand_initial.sql");
+    let schema = concat!(
+        include_str!("../../host/store/migrations/0001_expand_initial.sql"),
+        include_str!("../../host/store/migrations/0002_expand_management.sql")
+    );
     // A partition is no table of its own.
     let tables = schema.split("\nCREATE TABLE ").skip(1);
     let tables = tables.filter_map(|rest| rest.split([' ', '(']).next());

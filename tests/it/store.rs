@@ -10,7 +10,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent_model::account::Account;
-use assent_model::action_approval::{ActionApproval, ActionOutline, ActionProposal};
+use assent_model::action_approval::{
+    ActionApproval, ActionOutline, ActionProposal, ActionRequester,
+};
 use assent_model::administration::ProtectedActionKind;
 use assent_model::application::{Application, ApplicationType, OidcSettings};
 use assent_model::approval::{
@@ -307,7 +309,7 @@ async fn an_action_cannot_be_requested_after_its_user_changed(database: Database
         let action = ActionApproval {
             id: ActionApprovalId::new(NOW, &SystemEntropy),
             actor: grace.id,
-            session: SessionId::new(NOW, &SystemEntropy),
+            requester: ActionRequester::Session(SessionId::new(NOW, &SystemEntropy)),
             browser: Digest::sha256(b"browser"),
             action_digest: Digest::sha256(b"action"),
             outline: outline.clone(),

@@ -7,7 +7,7 @@ use anyhow::Context;
 use clap::Args;
 use reqwest::header::{CONTENT_TYPE, ETAG, HeaderValue};
 use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, ClientBuilder, Method, RequestBuilder, Response};
+use reqwest::{Certificate, Client, ClientBuilder, Method, RequestBuilder, Response, StatusCode};
 use serde_json::Value;
 use url::Url;
 
@@ -120,14 +120,27 @@ impl Api {
         request: RequestBuilder,
         flag: impl Fn(&str) -> Option<String>,
     ) -> anyhow::Result<Response> {
+        self.answer(request)
+            .await?
+            .map_err(|problem| problem.into_error(flag))
+    }
+
+    /// Sends a request; the outcome is the answer, or the problem for which the server did not do it.
+    ///
+    /// # Errors
+    /// [`CommandError`] if the answer is not one of the admin API.
+    pub async fn answer(
+        &self,
+        request: RequestBuilder,
+    ) -> anyhow::Result<Result<Response, Problem>> {
         let answer = request
             .send()
             .await
             .map_err(|error| self.unreachable(&error))?;
-        if answer.status().is_success() {
-            return Ok(answer);
-        }
         let status = answer.status();
+        if status.is_success() {
+            return Ok(Ok(answer));
+        }
         if media_type(&answer) != "application/problem+json" {
             let kind = if status.is_server_error() {
                 ErrorKind::Refused
@@ -139,16 +152,11 @@ impl Api {
                 format!("the server at {} has no admin API: {status}", self.name),
             ));
         }
-        let problem: Value = answer
+        let members = answer
             .json()
             .await
             .map_err(|error| self.unreachable(&error))?;
-        let kind = match status.as_u16() {
-            401 | 403 => ErrorKind::NotAllowed,
-            404 => ErrorKind::NotFound,
-            _ => ErrorKind::Refused,
-        };
-        Err(CommandError::with_kind(kind, in_words(&problem, flag)))
+        Ok(Err(Problem { status, members }))
     }
 
     /// What an answer holds.
@@ -211,6 +219,34 @@ impl Api {
             false => format!("the connection to {name} broke: {cause}"),
         };
         CommandError::with_kind(ErrorKind::Unreachable, message)
+    }
+}
+
+/// A problem (RFC 9457): why the server did not do what was asked.
+#[derive(Debug)]
+pub struct Problem {
+    status: StatusCode,
+    /// The members.
+    pub members: Value,
+}
+
+impl Problem {
+    /// The type.
+    pub fn kind(&self) -> &str {
+        self.members
+            .get("type")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+    }
+
+    /// The failure of the command. `flag` says how a member of the body is called here.
+    pub fn into_error(self, flag: impl Fn(&str) -> Option<String>) -> anyhow::Error {
+        let kind = match self.status.as_u16() {
+            401 | 403 => ErrorKind::NotAllowed,
+            404 => ErrorKind::NotFound,
+            _ => ErrorKind::Refused,
+        };
+        CommandError::with_kind(kind, in_words(&self.members, flag))
     }
 }
 

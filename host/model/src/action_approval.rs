@@ -1,4 +1,5 @@
-//! Approvals of protected actions: an administrator's action in the console, which their own device approves first.
+//! Approvals of protected actions: an administrator's action in the console, which their own device approves first; or
+//! an action of a caller with a token, which the device of a named administrator approves.
 
 use crate::administration::ProtectedActionKind;
 use crate::clock::Timestamp;
@@ -28,16 +29,25 @@ pub struct ActionProposal {
     pub names: Vec<Digest>,
 }
 
-/// The approval of one protected action in the console.
+/// Who requested the approval of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionRequester {
+    /// The administrator, in this session of the console.
+    Session(SessionId),
+    /// A caller with a token, who named the administrator.
+    Token,
+}
+
+/// The approval of one protected action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionApproval {
     /// The row's id.
     pub id: ActionApprovalId,
     /// The administrator, whose devices receive the request.
     pub actor: UserId,
-    /// The console session in which the action was requested. No other session can use the approval.
-    pub session: SessionId,
-    /// The digest of the cookie of the console's browser.
+    /// Who requested it. Nobody else can use the approval.
+    pub requester: ActionRequester,
+    /// The digest of the cookie of the console's browser, or of the caller with a token.
     pub browser: Digest,
     /// The digest of the action in its command. The approval permits no other command.
     pub action_digest: Digest,

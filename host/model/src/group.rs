@@ -84,7 +84,7 @@ pub struct Membership {
 }
 
 /// Whom an application is assigned to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignee {
     /// Each active user.

@@ -27,6 +27,7 @@ pub mod language;
 pub mod login;
 pub mod logo;
 pub mod logout;
+pub mod management;
 pub mod name;
 pub mod network;
 pub mod palette;

@@ -806,6 +806,7 @@ app-action-revoke-key = Schlüssel oder Zertifikat widerrufen
 app-action-reload-plugins = Plugins neu laden
 app-action-roll-back-plugins = Plugins zurücksetzen
 app-action-try-component = Neue Komponente eines Plugins ausprobieren
+app-action-apply-manifest = Manifest anwenden
 app-action-target = { $action }: { $target }
 app-action-erased = { $action } (Daten inzwischen gelöscht)
 app-notification-passkey-added = { $day }, { $time }: Das Gerät „{ $device }“ fragt ab jetzt nach Gesicht, Finger oder PIN.
@@ -1031,6 +1032,7 @@ action-revoke-key = Signaturschlüssel { $key } widerrufen
 action-reload-plugins = Plugins neu laden
 action-roll-back-plugins = Vorherige Plugins wiederherstellen: { $plugins }
 action-try-component = Neue Komponente als Plugin „{ $plugin }“ ausführen, mit dem SHA-256-Wert { $digest }
+action-apply-manifest = Manifest von { $owner } anwenden: { $created } neu, { $updated } geändert, { $deleted } gelöscht (Plan { $digest })
 
 action-rename-group = Gruppe „{ $group }“ in „{ $name }“ umbenennen, was Anwendungen erfahren
 action-delete-group = Gruppe „{ $group }“ löschen; ihre Mitglieder verlieren den Zugang, den sie gibt

@@ -807,6 +807,7 @@ app-action-revoke-key = Revoke a key or certificate
 app-action-reload-plugins = Reload the plugins
 app-action-roll-back-plugins = Roll back the plugins
 app-action-try-component = Try a new component of a plugin
+app-action-apply-manifest = Apply a manifest
 app-action-target = { $action }: { $target }
 app-action-erased = { $action } (data erased since)
 app-notification-passkey-added = { $day }, { $time }: the device “{ $device }” now asks for face, finger or PIN.
@@ -1032,6 +1033,7 @@ action-revoke-key = Revoke the signing key { $key }
 action-reload-plugins = Reload the plugins
 action-roll-back-plugins = Roll back to the previous plugins: { $plugins }
 action-try-component = Run a new component as the plugin “{ $plugin }”, with the SHA-256 digest { $digest }
+action-apply-manifest = Apply the manifest of { $owner }: { $created } new, { $updated } updated, { $deleted } deleted (plan { $digest })
 
 action-rename-group = Rename the group “{ $group }” to “{ $name }”, which applications receive
 action-delete-group = Delete the group “{ $group }”; its members lose the access that it gives

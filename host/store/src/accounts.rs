@@ -22,7 +22,9 @@ use assent_model::id::{AccountId, UserId};
 use assent_model::user::{LifecycleState, User};
 
 pub use user_account::UserAccount;
-pub(crate) use user_account::{AccountRow, BY_ACCOUNT_ID, HeldAccount, UserAccountRow};
+pub(crate) use user_account::{
+    ACCOUNTS_WITH_USERS, AccountRow, BY_ACCOUNT_ID, HeldAccount, UserAccountRow,
+};
 
 /// An account that is kept, in one write with others.
 #[derive(Clone, Debug)]
@@ -123,7 +125,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard
 }
 
 /// Replaces what may change of an account: see [`Store::update_account`].
-async fn update(
+pub(crate) async fn update(
     db: &mut Connection,
     account: &Account,
     whom: UserGuard,
@@ -159,6 +161,29 @@ async fn update(
     } else if !account.individual {
         groups::end_lost_access(db, &application, &[user], now).await?;
     }
+    Ok(VersionedWrite::Done)
+}
+
+/// Deletes this version of an account: see [`Store::delete_account`].
+pub(crate) async fn delete(
+    db: &mut Connection,
+    (id, version): (AccountId, i64),
+    whom: UserGuard,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    whom.lock(db).await?;
+    let deleted: Option<(String, String)> = sql::query_as(
+        "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
+    )
+    .bind(id.to_string())
+    .bind(version)
+    .fetch_optional(&mut *db)
+    .await?;
+    let Some((user, application)) = deleted else {
+        return Ok(VersionedWrite::Stale);
+    };
+    let state = LifecycleState::Terminated;
+    deprovisioning::deprovision_account(db, user, application, state, now).await?;
     Ok(VersionedWrite::Done)
 }
 
@@ -305,18 +330,9 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                whom.lock(db).await?;
-                let deleted: Option<(String, String)> = sql::query_as(
-                    "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
-                )
-                .bind(id.to_string())
-                .bind(version)
-                .fetch_optional(&mut *db)
-                .await?;
-                let Some((user, application)) = deleted else { return Ok(VersionedWrite::Stale) };
-                deprovisioning::deprovision_account(db, user, application, LifecycleState::Terminated, now).await?;
-                audit::append(db, &entries).await?;
-                Ok(VersionedWrite::Done)
+                let deleted = delete(db, (id, version), whom, now).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                Ok(deleted)
             })
         })
         .await

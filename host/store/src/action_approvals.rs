@@ -9,7 +9,9 @@ use crate::sql::{self, Connection};
 
 use crate::rows::{cell, digest, moment, parse};
 use crate::{Result, Store, StoreError};
-use assent_model::action_approval::{ActionApproval, ActionOutline, ActionProposal};
+use assent_model::action_approval::{
+    ActionApproval, ActionOutline, ActionProposal, ActionRequester,
+};
 use assent_model::administration::ProtectedActionKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ActionApprovalId, ApprovalId, UserId};
@@ -80,7 +82,11 @@ impl TryFrom<ActionApprovalRow> for ActionApproval {
         Ok(Self {
             id: parse(&row.id, place("id"))?,
             actor: parse(&row.actor, place("actor"))?,
-            session: parse(&row.session_id, place("session_id"))?,
+            requester: if row.session_id == row.id {
+                ActionRequester::Token
+            } else {
+                ActionRequester::Session(parse(&row.session_id, place("session_id"))?)
+            },
             browser: digest(&row.browser, place("browser"))?,
             action_digest: digest(&row.action_digest, place("action_digest"))?,
             outline: row.outline.outline(&row.id)?,
@@ -100,6 +106,11 @@ pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Resu
         target_application,
     } = &action.outline;
     let proposal = action.proposal.as_ref();
+    // No session has the id of an approval, so earlier releases let nobody use an approval without a session.
+    let session = match action.requester {
+        ActionRequester::Session(session) => session.to_string(),
+        ActionRequester::Token => action.id.to_string(),
+    };
     sql::query(
         "INSERT INTO action_approvals (id, actor, session_id, browser, action_digest, action_kind, target_user,
                                        target_application, action, summary_digest, names, requested_at,
@@ -108,7 +119,7 @@ pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Resu
     )
     .bind(action.id.to_string())
     .bind(action.actor.to_string())
-    .bind(action.session.to_string())
+    .bind(session)
     .bind(action.browser.to_text())
     .bind(action.action_digest.to_text())
     .bind(kind.as_str())

@@ -5,7 +5,7 @@ mod cursor;
 mod noted_secret_uses;
 mod recorded_use;
 mod secret_use;
-mod service_providers;
+pub(crate) mod service_providers;
 mod usage;
 mod version_row;
 
@@ -135,6 +135,55 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
     insert_origins(db, application).await
 }
 
+/// Replaces what may change of an application: see [`Store::update_application`].
+pub(crate) async fn update(
+    db: &mut Connection,
+    application: &Application,
+) -> Result<VersionedWrite> {
+    let result = sql::query(
+        "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
+                                 secrets = $6,
+                                 grants_not_before = CASE WHEN $7 = 0 THEN $8
+                                                          WHEN grants_not_before = $8 THEN $4
+                                                          ELSE grants_not_before END
+         WHERE id = $1 AND version = $5",
+    )
+    .bind(application.id.to_string())
+    .bind(application.name.clone())
+    .bind(to_json(&application.settings)?)
+    .bind(application.updated_at.millis())
+    .bind(application.version)
+    .bind(client_secrets::to_column(&application.secrets)?)
+    .bind(i64::from(application.settings.enabled))
+    .bind(NEVER)
+    .execute(&mut *db)
+    .await?;
+    if result == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    sql::query("DELETE FROM application_origins WHERE application_id = $1")
+        .bind(application.id.to_string())
+        .execute(&mut *db)
+        .await?;
+    insert_origins(db, application).await?;
+    if !application.settings.enabled {
+        let id = application.id.to_string();
+        deprovisioning::withdraw_pending_for(db, &id, application.updated_at).await?;
+    }
+    secret_use::keep_only(db, application).await?;
+    Ok(VersionedWrite::Done)
+}
+
+/// Deletes this version of an application with its accounts, which ends its tokens.
+pub(crate) async fn delete(db: &mut Connection, id: &Did, version: i64) -> Result<VersionedWrite> {
+    let result = sql::query("DELETE FROM applications WHERE id = $1 AND version = $2")
+        .bind(id.to_string())
+        .bind(version)
+        .execute(db)
+        .await?;
+    Ok(VersionedWrite::of_rows(result))
+}
+
 /// The `grants_not_before` of a disabled application: no grant is valid.
 const NEVER: i64 = i64::MAX;
 
@@ -182,39 +231,9 @@ impl Store {
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
-                let result = sql::query(
-                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
-                                             secrets = $6,
-                                             grants_not_before = CASE WHEN $7 = 0 THEN $8
-                                                                      WHEN grants_not_before = $8 THEN $4
-                                                                      ELSE grants_not_before END
-                     WHERE id = $1 AND version = $5",
-                )
-                .bind(application.id.to_string())
-                .bind(application.name.clone())
-                .bind(to_json(&application.settings)?)
-                .bind(application.updated_at.millis())
-                .bind(application.version)
-                .bind(client_secrets::to_column(&application.secrets)?)
-                .bind(i64::from(application.settings.enabled))
-                .bind(NEVER)
-                .execute(&mut *db)
-                .await?;
-                if result == 0 {
-                    return Ok(VersionedWrite::Stale);
-                }
-                sql::query("DELETE FROM application_origins WHERE application_id = $1")
-                    .bind(application.id.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                insert_origins(db, &application).await?;
-                if !application.settings.enabled {
-                    let id = application.id.to_string();
-                    deprovisioning::withdraw_pending_for(db, &id, application.updated_at).await?;
-                }
-                secret_use::keep_only(db, &application).await?;
-                audit::append(db, &entries).await?;
-                Ok(VersionedWrite::Done)
+                let written = update(db, &application).await?;
+                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                Ok(written)
             })
         })
         .await
@@ -242,15 +261,11 @@ impl Store {
         entries: Vec<Entry>,
     ) -> Result<VersionedWrite> {
         self.write(move |db| {
-            let (id, entries) = (id.to_string(), entries.clone());
+            let (id, entries) = (id.clone(), entries.clone());
             Box::pin(async move {
-                let result = sql::query("DELETE FROM applications WHERE id = $1 AND version = $2")
-                    .bind(id)
-                    .bind(version)
-                    .execute(&mut *db)
-                    .await?;
-                audit::append_if(db, result > 0, &entries).await?;
-                Ok(VersionedWrite::of_rows(result))
+                let deleted = delete(db, &id, version).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                Ok(deleted)
             })
         })
         .await

@@ -5,13 +5,13 @@
 //! change in the next request, and no request needs one more statement.
 
 mod access;
-mod assignments;
+pub(crate) mod assignments;
 mod listing;
 mod lost_access;
-mod members;
-mod row;
+pub(crate) mod members;
+pub(crate) mod row;
 
-use crate::sql;
+use crate::sql::{self, Connection};
 use crate::{Result, Store, VersionedWrite, audit, taken};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
@@ -25,6 +25,75 @@ pub use members::MemberChange;
 
 /// What is taken if another group has the name.
 const NAME: &str = "the group's name";
+
+/// Adds a group.
+pub(crate) async fn insert(db: &mut Connection, group: &Group) -> Result<()> {
+    sql::query(
+        "INSERT INTO user_groups (id, name, name_key, description, version, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6)",
+    )
+    .bind(group.id.to_string())
+    .bind(group.name.to_string())
+    .bind(group.name.key())
+    .bind(group.description.clone())
+    .bind(group.version)
+    .bind(group.created_at.millis())
+    .execute(db)
+    .await
+    .map_err(taken(NAME))?;
+    Ok(())
+}
+
+/// Replaces the name and the description of a group: see [`Store::update_group`].
+pub(crate) async fn update(
+    db: &mut Connection,
+    group: &Group,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    let changed = sql::query(
+        "UPDATE user_groups SET name = $2, name_key = $3, description = $4, version = version + 1
+         WHERE id = $1 AND version = $5",
+    )
+    .bind(group.id.to_string())
+    .bind(group.name.to_string())
+    .bind(group.name.key())
+    .bind(group.description.clone())
+    .bind(group.version)
+    .execute(&mut *db)
+    .await
+    .map_err(taken(NAME))?;
+    if changed == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    assignments::increment_versions(db, group.id, now).await?;
+    Ok(VersionedWrite::Done)
+}
+
+/// Deletes this version of a group: see [`Store::delete_group`].
+pub(crate) async fn delete(
+    db: &mut Connection,
+    (id, version): (GroupId, i64),
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    let locked =
+        sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
+            .bind(id.to_string())
+            .bind(version)
+            .execute(&mut *db)
+            .await?;
+    if locked == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    for application in assignments::increment_versions(db, id, now).await? {
+        assignments::remove(db, &application, id, now).await?;
+    }
+    sql::query("DELETE FROM user_groups WHERE id = $1")
+        .bind(id.to_string())
+        .execute(db)
+        .await?;
+    Ok(VersionedWrite::Done)
+}
+
 impl Store {
     /// Adds a group.
     ///
@@ -34,19 +103,7 @@ impl Store {
         self.write(move |db| {
             let (group, entries) = (group.clone(), entries.clone());
             Box::pin(async move {
-                sql::query(
-                    "INSERT INTO user_groups (id, name, name_key, description, version, created_at)
-                     VALUES ($1, $2, $3, $4, $5, $6)",
-                )
-                .bind(group.id.to_string())
-                .bind(group.name.to_string())
-                .bind(group.name.key())
-                .bind(group.description.clone())
-                .bind(group.version)
-                .bind(group.created_at.millis())
-                .execute(&mut *db)
-                .await
-                .map_err(taken(NAME))?;
+                insert(db, &group).await?;
                 audit::append(db, &entries).await
             })
         })
@@ -67,24 +124,9 @@ impl Store {
         self.write(move |db| {
             let (group, entries) = (group.clone(), entries.clone());
             Box::pin(async move {
-                let changed = sql::query(
-                    "UPDATE user_groups SET name = $2, name_key = $3, description = $4, version = version + 1
-                     WHERE id = $1 AND version = $5",
-                )
-                .bind(group.id.to_string())
-                .bind(group.name.to_string())
-                .bind(group.name.key())
-                .bind(group.description.clone())
-                .bind(group.version)
-                .execute(&mut *db)
-                .await
-                .map_err(taken(NAME))?;
-                if changed == 0 {
-                    return Ok(VersionedWrite::Stale);
-                }
-                assignments::increment_versions(db, group.id, now).await?;
-                audit::append(db, &entries).await?;
-                Ok(VersionedWrite::Done)
+                let written = update(db, &group, now).await?;
+                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                Ok(written)
             })
         })
         .await
@@ -104,25 +146,9 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                let locked = sql::query(
-                    "UPDATE user_groups SET version = version WHERE id = $1 AND version = $2",
-                )
-                .bind(id.to_string())
-                .bind(version)
-                .execute(&mut *db)
-                .await?;
-                if locked == 0 {
-                    return Ok(VersionedWrite::Stale);
-                }
-                for application in assignments::increment_versions(db, id, now).await? {
-                    assignments::remove(db, &application, id, now).await?;
-                }
-                sql::query("DELETE FROM user_groups WHERE id = $1")
-                    .bind(id.to_string())
-                    .execute(&mut *db)
-                    .await?;
-                audit::append(db, &entries).await?;
-                Ok(VersionedWrite::Done)
+                let deleted = delete(db, (id, version), now).await?;
+                audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
+                Ok(deleted)
             })
         })
         .await

@@ -45,6 +45,7 @@ mod keys;
 mod logins;
 mod logos;
 mod logout;
+mod management;
 mod measurements;
 mod migrations;
 mod open_sign_ins;
@@ -110,6 +111,7 @@ pub use groups::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED, MemberChange};
 pub use idempotency::IdempotentRow;
 pub use invitations::NewInvitation;
 pub use logins::{Completion, IssuedGrant, NewSession, SignInRecord};
+pub use management::{ExpectedVersions, ManagedWrite, ManifestWrites};
 pub use migrations::{
     Backfill, HEARTBEAT_LIMIT, MIGRATIONS, Migration, MigrationKind, MigrationOutcome,
     MigrationPolicy, OlderInstance, PostponedMigration,

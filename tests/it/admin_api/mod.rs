@@ -8,6 +8,7 @@ mod error_references;
 mod groups;
 mod idempotency;
 mod lists;
+mod manifests;
 mod operation;
 mod protected_actions;
 mod role_changes;

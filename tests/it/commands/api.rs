@@ -1,5 +1,6 @@
 //! The commands of the admin API with the real binary, at a terminal and in scripts.
 
+mod manifest;
 mod terminal;
 
 use std::collections::BTreeSet;
@@ -17,11 +18,11 @@ use crate::harness::{
 };
 
 /// The verbs of the commands. Another one is added here only where none of these says what the operation does.
-const VERBS: [&str; 29] = [
-    "list", "show", "create", "update", "delete", "set", "activate", "add", "assign", "cancel",
-    "compare", "end", "end-all", "enrol", "erase", "export", "import", "preview", "refresh",
-    "reload", "remove", "replace", "revoke", "rollback", "rotate", "start", "test", "validate",
-    "withdraw",
+const VERBS: [&str; 30] = [
+    "list", "show", "create", "update", "delete", "set", "activate", "add", "apply", "assign",
+    "cancel", "compare", "end", "end-all", "enrol", "erase", "export", "import", "preview",
+    "refresh", "reload", "remove", "replace", "revoke", "rollback", "rotate", "start", "test",
+    "validate", "withdraw",
 ];
 
 #[test]

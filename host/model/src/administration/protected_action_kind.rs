@@ -62,11 +62,13 @@ pub enum ProtectedActionKind {
     RollBackPlugins,
     /// Compiles and runs a component that is not loaded, as a candidate.
     TryComponent,
+    /// Applies a manifest, or an application of one: creates, updates and deletes the objects of its owner.
+    ApplyManifest,
 }
 
 impl ProtectedActionKind {
     /// All kinds.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::DeleteUser,
         Self::EraseUser,
         Self::UpdateUser,
@@ -92,6 +94,7 @@ impl ProtectedActionKind {
         Self::ReloadPlugins,
         Self::RollBackPlugins,
         Self::TryComponent,
+        Self::ApplyManifest,
     ];
 
     /// Whether nothing brings back what the action takes away, so that a client should ask for a confirmation.
@@ -137,6 +140,7 @@ impl ProtectedActionKind {
             Self::ReloadPlugins => "reload-plugins",
             Self::RollBackPlugins => "roll-back-plugins",
             Self::TryComponent => "try-component",
+            Self::ApplyManifest => "apply-manifest",
         }
     }
 

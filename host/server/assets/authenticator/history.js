@@ -53,6 +53,7 @@ const ACTIONS = {
   'reload-plugins': 'app-action-reload-plugins',
   'roll-back-plugins': 'app-action-roll-back-plugins',
   'try-component': 'app-action-try-component',
+  'apply-manifest': 'app-action-apply-manifest',
 };
 
 /**

@@ -15,6 +15,7 @@ mod doctor;
 mod explain;
 mod health;
 mod log;
+mod manifest;
 mod manual;
 mod migrate;
 mod plugin;
@@ -75,6 +76,12 @@ enum Command {
     Authenticator(authenticator::AuthenticatorCommand),
     /// Explain the claims of an ID token or an assertion: what each plugin did.
     Explain(explain::Explain),
+    /// Make what a manifest describes: applications, groups and access as code.
+    Apply(manifest::Apply),
+    /// Show what a manifest would change.
+    Diff(manifest::Diff),
+    /// Print the manifest of what an owner has.
+    Export(manifest::Export),
     /// Plugins.
     #[command(subcommand, visible_alias = "plugin")]
     Plugins(plugin::PluginCommand),
@@ -138,7 +145,8 @@ fn command_line(api: &api::Commands) -> clap::Command {
 }
 
 /// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such
-/// thing; 4: it is not allowed; 5: no host answers. `audit verify` and `migrate --check` have codes of their own.
+/// thing; 4: it is not allowed; 5: no host answers. `audit verify`, `migrate --check`, `apply` and `diff` have codes of
+/// their own.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
         let matches = command_line(&api).get_matches();
@@ -193,6 +201,9 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Migrate(arguments) => return migrate::run(arguments).await,
         Command::Backup(arguments) => backup::run(arguments).await,
         Command::Restore(arguments) => restore::run(arguments).await,
+        Command::Apply(arguments) => return manifest::apply(arguments).await,
+        Command::Diff(arguments) => return manifest::diff(arguments).await,
+        Command::Export(arguments) => return manifest::export(arguments).await,
         Command::Serve(file) => serve::run(file.path()).await,
         Command::Config(ConfigCommand::Check(file)) => config_check::run(file.path()).await,
         Command::Config(ConfigCommand::Schema) => {

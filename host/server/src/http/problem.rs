@@ -12,7 +12,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use super::outage::unavailable;
 use crate::domain::InternalError;
-use crate::domain::admin::{AdminError, RequiredApproval};
+use crate::domain::admin::{AdminError, ManifestError, RequiredApproval};
 use assent_model::language::Language;
 
 /// Defines the kinds of problems: name, status, title.
@@ -75,6 +75,8 @@ kinds! {
     Method = "urn:assent:problem:method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
     /// It can't be done as things stand, or it is there already.
     Conflict = "urn:assent:problem:conflict", CONFLICT, "Conflict";
+    /// The plan of a manifest is another one than the approved one. Plan again.
+    PlanChanged = "urn:assent:problem:plan-changed", CONFLICT, "Plan changed";
     /// The first request with this `Idempotency-Key` is not answered yet.
     InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// The first request with this `Idempotency-Key` made changes, but its response was lost.
@@ -206,6 +208,22 @@ impl Problem {
         }
     }
 
+    /// Objects of a manifest that do not fit.
+    fn manifest(errors: &[ManifestError]) -> Self {
+        let detail = match errors {
+            [one] => one.to_string(),
+            several => format!("{} values of the manifest do not fit", several.len()),
+        };
+        let errors = errors.iter().map(|error| FieldProblem {
+            pointer: error.pointer.clone(),
+            detail: error.detail.clone(),
+        });
+        Self {
+            errors: errors.collect(),
+            ..Self::with_kind(ProblemKind::Invalid, detail)
+        }
+    }
+
     /// A protected action with a pending approval.
     fn approval_required(required: &RequiredApproval) -> Self {
         let RequiredApproval {
@@ -280,6 +298,8 @@ impl From<AdminError> for Problem {
         let kind = match &refused {
             AdminError::Invalid { field, expected } => return Self::field(field, expected),
             AdminError::TakenAt(field, why) => return Self::at(ProblemKind::Conflict, field, why),
+            AdminError::Manifest(errors) => return Self::manifest(errors),
+            AdminError::PlanChanged => ProblemKind::PlanChanged,
             AdminError::NotFound(_) => ProblemKind::NotFound,
             AdminError::Taken(_) | AdminError::Conflict(_) => ProblemKind::Conflict,
             AdminError::Mail(_) => ProblemKind::MailFailed,

@@ -26,7 +26,8 @@ crate::sql::row! {
     }
 }
 
-pub(crate) const BY_ACCOUNT_ID: &str = statement!(
+/// Accounts with their users; a condition follows.
+pub(crate) const ACCOUNTS_WITH_USERS: &str = statement!(
     "SELECT accounts.id AS account_id, accounts.application_id, accounts.name AS account_name, accounts.roles,
     accounts.short_code, accounts.state AS account_state, accounts.individual, accounts.version AS account_version,
     accounts.created_at AS account_created_at, applications.version AS application_version,
@@ -35,8 +36,11 @@ pub(crate) const BY_ACCOUNT_ID: &str = statement!(
     ", ",
     UserRow::COLUMNS,
     " FROM accounts JOIN users ON users.id = accounts.user_id
-     JOIN applications ON applications.id = accounts.application_id WHERE accounts.id IN ({$})"
+     JOIN applications ON applications.id = accounts.application_id "
 );
+
+pub(crate) const BY_ACCOUNT_ID: &str =
+    statement!(ACCOUNTS_WITH_USERS, "WHERE accounts.id IN ({$})");
 
 /// The account of a user in an application, or what assignments give the user there without one: `id` is empty then.
 pub(crate) const ACCESS: &str = statement!(

@@ -4,12 +4,61 @@ use std::sync::Arc;
 
 use crate::protocols::SAML;
 use crate::rows::to_json;
-use crate::sql;
+use crate::sql::{self, Connection};
 use crate::{Result, Store, VersionedWrite, audit, deprovisioning, saml_keys};
 use assent_model::application::RegisteredApplication;
 use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::saml::{SamlKey, ServiceProvider};
+
+/// Adds a service provider with the key that it begins with.
+pub(crate) async fn insert(
+    db: &mut Connection,
+    provider: &ServiceProvider,
+    key: &SamlKey,
+) -> Result<()> {
+    sql::query(
+        "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(provider.id.to_string())
+    .bind(provider.name.clone())
+    .bind(SAML)
+    .bind(to_json(&provider.settings)?)
+    .bind(provider.version)
+    .bind(provider.created_at.millis())
+    .bind(provider.updated_at.millis())
+    .execute(&mut *db)
+    .await?;
+    saml_keys::insert(db, key).await?;
+    Ok(())
+}
+
+/// Replaces a service provider's name and settings: see [`Store::update_service_provider`].
+pub(crate) async fn update(
+    db: &mut Connection,
+    provider: &ServiceProvider,
+) -> Result<VersionedWrite> {
+    let result = sql::query(
+        "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+         WHERE id = $1 AND version = $5",
+    )
+    .bind(provider.id.to_string())
+    .bind(provider.name.clone())
+    .bind(to_json(&provider.settings)?)
+    .bind(provider.updated_at.millis())
+    .bind(provider.version)
+    .execute(&mut *db)
+    .await?;
+    if result == 0 {
+        return Ok(VersionedWrite::Stale);
+    }
+    if !provider.settings.enabled {
+        let id = provider.id.to_string();
+        deprovisioning::withdraw_pending_for(db, &id, provider.updated_at).await?;
+    }
+    Ok(VersionedWrite::Done)
+}
 
 impl Store {
     /// The SAML service provider with this id.
@@ -36,20 +85,7 @@ impl Store {
         self.write(move |db| {
             let (provider, key, entries) = (provider.clone(), key.clone(), entries.clone());
             Box::pin(async move {
-                sql::query(
-                    "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7)",
-                )
-                .bind(provider.id.to_string())
-                .bind(provider.name.clone())
-                .bind(SAML)
-                .bind(to_json(&provider.settings)?)
-                .bind(provider.version)
-                .bind(provider.created_at.millis())
-                .bind(provider.updated_at.millis())
-                .execute(&mut *db)
-                .await?;
-                saml_keys::insert(db, &key).await?;
+                insert(db, &provider, &key).await?;
                 audit::append(db, &entries).await
             })
         })
@@ -68,26 +104,9 @@ impl Store {
         self.write(move |db| {
             let (provider, entries) = (provider.clone(), entries.clone());
             Box::pin(async move {
-                let result = sql::query(
-                    "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
-                     WHERE id = $1 AND version = $5",
-                )
-                .bind(provider.id.to_string())
-                .bind(provider.name.clone())
-                .bind(to_json(&provider.settings)?)
-                .bind(provider.updated_at.millis())
-                .bind(provider.version)
-                .execute(&mut *db)
-                .await?;
-                if result == 0 {
-                    return Ok(VersionedWrite::Stale);
-                }
-                if !provider.settings.enabled {
-                    let id = provider.id.to_string();
-                    deprovisioning::withdraw_pending_for(db, &id, provider.updated_at).await?;
-                }
-                audit::append(db, &entries).await?;
-                Ok(VersionedWrite::Done)
+                let written = update(db, &provider).await?;
+                audit::append_if(db, written == VersionedWrite::Done, &entries).await?;
+                Ok(written)
             })
         })
         .await

@@ -211,6 +211,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "versions must not return",
     ),
     keep("account_search", "an index of accounts"),
+    keep("managed_accounts", "who manages accounts by a manifest"),
     change(
         "user_groups",
         "UPDATE user_groups SET version = version + $1 / 1000",

@@ -15,7 +15,7 @@ use super::row::lock;
 const ACCOUNTS_WITH_ROLES: i64 = 500;
 
 crate::sql::row! {
-    struct AssignmentRow {
+    pub(crate) struct AssignmentRow of group_assignments {
         application_id: String,
         group_id: String,
         roles: String,
@@ -130,32 +130,12 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {
-        let (application, roles) = (application.to_string(), to_json(&roles)?);
+        let (application, roles) = (application.clone(), roles.to_vec());
         self.write(move |db| {
-            let (application, roles, entries) = (application.clone(), roles.clone(), entries.clone());
+            let (application, roles, entries) =
+                (application.clone(), roles.clone(), entries.clone());
             Box::pin(async move {
-                increment_version(db, &application, now).await?;
-                match to {
-                    Assignee::Everyone => {
-                        sql::query("UPDATE applications SET everyone_roles = $2 WHERE id = $1")
-                            .bind(application)
-                            .bind(roles)
-                            .execute(&mut *db)
-                            .await?;
-                    }
-                    Assignee::Group(group) => {
-                        lock(db, group).await?;
-                        sql::query(
-                            "INSERT INTO group_assignments (application_id, group_id, roles) VALUES ($1, $2, $3)
-                             ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
-                        )
-                        .bind(application)
-                        .bind(group.to_string())
-                        .bind(roles)
-                        .execute(&mut *db)
-                        .await?;
-                    }
-                }
+                assign(db, &application, to, &roles, now).await?;
                 audit::append(db, &entries).await
             })
         })
@@ -174,24 +154,68 @@ impl Store {
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {
-        let application = application.to_string();
+        let application = application.clone();
         self.write(move |db| {
             let (application, entries) = (application.clone(), entries.clone());
             Box::pin(async move {
-                increment_version(db, &application, now).await?;
-                let removed = match from {
-                    Assignee::Group(group) => remove(db, &application, group, now).await?,
-                    Assignee::Everyone => remove_everyone(db, &application, now).await?,
-                };
-                if !removed {
-                    return Err(StoreError::Overtaken(
-                        "the assignment was removed meanwhile",
-                    ));
-                }
+                unassign(db, &application, from, now).await?;
                 audit::append(db, &entries).await
             })
         })
         .await
+    }
+}
+
+/// Assigns an application, or replaces the roles: see [`Store::assign`].
+pub(crate) async fn assign(
+    db: &mut Connection,
+    application: &Did,
+    to: Assignee,
+    roles: &[String],
+    now: Timestamp,
+) -> Result<()> {
+    let (application, roles) = (application.to_string(), to_json(&roles)?);
+    increment_version(db, &application, now).await?;
+    let Assignee::Group(group) = to else {
+        sql::query("UPDATE applications SET everyone_roles = $2 WHERE id = $1")
+            .bind(application)
+            .bind(roles)
+            .execute(db)
+            .await?;
+        return Ok(());
+    };
+    lock(db, group).await?;
+    sql::query(
+        "INSERT INTO group_assignments (application_id, group_id, roles) VALUES ($1, $2, $3)
+         ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
+    )
+    .bind(application)
+    .bind(group.to_string())
+    .bind(roles)
+    .execute(db)
+    .await?;
+    Ok(())
+}
+
+/// Removes an assignment: see [`Store::unassign`].
+pub(crate) async fn unassign(
+    db: &mut Connection,
+    application: &Did,
+    from: Assignee,
+    now: Timestamp,
+) -> Result<()> {
+    let application = application.to_string();
+    increment_version(db, &application, now).await?;
+    let removed = match from {
+        Assignee::Group(group) => remove(db, &application, group, now).await?,
+        Assignee::Everyone => remove_everyone(db, &application, now).await?,
+    };
+    if removed {
+        Ok(())
+    } else {
+        Err(StoreError::Overtaken(
+            "the assignment was removed meanwhile",
+        ))
     }
 }
 
@@ -260,7 +284,8 @@ pub(super) async fn remove(
 
 async fn remove_everyone(db: &mut Connection, application: &str, now: Timestamp) -> Result<bool> {
     let removed = sql::query(
-        "UPDATE applications SET everyone_roles = NULL WHERE id = $1 AND everyone_roles IS NOT NULL",
+        "UPDATE applications SET everyone_roles = NULL, everyone_managed_by = NULL
+         WHERE id = $1 AND everyone_roles IS NOT NULL",
     )
     .bind(application.to_owned())
     .execute(&mut *db)

@@ -186,7 +186,8 @@ impl Store {
     }
 }
 
-async fn change_members(
+/// Changes the members of a group: see [`Store::change_members`].
+pub(crate) async fn change_members(
     db: &mut Connection,
     group: GroupId,
     change: &MemberChange,
@@ -194,6 +195,16 @@ async fn change_members(
 ) -> Result<()> {
     // Users before applications, as everywhere.
     increment_versions(db, change, now).await?;
+    change_members_of_locked(db, group, change, now).await
+}
+
+/// The same, for users whose rows are locked and whose versions were incremented.
+pub(crate) async fn change_members_of_locked(
+    db: &mut Connection,
+    group: GroupId,
+    change: &MemberChange,
+    now: Timestamp,
+) -> Result<()> {
     lock(db, group).await?;
     let applications = assignments::lock_assigned(db, group).await?;
     for added in change.added.chunks(MOST) {
@@ -224,7 +235,7 @@ async fn change_members(
 }
 
 /// Increments the versions of the users, which locks them, and compares them with those that were read.
-async fn increment_versions(
+pub(crate) async fn increment_versions(
     db: &mut Connection,
     change: &MemberChange,
     now: Timestamp,

@@ -33,7 +33,7 @@ impl TryFrom<GroupRow> for Group {
 }
 
 /// Locks a group against its deletion until the transaction ends.
-pub(super) async fn lock(db: &mut Connection, group: GroupId) -> Result<()> {
+pub(crate) async fn lock(db: &mut Connection, group: GroupId) -> Result<()> {
     let locked = sql::query("UPDATE user_groups SET version = version WHERE id = $1")
         .bind(group.to_string())
         .execute(db)

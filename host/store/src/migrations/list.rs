@@ -12,7 +12,10 @@ macro_rules! file {
 }
 
 /// The migrations of this release, in their order.
-pub const MIGRATIONS: &[Migration] = &[file!("0001_expand_initial")];
+pub const MIGRATIONS: &[Migration] = &[
+    file!("0001_expand_initial"),
+    file!("0002_expand_management"),
+];
 
 /// The newest version in a list of migrations: what a release expects of the database.
 pub(crate) fn schema_version(migrations: &[Migration]) -> i64 {

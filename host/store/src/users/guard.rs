@@ -33,6 +33,14 @@ impl From<&User> for UserGuard {
 }
 
 impl UserGuard {
+    /// As they were seen in this version.
+    pub(crate) const fn at_version(id: UserId, version: i64) -> Self {
+        Self {
+            id,
+            version: Some(version),
+        }
+    }
+
     /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was
     /// before.
     ///

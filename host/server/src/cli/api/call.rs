@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use reqwest::header::{CONTENT_TYPE, HeaderValue, IF_MATCH};
-use reqwest::{RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder, Response};
 use serde_json::Value;
 
 use crate::cli::api::arguments;
@@ -82,7 +82,9 @@ impl OperationCall<'_> {
     /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then
     /// changed.
     pub(super) async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
-        let (found, version) = match self.operation.is_versioned {
+        // A PUT may create what does not exist yet.
+        let is_known = self.operation.is_versioned && self.operation.method != Method::PUT;
+        let (found, version) = match is_known {
             true => self.api.read(&self.parts(), &[]).await?,
             false => (Value::Null, None),
         };

@@ -20,7 +20,7 @@ use crate::domain::admin;
 /// The server and the token of a command. Without an address it is the instance on this machine, which needs no token.
 #[derive(Args, Clone, Debug)]
 #[group(skip)]
-pub(super) struct ConnectionArguments {
+pub(in crate::cli) struct ConnectionArguments {
     #[command(flatten)]
     remote: connection::ServerConnection,
     #[command(flatten)]
@@ -32,7 +32,7 @@ impl ConnectionArguments {
     ///
     /// # Errors
     /// [`CommandError`] if the arguments do not lead to an API.
-    pub(super) async fn api(&self) -> anyhow::Result<Api> {
+    pub(in crate::cli) async fn api(&self) -> anyhow::Result<Api> {
         if let Some(server) = &self.remote.server {
             return Api::at_server(&self.remote, server);
         }

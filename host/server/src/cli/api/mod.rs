@@ -13,8 +13,7 @@ mod show;
 
 use call::{OperationCall, save};
 use clap::{ArgMatches, FromArgMatches};
-use connection::ConnectionArguments;
-pub(in crate::cli) use connection::reach;
+pub(in crate::cli) use connection::{ConnectionArguments, reach};
 use document::{Document, Operation};
 use listing::{Listing, Page};
 use serde::Deserialize;

@@ -147,7 +147,7 @@ impl AdminCommand for CreateAccount {
 }
 
 /// Refuses a name that another account of the application has.
-async fn must_be_free(services: &Services, account: &Account) -> Result<()> {
+pub(super) async fn must_be_free(services: &Services, account: &Account) -> Result<()> {
     let named = services
         .store
         .accounts_by_names(&account.application_id, std::slice::from_ref(&account.name))
@@ -167,6 +167,12 @@ pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext
     about(services, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
         .personal("after", Value::Object(shown(account)))
+}
+
+/// What the audit log is told of the deletion of an account.
+pub(super) fn deletion(services: &Services, account: &Account, by: &AuditContext) -> Entry {
+    about(services, Event::AccountDeleted, account, by)
+        .personal("before", Value::Object(shown(account)))
 }
 
 /// The account with this id.
@@ -394,8 +400,7 @@ impl AdminCommand for DeleteAccount {
     ) -> Result<Execution<()>> {
         let UserAccount { user, account } = approved.into_plan();
         let services = &context.services;
-        let entry = about(services, Event::AccountDeleted, &account, by)
-            .personal("before", Value::Object(shown(&account)));
+        let entry = deletion(services, &account, by);
         let deleted = services
             .store
             .delete_account(

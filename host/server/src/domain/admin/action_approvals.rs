@@ -1,4 +1,4 @@
-//! The approvals of protected actions in the console: each counts for one request, in the session that made it.
+//! The approvals of protected actions: each counts for one request, of the console session or the caller that made it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +8,17 @@ use crate::domain::approvals::prompts::prompt_of;
 use crate::domain::protected_actions::{ProtectedAction, Summary};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
-use assent_model::action_approval::{ActionApproval, ActionProposal};
+use assent_model::action_approval::{ActionApproval, ActionProposal, ActionRequester};
 use assent_model::approval::{Approval, ApprovalStage, Approver};
-use assent_model::audit::Origin;
+use assent_model::audit::{Actor, Origin};
+use assent_model::caller::Caller;
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId};
 use assent_model::language::Language;
 use assent_model::login::BrowserContext;
 use assent_model::secret::Digest;
+use assent_model::user::User;
 use assent_store::{ClaimedAction, RequestOutcome, UserGuard};
 
 type Result<T> = std::result::Result<T, InternalError>;
@@ -35,6 +37,39 @@ pub struct Console {
     pub context: BrowserContext,
     /// The IP address and the browser, for the audit log.
     pub origin: Origin,
+}
+
+/// A caller with a token, who names the administrator whose devices are asked.
+#[derive(Clone, Debug)]
+pub struct TokenRequest {
+    /// The administrator.
+    pub administrator: User,
+    /// The caller.
+    pub caller: Caller,
+    /// The location and the program of the caller.
+    pub context: BrowserContext,
+}
+
+/// Who may use an approval, and read whether it was given.
+#[derive(Clone, Copy, Debug)]
+pub enum Holder<'a> {
+    /// The administrator, in the console.
+    Console(&'a Console),
+    /// The caller with a token who requested it.
+    Token(&'a Caller),
+}
+
+impl<'a> From<&'a Console> for Holder<'a> {
+    fn from(console: &'a Console) -> Self {
+        Self::Console(console)
+    }
+}
+
+/// The digest of who calls, in place of that of a browser's cookie.
+fn caller_digest(caller: &Caller) -> Digest {
+    let actor = &caller.by.actor;
+    let (kind, id) = (actor.kind(), actor.id().unwrap_or_default());
+    Digest::sha256(format!("admin-api caller {kind} {id}").as_bytes())
 }
 
 /// An action whose approval was requested.
@@ -83,11 +118,74 @@ pub async fn ask(
     let Some(device) = services.store.device_of_session(session).await? else {
         return Ok(None);
     };
+    let party = Party {
+        user: &signed_in.user,
+        device,
+        requester: ActionRequester::Session(session),
+        browser: *browser,
+        context,
+        origin,
+        by: Actor::Device(device),
+    };
+    request(services, party, (action, digest), summary).await
+}
+
+/// Requests the approval of an action from the devices of a named administrator. A cooldown of the administrator holds
+/// it, as it holds the sign-ins that others begin.
+///
+/// # Errors
+/// If the store fails.
+pub async fn ask_administrator(
+    services: &Arc<Services>,
+    token: &TokenRequest,
+    (action, digest): (&ProtectedAction, Digest),
+    summary: &Summary,
+) -> Result<Option<PendingAction>> {
+    let TokenRequest {
+        administrator,
+        caller,
+        context,
+    } = token;
+    let devices = services.store.devices_of(administrator.id).await?;
+    let Some(device) = devices.first() else {
+        return Ok(None);
+    };
+    let party = Party {
+        user: administrator,
+        device: device.id,
+        requester: ActionRequester::Token,
+        browser: caller_digest(caller),
+        context,
+        origin: &caller.by.origin,
+        by: caller.by.actor.clone(),
+    };
+    request(services, party, (action, digest), summary).await
+}
+
+/// Whose devices receive a request, and who requested it.
+struct Party<'a> {
+    user: &'a User,
+    /// The device whose requests are counted.
+    device: DeviceId,
+    requester: ActionRequester,
+    browser: Digest,
+    context: &'a BrowserContext,
+    origin: &'a Origin,
+    /// The actor in the audit log.
+    by: Actor,
+}
+
+async fn request(
+    services: &Arc<Services>,
+    party: Party<'_>,
+    (action, digest): (&ProtectedAction, Digest),
+    summary: &Summary,
+) -> Result<Option<PendingAction>> {
     let now = services.now();
     if services
         .rate_limits
         .actions_per_device
-        .count_call(&device, now)
+        .count_call(&party.device, now)
         .is_err()
     {
         return Ok(None);
@@ -95,9 +193,9 @@ pub async fn ask(
     let requested = RequestedAction {
         approval: ActionApproval {
             id: ActionApprovalId::new(now, &*services.entropy),
-            actor: signed_in.user.id,
-            session,
-            browser: *browser,
+            actor: party.user.id,
+            requester: party.requester,
+            browser: party.browser,
             action_digest: digest,
             outline: summary.outline(action),
             proposal: Some(ActionProposal {
@@ -114,14 +212,15 @@ pub async fn ask(
             claimed_at: None,
         },
         target: summary.user.as_ref().map(UserGuard::from),
+        by: party.by,
     };
     let id = requested.approval.id;
     let asked = approval::ask_about_action(
         services,
         &requested,
-        (device, &signed_in.user),
-        context.clone(),
-        origin.clone(),
+        (party.device, party.user),
+        party.context.clone(),
+        party.origin.clone(),
     )
     .await?;
     let RequestOutcome::Prompted(_) = asked else {
@@ -140,16 +239,16 @@ pub async fn ask(
         }))
 }
 
-/// The state of an approval that this console requested; `None` if it requested none with this id.
+/// The state of an approval that the holder requested; `None` if the holder requested none with this id.
 ///
 /// # Errors
 /// If the store fails.
 pub async fn state(
     services: &Services,
-    console: &Console,
+    holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
 ) -> Result<Option<ActionState>> {
-    let Some((action, approval)) = find(services, console, id).await? else {
+    let Some((action, approval)) = find(services, holder.into(), id).await? else {
         return Ok(None);
     };
     if action.claimed_at.is_some() {
@@ -177,10 +276,10 @@ pub async fn state(
 /// If the store fails.
 pub async fn pending(
     services: &Services,
-    console: &Console,
+    holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
 ) -> Result<Option<PendingAction>> {
-    let found = find(services, console, id).await?;
+    let found = find(services, holder.into(), id).await?;
     Ok(found
         .filter(|(_, approval)| approval.stage_at(services.now()).is_waiting())
         .and_then(|(_, approval)| {
@@ -198,10 +297,10 @@ pub async fn pending(
 /// If the store fails.
 pub async fn cancel_pending(
     services: &Services,
-    console: &Console,
+    holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
 ) -> Result<bool> {
-    let Some((_, approval)) = find(services, console, id).await? else {
+    let Some((_, approval)) = find(services, holder.into(), id).await? else {
         return Ok(false);
     };
     approval::cancel(services, approval.id).await?;
@@ -212,12 +311,17 @@ pub async fn cancel_pending(
 ///
 /// # Errors
 /// If the store fails.
-pub async fn decided(services: &Services, console: &Console, id: ActionApprovalId) -> Result<()> {
-    let Some((_, approval)) = find(services, console, id).await? else {
+pub async fn decided(
+    services: &Services,
+    holder: impl Into<Holder<'_>>,
+    id: ActionApprovalId,
+) -> Result<()> {
+    let holder = holder.into();
+    let Some((_, approval)) = find(services, holder, id).await? else {
         return Ok(());
     };
     let mut listener = services.store.listen([Change::Approval(approval.id)]);
-    while let Some((_, approval)) = find(services, console, id).await? {
+    while let Some((_, approval)) = find(services, holder, id).await? {
         let stage = approval.stage_at(services.now());
         if !matches!(stage, ApprovalStage::Requested | ApprovalStage::Reported) {
             break;
@@ -234,31 +338,63 @@ pub async fn decided(services: &Services, console: &Console, id: ActionApprovalI
 /// If the store fails.
 pub async fn claim(
     services: &Services,
-    console: &Console,
+    holder: impl Into<Holder<'_>>,
     id: ActionApprovalId,
     claimed: ClaimedAction,
 ) -> Result<Option<ApprovalId>> {
-    if find(services, console, id).await?.is_none() {
+    if find(services, holder.into(), id).await?.is_none() {
         return Ok(None);
     }
+    use_approval(services, id, claimed).await
+}
+
+/// Uses the approval of an action that a caller with a token requested from this administrator. `None` as for
+/// [`claim`].
+///
+/// # Errors
+/// If the store fails.
+pub async fn claim_of_administrator(
+    services: &Services,
+    token: &TokenRequest,
+    id: ActionApprovalId,
+    claimed: ClaimedAction,
+) -> Result<Option<ApprovalId>> {
+    let found = find(services, Holder::Token(&token.caller), id).await?;
+    if found.is_none_or(|(action, _)| action.actor != token.administrator.id) {
+        return Ok(None);
+    }
+    use_approval(services, id, claimed).await
+}
+
+async fn use_approval(
+    services: &Services,
+    id: ActionApprovalId,
+    claimed: ClaimedAction,
+) -> Result<Option<ApprovalId>> {
     Ok(services
         .store
         .claim_action_approval(id, claimed, FRESH, services.now())
         .await?)
 }
 
-/// The approval with this id and its request, if this console requested it.
+/// The approval with this id and its request, if the holder requested it.
 async fn find(
     services: &Services,
-    console: &Console,
+    holder: Holder<'_>,
     id: ActionApprovalId,
 ) -> Result<Option<(ActionApproval, Approval)>> {
-    let signed_in = &console.signed_in;
     let found = services.store.action_approval(id, services.now()).await?;
-    let is_own = |action: &ActionApproval| {
-        action.session == signed_in.session.id
-            && action.actor == signed_in.user.id
-            && action.browser == console.browser
+    let is_own = |action: &ActionApproval| match holder {
+        Holder::Console(Console {
+            signed_in, browser, ..
+        }) => {
+            action.requester == ActionRequester::Session(signed_in.session.id)
+                && action.actor == signed_in.user.id
+                && action.browser == *browser
+        }
+        Holder::Token(caller) => {
+            action.requester == ActionRequester::Token && action.browser == caller_digest(caller)
+        }
     };
     let Some(action) = found.filter(is_own) else {
         return Ok(None);

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::action_approvals::{self, Console};
-use super::{AdminError, RequiredApproval, Result};
-use crate::domain::protected_actions::{ChangedMember, ProtectedAction, summarize};
+use super::action_approvals::{self, Console, PendingAction, TokenRequest};
+use super::{AdminError, RequiredApproval, Result, invalid};
+use crate::domain::protected_actions::{ChangedMember, ProtectedAction, Summary, summarize};
 use crate::domain::{InternalError, Services};
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
@@ -15,7 +15,10 @@ use assent_model::caller::Principal;
 use assent_model::command::{Classified, Member};
 use assent_model::id::{ActionApprovalId, ApprovalId};
 use assent_model::language::Language;
+use assent_model::login::BrowserContext;
+use assent_model::name::LoginName;
 use assent_model::secret::Digest;
+use assent_model::user::{LifecycleState, User};
 use assent_store::{ClaimedAction, StoreError};
 use assent_telemetry::SPANS;
 
@@ -151,8 +154,20 @@ pub struct AdminContext {
     pub caller: Caller,
     /// The versions that the request may change.
     pub expected: ExpectedVersion,
-    console: Option<(Console, NamedApproval)>,
+    asker: Asker,
+    approval: NamedApproval,
     language: Language,
+}
+
+/// Who approves a protected action.
+#[derive(Clone, Debug)]
+enum Asker {
+    /// Nobody: the caller has a token.
+    Nobody,
+    /// The administrator, in a session of the console.
+    Console(Box<Console>),
+    /// The administrator whom the caller with a token named.
+    Administrator(Box<TokenRequest>),
 }
 
 impl AdminContext {
@@ -162,7 +177,8 @@ impl AdminContext {
             services,
             caller,
             expected: ExpectedVersion::Any,
-            console: None,
+            asker: Asker::Nobody,
+            approval: NamedApproval::None,
             language: Language::English,
         }
     }
@@ -178,10 +194,53 @@ impl AdminContext {
 
     /// The same, in a session of the console.
     #[must_use]
-    pub fn in_console(self, console: Console, approval: NamedApproval) -> Self {
+    pub fn in_console(self, console: Console) -> Self {
         Self {
-            console: Some((console, approval)),
+            asker: Asker::Console(Box::new(console)),
             ..self
+        }
+    }
+
+    /// The same, with the approval that the request names.
+    #[must_use]
+    pub fn naming(self, approval: NamedApproval) -> Self {
+        Self { approval, ..self }
+    }
+
+    /// The same, with the approval of the administrator with this name, whose devices are asked.
+    ///
+    /// # Errors
+    /// [`AdminError::Invalid`] in the console, or if there is no active administrator with this name.
+    pub async fn approved_by(self, name: &str, place: BrowserContext) -> Result<Self> {
+        const FIELD: &str = "approve_by";
+        if self.console().is_some() {
+            return Err(invalid(
+                FIELD,
+                "in the console you approve on your own device; send the request without it",
+            ));
+        }
+        let found = match name.parse::<LoginName>() {
+            Ok(name) => self.services.store.user_by_login(&name).await?,
+            Err(_) => None,
+        };
+        let is_administrator =
+            |user: &User| user.console_role.is_some() && user.state == LifecycleState::Active;
+        let administrator = found
+            .filter(is_administrator)
+            .ok_or_else(|| invalid(FIELD, "expected the name of an active administrator"))?;
+        let asker = Asker::Administrator(Box::new(TokenRequest {
+            administrator,
+            caller: self.caller.clone(),
+            context: place,
+        }));
+        Ok(Self { asker, ..self })
+    }
+
+    /// The administrator whom a caller with a token named to approve.
+    pub(super) fn administrator(&self) -> Option<&User> {
+        match &self.asker {
+            Asker::Administrator(token) => Some(&token.administrator),
+            Asker::Nobody | Asker::Console(_) => None,
         }
     }
 
@@ -199,7 +258,10 @@ impl AdminContext {
 
     /// The console session of the caller, if they use one.
     pub fn console(&self) -> Option<&Console> {
-        self.console.as_ref().map(|(console, _)| console)
+        match &self.asker {
+            Asker::Console(console) => Some(console),
+            Asker::Nobody | Asker::Administrator(_) => None,
+        }
     }
 
     /// Plans a command and executes it. In the console, a protected action needs the approval that the request names;
@@ -226,15 +288,13 @@ impl AdminContext {
         loop {
             let (plan, action) = command.plan(self).await?.into_parts();
             let mut by = self.caller.by.clone();
-            if let (Some(action), Some((console, named))) = (action, &self.console) {
+            if let Some(action) = action.filter(|_| !matches!(self.asker, Asker::Nobody)) {
                 // The approval is for all that the command says, what is harmless of it too.
                 let digest = command
                     .digest()
                     .and_then(|command| action.digest_in(command))
                     .map_err(InternalError::from)?;
-                let approval = self
-                    .approved(console, *named, (&action, digest), used.take())
-                    .await?;
+                let approval = self.approved((&action, digest), used.take()).await?;
                 by = by.with_approval(approval.id);
                 used = Some(approval);
             }
@@ -249,8 +309,6 @@ impl AdminContext {
     /// names.
     async fn approved(
         &self,
-        console: &Console,
-        named: NamedApproval,
         (action, digest): (&ProtectedAction, Digest),
         used: Option<UsedApproval>,
     ) -> Result<UsedApproval> {
@@ -269,11 +327,9 @@ impl AdminContext {
                 Err(AdminError::Forbidden(NOT_APPROVED))
             };
         }
-        let approval = match named {
+        let approval = match self.approval {
             NamedApproval::None => {
-                let asked =
-                    action_approvals::ask(&self.services, console, (action, digest), &summary)
-                        .await?;
+                let asked = self.ask((action, digest), &summary).await?;
                 return Err(match asked {
                     Some(pending) => AdminError::ApprovalRequired(Box::new(RequiredApproval {
                         pending,
@@ -284,9 +340,7 @@ impl AdminContext {
                 });
             }
             NamedApproval::Unreadable => None,
-            NamedApproval::Id(id) => {
-                action_approvals::claim(&self.services, console, id, claimed).await?
-            }
+            NamedApproval::Id(id) => self.claim(id, claimed).await?,
         };
         Ok(UsedApproval {
             id: approval.ok_or(AdminError::Forbidden(NOT_APPROVED))?,
@@ -295,10 +349,49 @@ impl AdminContext {
     }
 }
 
+impl AdminContext {
+    /// Requests the approval of an action. `None` if no device can be asked.
+    async fn ask(
+        &self,
+        action: (&ProtectedAction, Digest),
+        summary: &Summary,
+    ) -> Result<Option<PendingAction>> {
+        let services = &self.services;
+        Ok(match &self.asker {
+            Asker::Nobody => None,
+            Asker::Console(console) => {
+                action_approvals::ask(services, console, action, summary).await?
+            }
+            Asker::Administrator(token) => {
+                action_approvals::ask_administrator(services, token, action, summary).await?
+            }
+        })
+    }
+
+    /// Uses an approval, if it is for this action.
+    async fn claim(
+        &self,
+        id: ActionApprovalId,
+        action: ClaimedAction,
+    ) -> Result<Option<ApprovalId>> {
+        let services = &self.services;
+        Ok(match &self.asker {
+            Asker::Nobody => None,
+            Asker::Console(console) => {
+                action_approvals::claim(services, &**console, id, action).await?
+            }
+            Asker::Administrator(token) => {
+                action_approvals::claim_of_administrator(services, token, id, action).await?
+            }
+        })
+    }
+}
+
 /// Why no device can be asked.
 pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many in the last minute, \
-                              or the device with \
-                              which you signed in was removed; wait a minute, or sign in again";
+                              the device with \
+                              which you signed in was removed, or the named administrator has none or a cooldown; \
+                              wait a minute, or sign in again";
 
 /// An approval that this request used.
 struct UsedApproval {

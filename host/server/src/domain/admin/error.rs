@@ -18,6 +18,14 @@ pub enum AdminError {
         /// What is expected of it.
         expected: String,
     },
+    /// Objects of a manifest do not fit.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Manifest(Vec<ManifestError>),
+    /// The plan of a manifest is another one now.
+    #[error(
+        "the plan is another one now, because what it changes was changed meanwhile; plan again"
+    )]
+    PlanChanged,
     /// There is no such thing.
     #[error("there is no such {0}")]
     NotFound(&'static str),
@@ -50,6 +58,16 @@ pub enum AdminError {
     /// An internal error.
     #[error(transparent)]
     Internal(#[from] InternalError),
+}
+
+/// What is wrong in a manifest.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{pointer}: {detail}")]
+pub struct ManifestError {
+    /// The place: a JSON pointer (RFC 6901) in the manifest.
+    pub pointer: String,
+    /// What is expected there, with the key of the object.
+    pub detail: String,
 }
 
 /// The approval that a protected action needs, and that the administrator's device was asked for.

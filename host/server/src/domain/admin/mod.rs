@@ -24,6 +24,7 @@ mod keys;
 mod list_cell;
 mod logos;
 mod mail;
+mod manifests;
 mod names;
 mod overview;
 mod plugins;
@@ -57,7 +58,7 @@ pub use command::{
 };
 pub use custom_attributes::notes_of as service_provider_notes;
 pub use directory::{AccountQuery, UserQuery, find_accounts, find_users};
-pub use error::{AdminError, RequiredApproval, Result};
+pub use error::{AdminError, ManifestError, RequiredApproval, Result};
 pub use external_authenticators::{
     RemoveExternalAuthenticator, SetExternalAuthenticator, external_authenticators,
 };
@@ -77,6 +78,11 @@ pub use invitations::{
 pub use keys::{RevokeSigningKey, RotateSigningKeys};
 pub use logos::{RemoveLogo, SetLogo, logo};
 pub use mail::{MailPreview, SendTestMail, mail_preview};
+pub use manifests::{
+    ApplyManifest, ChangeAction, FieldChange, ManagedSettings, Manifest, ManifestPlan, ObjectKind,
+    PlannedChange, PutApplication, export_manifest, managed_application, manifest_owners,
+    plan_manifest,
+};
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};

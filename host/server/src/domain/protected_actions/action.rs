@@ -219,6 +219,26 @@ pub enum ProtectedAction {
         /// The CSV file.
         table: ImportedTable,
     },
+    /// Applies a manifest.
+    ApplyManifest {
+        /// The owner of the manifest.
+        owner: String,
+        /// The digest of the plan.
+        digest: String,
+        /// The numbers of changes.
+        changes: ManifestChanges,
+    },
+}
+
+/// How many objects a manifest changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManifestChanges {
+    /// New objects.
+    pub created: u64,
+    /// Objects that change.
+    pub updated: u64,
+    /// Objects that are deleted.
+    pub deleted: u64,
 }
 
 /// A table, and what its import does.
@@ -393,7 +413,8 @@ impl ProtectedAction {
             | Self::ReloadPlugins
             | Self::RollBackPlugins { .. }
             | Self::TryComponent { .. }
-            | Self::ImportTable { .. } => Vec::new(),
+            | Self::ImportTable { .. }
+            | Self::ApplyManifest { .. } => Vec::new(),
         }
     }
 
@@ -438,6 +459,7 @@ impl ProtectedAction {
             Self::RollBackPlugins { .. } => ProtectedActionKind::RollBackPlugins,
             Self::TryComponent { .. } => ProtectedActionKind::TryComponent,
             Self::ImportTable { .. } => ProtectedActionKind::ImportTable,
+            Self::ApplyManifest { .. } => ProtectedActionKind::ApplyManifest,
         }
     }
 
@@ -495,7 +517,8 @@ impl ProtectedAction {
             | Self::TryComponent { .. }
             | Self::ImportTable {
                 application: None, ..
-            } => ActionSubject::Server,
+            }
+            | Self::ApplyManifest { .. } => ActionSubject::Server,
         }
     }
 

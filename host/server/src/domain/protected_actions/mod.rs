@@ -14,8 +14,8 @@ mod past_action;
 mod summary;
 
 pub use action::{
-    Authenticators, ChangedMember, ClientState, ImportedTable, ProtectedAccountChange,
-    ProtectedAction, ProtectedUserChange, ServiceProviderState,
+    Authenticators, ChangedMember, ClientState, ImportedTable, ManifestChanges,
+    ProtectedAccountChange, ProtectedAction, ProtectedUserChange, ServiceProviderState,
 };
 pub use past_action::{ActionTarget, PastAction, TargetNames, outline_of, with_outline};
 pub use summary::{Summary, SummaryError, summarize};

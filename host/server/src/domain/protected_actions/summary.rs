@@ -1,8 +1,8 @@
 //! The summary of a protected action: the text that the administrator's device shows and signs, in its language.
 
 use super::action::{
-    ActionSubject, Authenticators, ImportedTable, ProtectedAccountChange, ProtectedAction,
-    ProtectedUserChange,
+    ActionSubject, Authenticators, ImportedTable, ManifestChanges, ProtectedAccountChange,
+    ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
 use super::escape::{shortened, unquoted};
@@ -21,6 +21,9 @@ use assent_store::{Store, StoreError};
 
 /// How much of an id a summary shows, in characters.
 const ID_END: usize = 8;
+
+/// How much of the digest of a plan a summary shows, in characters.
+const DIGEST_BEGINNING: usize = 12;
 
 /// The summary of an action, and what the action concerns.
 #[derive(Clone, Debug)]
@@ -233,7 +236,23 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             application: of,
             table,
         } => import(of.as_ref().map(|_| application), table),
+        A::ApplyManifest {
+            owner,
+            digest,
+            changes,
+        } => manifest(owner, digest, *changes),
     }
+}
+
+/// The summary of the changes of a manifest.
+fn manifest(owner: &str, digest: &str, changes: ManifestChanges) -> Message {
+    let digest: String = digest.chars().take(DIGEST_BEGINNING).collect();
+    Message::new("action-apply-manifest")
+        .text("owner", owner)
+        .text("digest", digest)
+        .number("created", number(changes.created))
+        .number("updated", number(changes.updated))
+        .number("deleted", number(changes.deleted))
 }
 
 /// The summary of an action on an application's secrets or certificates.

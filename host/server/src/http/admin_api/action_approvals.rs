@@ -1,5 +1,5 @@
 //! Action approvals: a console session needs the approval of its administrator's device for each protected action.
-//! Operator tokens and service accounts have no device and need no approval.
+//! Operator tokens and service accounts have no device and need no approval, unless they name an administrator.
 
 use std::sync::Arc;
 
@@ -14,8 +14,8 @@ use super::authorize::ConsoleSession;
 use super::input::Query;
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::admin::AdminError;
-use crate::domain::admin::action_approvals::{self, ActionState};
+use crate::domain::admin::action_approvals::{self, ActionState, Holder};
+use crate::domain::admin::{AdminError, Caller};
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -67,7 +67,15 @@ struct DecisionWaitQuery {
     wait: u64,
 }
 
-/// Read the state of an action approval of this console session.
+/// Whose approvals a request is about: those of the console session, or of the caller with a token.
+fn holder<'a>(session: Option<&'a Extension<ConsoleSession>>, caller: &'a Caller) -> Holder<'a> {
+    match session {
+        Some(Extension(session)) => Holder::Console(&session.console),
+        None => Holder::Token(caller),
+    }
+}
+
+/// Read the state of an action approval of this console session, or of this caller.
 #[utoipa::path(
     get,
     path = "/action-approvals/{id}",
@@ -77,22 +85,21 @@ struct DecisionWaitQuery {
 async fn read(
     State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     Query(DecisionWaitQuery { wait }): Query<DecisionWaitQuery>,
 ) -> Result<Json<Standing>, Problem> {
     let id: ActionApprovalId = id_of(&id, "action approval")?;
-    let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(AdminError::NotFound("action approval").into());
-    };
+    let holder = holder(session.as_ref(), &caller);
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
     // A request that is still pending then is answered so.
     tokio::select! {
         biased;
-        decided = action_approvals::decided(&services, &console, id) => decided?,
+        decided = action_approvals::decided(&services, holder, id) => decided?,
         () = tokio::time::sleep(patience) => {}
         () = services.draining.interrupts() => {}
     }
-    let state = action_approvals::state(&services, &console, id)
+    let state = action_approvals::state(&services, holder, id)
         .await?
         .ok_or(AdminError::NotFound("action approval"))?;
     Ok(Json(Standing {
@@ -105,7 +112,7 @@ async fn read(
     }))
 }
 
-/// Cancel an action approval of this console session.
+/// Cancel an action approval of this console session, or of this caller.
 ///
 /// The device no longer shows the request.
 #[utoipa::path(
@@ -116,13 +123,12 @@ async fn read(
 async fn cancel(
     State(services): State<Arc<Services>>,
     session: Option<Extension<ConsoleSession>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {
     let id: ActionApprovalId = id_of(&id, "action approval")?;
-    let Some(Extension(ConsoleSession { console, .. })) = session else {
-        return Err(AdminError::NotFound("action approval").into());
-    };
-    if !action_approvals::cancel_pending(&services, &console, id).await? {
+    let holder = holder(session.as_ref(), &caller);
+    if !action_approvals::cancel_pending(&services, holder, id).await? {
         return Err(AdminError::NotFound("action approval").into());
     }
     Ok(StatusCode::NO_CONTENT)

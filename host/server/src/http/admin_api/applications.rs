@@ -164,7 +164,7 @@ fn written(members: &Map<String, Value>) -> Vec<u8> {
 #[derive(ToSchema)]
 #[schema(as = ApplicationChange)]
 #[serde(untagged)]
-enum AnyChange {
+pub(super) enum AnyChange {
     Client(ClientChange),
     ServiceProvider(ServiceProviderChange),
 }
@@ -176,6 +176,14 @@ impl AnyChange {
             Protocol::OpenidConnect => parse_strictly(body).map(Self::Client),
             Protocol::Saml => parse_strictly(body).map(Self::ServiceProvider),
         }
+    }
+
+    /// Reads a body that names the protocol.
+    pub(super) fn with_protocol(body: &Bytes) -> Result<Self, Problem> {
+        let WithProtocol { protocol } = parse(body)?;
+        let mut members: Map<String, Value> = parse(body)?;
+        members.remove("protocol");
+        Self::read(protocol, &written(&members).into())
     }
 }
 

@@ -3,8 +3,9 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, assignments, audit, claims, client_secrets,
-    error_references, external_authenticators, groups, invitations, keys, logos, mail, me,
-    operation, plugins, service_providers, test_sign_ins, transfers, users,
+    error_references, external_authenticators, groups, invitations, keys, logos, mail,
+    managed_applications, manifests, me, operation, plugins, service_providers, test_sign_ins,
+    transfers, users,
 };
 
 /// The areas, which have all nouns and routes.
@@ -22,6 +23,8 @@ pub(super) fn areas() -> Vec<Area> {
         groups::routes(),
         assignments::routes(),
         applications::routes(),
+        managed_applications::routes(),
+        manifests::routes(),
         client_secrets::routes(),
         service_providers::routes(),
         logos::routes(),

@@ -9,13 +9,22 @@ use super::authorize::ConsoleSession;
 use super::conditional::IfMatch;
 use crate::domain::Services;
 use crate::domain::admin::{AdminCommand, AdminContext, Caller, NamedApproval};
+use crate::http::context::Browser;
 use crate::http::problem::{Problem, ProblemKind};
 use crate::http::texts;
+use assent_model::login::BrowserContext;
 
 /// Who asks, where, for which version, and with which approval.
-pub(super) struct Context(pub(super) AdminContext);
+pub(super) struct Context(pub(super) AdminContext, BrowserContext);
 
 impl Context {
+    /// The same, with the approval of the administrator with this name.
+    pub(super) async fn approved_by(self, name: &str) -> Result<Self, Problem> {
+        let Self(context, place) = self;
+        let context = context.approved_by(name, place.clone()).await?;
+        Ok(Self(context, place))
+    }
+
     /// Plans the command, has it approved where it is protected, and executes it.
     pub(super) async fn run<C: AdminCommand>(&self, command: C) -> Result<C::Outcome, Problem> {
         Ok(self.0.run(&command).await?)
@@ -40,6 +49,8 @@ impl FromRequestParts<Arc<Services>> for Context {
         let context = AdminContext::new(Arc::clone(services), caller)
             .expecting(when.expected())
             .in_language(texts::accepted(&parts.headers).unwrap_or_default());
+        let Ok(browser) = Browser::from_request_parts(parts, services).await;
+        let place = browser.context(services);
         let named = match parts.headers.get(ACTION_APPROVAL) {
             None => NamedApproval::None,
             Some(value) => {
@@ -47,10 +58,12 @@ impl FromRequestParts<Arc<Services>> for Context {
                 id.map_or(NamedApproval::Unreadable, NamedApproval::Id)
             }
         };
-        Ok(Self(match parts.extensions.get::<ConsoleSession>() {
-            Some(session) => context.in_console(session.console.clone(), named),
+        let context = context.naming(named);
+        let context = match parts.extensions.get::<ConsoleSession>() {
+            Some(session) => context.in_console(session.console.clone()),
             None => context,
-        }))
+        };
+        Ok(Self(context, place))
     }
 }
 

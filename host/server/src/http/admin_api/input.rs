@@ -53,9 +53,15 @@ fn is_same(sent: &Value, own: &Value) -> bool {
         (Value::Object(sent), Value::Object(own)) => sent
             .iter()
             .all(|(name, value)| own.get(name).is_some_and(|own| is_same(value, own))),
-        (Value::Array(sent), Value::Array(own)) => sent
-            .iter()
-            .all(|value| own.iter().any(|own| is_same(value, own))),
+        (Value::Array(sent), Value::Array(own)) => {
+            // Long lists are in the same order.
+            let is_in_order = sent.len() == own.len()
+                && sent.iter().zip(own).all(|(sent, own)| is_same(sent, own));
+            is_in_order
+                || sent
+                    .iter()
+                    .all(|value| own.iter().any(|own| is_same(value, own)))
+        }
         (sent, own) => sent == own,
     }
 }

@@ -28,6 +28,8 @@ mod invitations;
 mod keys;
 mod logos;
 mod mail;
+mod managed_applications;
+mod manifests;
 mod me;
 mod openapi;
 mod operation;

@@ -24,10 +24,11 @@ use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 
 /// Single resources whose answers have an `ETag`, and that are changed under `If-Match`.
-pub(super) const VERSIONED: [&str; 4] = [
+pub(super) const VERSIONED: [&str; 5] = [
     "/users/{id}",
     "/accounts/{id}",
     "/applications/{id}",
+    "/applications/by-key/{owner}/{key}",
     "/groups/{id}",
 ];
 
@@ -172,12 +173,15 @@ impl Route {
         VERSIONED.contains(&self.path.as_str())
     }
 
-    /// Whether its body has a file in it, and may be larger than others: a table, a component, or SAML metadata.
+    /// Whether its body has a file in it, and may be larger than others: a table, a component, SAML metadata, or a
+    /// manifest.
     pub(super) fn takes_file(&self) -> bool {
-        const WITH_FILES: [&str; 3] = [
+        const WITH_FILES: [&str; 5] = [
             "/applications",
             "/applications/{id}/claims-preview",
             "/applications/{id}/metadata",
+            "/plans",
+            "/plans/apply",
         ];
         let posts_file = self.method == Method::POST && WITH_FILES.contains(&self.path.as_str());
         posts_file || self.is_import()

@@ -441,6 +441,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::ReloadPlugins => Message::new("app-action-reload-plugins"),
         Kind::RollBackPlugins => Message::new("app-action-roll-back-plugins"),
         Kind::TryComponent => Message::new("app-action-try-component"),
+        Kind::ApplyManifest => Message::new("app-action-apply-manifest"),
     }
 }
 

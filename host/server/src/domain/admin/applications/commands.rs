@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::change::{ClientChange, ProtectedClientMembers, apply};
 use super::queries::{application, registered};
-use super::secrets::replace_secrets;
+use super::secrets::{forget_unfit_secrets, replace_secrets};
 use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::command::{
     AdminCommand, AdminContext, ApprovedPlan, Execution, Planned, changed_members,
@@ -91,7 +91,10 @@ impl AdminCommand for CreateClient {
 }
 
 /// Authorizes the caller to say all of this of a client.
-fn authorize(caller: &Caller, change: &ClientChange) -> std::result::Result<Authorization, Denied> {
+pub(super) fn authorize(
+    caller: &Caller,
+    change: &ClientChange,
+) -> std::result::Result<Authorization, Denied> {
     if change.admin_scopes.is_some() {
         caller.authorize(
             Permission::RolesWrite,
@@ -103,7 +106,11 @@ fn authorize(caller: &Caller, change: &ClientChange) -> std::result::Result<Auth
 }
 
 /// A new application, not yet kept.
-fn made(services: &Services, kind: ApplicationType, change: ClientChange) -> Result<Application> {
+pub(super) fn made(
+    services: &Services,
+    kind: ApplicationType,
+    change: ClientChange,
+) -> Result<Application> {
     let now = services.now();
     let mut application = Application {
         id: fresh_did()?,
@@ -194,12 +201,7 @@ impl AdminCommand for UpdateClient {
         let fresh = (is_new && method == ClientAuthMethod::ClientSecretJwt)
             .then(|| replace_secrets(services, &mut after))
             .transpose()?;
-        if method != ClientAuthMethod::ClientSecretJwt {
-            after.secrets.forget_sealed();
-        }
-        if !method.uses_secret() {
-            after.secrets = ClientSecrets::default();
-        }
+        forget_unfit_secrets(&mut after);
         let mut entries: Vec<Entry> = AuditedSettings::of_client(&before)
             .change(
                 AuditedSettings::of_client(&after),

@@ -228,6 +228,17 @@ async fn written(
     Ok(Execution::Done(()))
 }
 
+/// Removes what the authentication method of a client does not use: the sealed form of its secrets, or all of them.
+pub(super) fn forget_unfit_secrets(client: &mut Application) {
+    let method = client.settings.auth_method();
+    if method != ClientAuthMethod::ClientSecretJwt {
+        client.secrets.forget_sealed();
+    }
+    if !method.uses_secret() {
+        client.secrets = ClientSecrets::default();
+    }
+}
+
 /// Gives a client a new secret in place of all others.
 pub(super) fn replace_secrets(services: &Services, client: &mut Application) -> Result<Secret> {
     let (stored, made) = new_secret(services, client)?;

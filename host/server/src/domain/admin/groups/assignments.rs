@@ -16,22 +16,33 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
 
+/// The application has as many assignments as it may have.
+pub(in crate::domain::admin) const TOO_MANY_ASSIGNMENTS: &str =
+    "the application is assigned to 200 groups already";
+
 /// The application, and the group or everyone.
 #[derive(Clone, Debug)]
 pub struct AssignmentPlan {
-    application: Did,
-    to: Option<Group>,
-    roles: Vec<String>,
+    pub(in crate::domain::admin) application: Did,
+    pub(in crate::domain::admin) to: Option<Group>,
+    pub(in crate::domain::admin) roles: Vec<String>,
 }
 
 impl AssignmentPlan {
-    fn assignee(&self) -> Assignee {
+    /// Whom the application is assigned to.
+    pub(in crate::domain::admin) fn assignee(&self) -> Assignee {
         self.to
             .as_ref()
             .map_or(Assignee::Everyone, |group| Assignee::Group(group.id))
     }
 
-    fn entry(&self, services: &Services, event: Event, by: &AuditContext) -> Entry {
+    /// The entry of the audit log.
+    pub(in crate::domain::admin) fn entry(
+        &self,
+        services: &Services,
+        event: Event,
+        by: &AuditContext,
+    ) -> Entry {
         let entry = audit::entry(services, event, by)
             .in_application(self.application.clone())
             .with("roles", self.roles.clone());
@@ -42,6 +53,16 @@ impl AssignmentPlan {
                 .with("group_name", group.name.as_str()),
         }
     }
+}
+
+/// The roles of a new assignment.
+pub(in crate::domain::admin) fn assignment_roles(roles: Vec<String>) -> Result<Vec<String>> {
+    let roles = valid_roles(roles)?;
+    let mut seen = std::collections::HashSet::new();
+    if !roles.iter().all(|role| seen.insert(role)) {
+        return Err(invalid("roles", "expected each role once"));
+    }
+    Ok(roles)
 }
 
 /// The roles of an assignment, if there is one.
@@ -55,9 +76,7 @@ async fn current_roles(
     };
     let all = services.store.assignments_of(application).await?;
     if all.len() >= MOST_ASSIGNMENTS && all.iter().all(|one| one.group != group) {
-        return Err(AdminError::Conflict(
-            "the application is assigned to 200 groups already",
-        ));
+        return Err(AdminError::Conflict(TOO_MANY_ASSIGNMENTS));
     }
     let found = all.into_iter().find(|one| one.group == group);
     Ok(found.map(|one| one.roles))
@@ -92,12 +111,7 @@ impl AdminCommand for AssignAccess {
         let authorization = authorize(&context.caller)?;
         registered(services, &self.application).await?;
         let to = group_of(services, self.to).await?;
-        let mut roles = valid_roles(self.roles.clone())?;
-        let mut seen = std::collections::HashSet::new();
-        roles.retain(|role| seen.insert(role.clone()));
-        if roles.len() != self.roles.len() {
-            return Err(invalid("roles", "expected each role once"));
-        }
+        let roles = assignment_roles(self.roles.clone())?;
         let replaced = current_roles(services, &self.application, self.to).await?;
         let action = ProtectedAction::AssignAccess {
             application: self.application.clone(),

@@ -63,6 +63,38 @@ async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>
     Ok(())
 }
 
+/// The group that a manifest describes. A known one keeps its id.
+///
+/// # Errors
+/// As the creation of a group.
+pub(in crate::domain::admin) async fn described_group(
+    context: &AdminContext,
+    (name, description): (&str, Option<&str>),
+    known: Option<&Group>,
+) -> Result<Group> {
+    let services = &context.services;
+    let name = name_of(name)?;
+    if known.is_none_or(|known| known.name != name) {
+        must_be_free(services, &name, known.map(|known| known.id)).await?;
+    }
+    let description = description_of(description.unwrap_or_default())?;
+    let now = services.now();
+    Ok(match known {
+        Some(known) => Group {
+            name,
+            description,
+            ..known.clone()
+        },
+        None => Group {
+            id: GroupId::new(now, &*services.entropy),
+            name,
+            description,
+            version: 1,
+            created_at: now,
+        },
+    })
+}
+
 assent_model::admin_command! {
     /// Creates a group without members and without access to anything.
     #[derive(Clone, Debug, Serialize)]
@@ -79,18 +111,9 @@ impl AdminCommand for CreateGroup {
     type Outcome = Group;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Group>> {
-        let services = &context.services;
         let authorization = authorize(&context.caller)?;
-        let name = name_of(&self.name)?;
-        must_be_free(services, &name, None).await?;
-        let now = services.now();
-        let group = Group {
-            id: GroupId::new(now, &*services.entropy),
-            name,
-            description: description_of(self.description.as_deref().unwrap_or_default())?,
-            version: 1,
-            created_at: now,
-        };
+        let description = self.description.as_deref();
+        let group = described_group(context, (&self.name, description), None).await?;
         Ok(Planned::harmless(authorization, group))
     }
 

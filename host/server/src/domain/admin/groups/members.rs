@@ -25,20 +25,21 @@ use assent_store::MemberChange;
 /// How many users one request adds at most.
 const MOST_ADDED: usize = 200;
 /// How many members one request may change: all of it is one transaction.
-pub(super) const MOST_CHANGED: usize = 5_000;
+pub(in crate::domain::admin) const MOST_CHANGED: usize = 5_000;
 /// How many members are read at a time.
 const PAGE: u32 = 500;
 
 /// A change of members, and who may make it.
 #[derive(Clone, Debug)]
 pub struct MemberPlan {
-    pub(super) group: Group,
-    pub(super) added: Vec<User>,
-    pub(super) removed: Vec<User>,
+    pub(in crate::domain::admin) group: Group,
+    pub(in crate::domain::admin) added: Vec<User>,
+    pub(in crate::domain::admin) removed: Vec<User>,
 }
 
 impl MemberPlan {
-    fn change(&self) -> MemberChange {
+    /// The change, with the versions of the users.
+    pub(in crate::domain::admin) fn change(&self) -> MemberChange {
         let versions = |users: &[User]| users.iter().map(|user| (user.id, user.version)).collect();
         MemberChange {
             added: versions(&self.added),
@@ -46,7 +47,12 @@ impl MemberPlan {
         }
     }
 
-    fn entries(&self, services: &Services, by: &AuditContext) -> Vec<Entry> {
+    /// The entries of the audit log.
+    pub(in crate::domain::admin) fn entries(
+        &self,
+        services: &Services,
+        by: &AuditContext,
+    ) -> Vec<Entry> {
         let entry = |event, user: &User| about(services, event, &self.group, by).about(user.id);
         let added = self
             .added
@@ -73,7 +79,8 @@ impl MemberPlan {
         })
     }
 
-    pub(super) const fn is_empty(&self) -> bool {
+    /// Whether nobody is added or removed.
+    pub(in crate::domain::admin) const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty()
     }
 
@@ -134,7 +141,8 @@ pub(super) async fn without_members(
         .collect())
 }
 
-fn must_not_be_terminated(users: &[User]) -> Result<()> {
+/// Refuses terminated users as new members.
+pub(in crate::domain::admin) fn must_not_be_terminated(users: &[User]) -> Result<()> {
     match users
         .iter()
         .find(|user| user.state == LifecycleState::Terminated)
@@ -265,6 +273,16 @@ async fn all_members(services: &Services, group: GroupId) -> Result<Vec<User>> {
             return Ok(members);
         }
     }
+}
+
+/// The members of a group but for terminated users, whom no manifest names.
+pub(in crate::domain::admin) async fn lasting_members(
+    services: &Services,
+    group: GroupId,
+) -> Result<Vec<User>> {
+    let mut members = all_members(services, group).await?;
+    members.retain(|user| user.state != LifecycleState::Terminated);
+    Ok(members)
 }
 
 impl AdminCommand for ReplaceMembers {

@@ -7,10 +7,14 @@ mod import;
 mod members;
 mod queries;
 
+pub(super) use access::{about, authorize};
 pub use assignments::{AssignAccess, RemoveAssignment};
+pub(super) use assignments::{AssignmentPlan, TOO_MANY_ASSIGNMENTS, assignment_roles};
+pub(super) use commands::described_group;
 pub use commands::{CreateGroup, DeleteGroup, GroupUpdate, UpdateGroup};
 pub use import::{ImportMembers, MEMBER_COLUMNS, member_cells};
 pub use members::{AddMembers, RemoveMember, ReplaceMembers};
+pub(super) use members::{MOST_CHANGED, MemberPlan, lasting_members, must_not_be_terminated};
 pub use queries::{
     ApplicationAssignments, assignments_of, assignments_to, count_groups, group, group_summary,
     groups, groups_of_user, known_roles, members_of,

@@ -34,29 +34,7 @@ impl AdminCommand for CreateServiceProvider {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<ServiceProvider>> {
         let (services, Self(change)) = (&context.services, self);
         let authorization = context.caller.authorize_application_writes()?;
-        let now = services.now();
-        let entity_id = change.entity_id.clone();
-        let entity_id = entity_id.ok_or_else(|| {
-            invalid(
-                "entity_id",
-                "expected the entity ID of the service provider",
-            )
-        })?;
-        let mut provider = ServiceProvider {
-            id: fresh_did()?,
-            name: String::new(),
-            settings: SamlSettings::new(entity_id),
-            version: 1,
-            created_at: now,
-            updated_at: now,
-        };
-        // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the
-        // least.
-        provider.settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
-        if change.name.is_none() {
-            return Err(invalid("name", "expected a name"));
-        }
-        apply(services, &mut provider, change.clone())?;
+        let provider = made(services, change.clone())?;
         // Nobody uses a new service provider yet, so what it receives and where is harmless.
         let ProtectedServiceProviderMembers {
             name: _,
@@ -99,6 +77,40 @@ impl AdminCommand for CreateServiceProvider {
         tracing::info!(application = %provider.id, "service provider created");
         Ok(Execution::Done(provider))
     }
+}
+
+/// A service provider with default settings.
+pub(super) fn unnamed(services: &Services, entity_id: String) -> Result<ServiceProvider> {
+    let now = services.now();
+    let mut settings = SamlSettings::new(entity_id);
+    // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the
+    // least.
+    settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
+    Ok(ServiceProvider {
+        id: fresh_did()?,
+        name: String::new(),
+        settings,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+    })
+}
+
+/// A new service provider, not yet stored.
+pub(super) fn made(services: &Services, change: ServiceProviderChange) -> Result<ServiceProvider> {
+    let entity_id = change.entity_id.clone();
+    let entity_id = entity_id.ok_or_else(|| {
+        invalid(
+            "entity_id",
+            "expected the entity ID of the service provider",
+        )
+    })?;
+    let mut provider = unnamed(services, entity_id)?;
+    if change.name.is_none() {
+        return Err(invalid("name", "expected a name"));
+    }
+    apply(services, &mut provider, change)?;
+    Ok(provider)
 }
 
 assent_model::admin_command! {

@@ -3,6 +3,7 @@
 mod certificates;
 mod change;
 mod commands;
+mod described;
 mod queries;
 
 pub use certificates::{
@@ -12,4 +13,5 @@ pub use change::{AcsChange, ServiceProviderChange, SingleLogoutChange, changed_s
 pub use commands::{
     CreateServiceProvider, ServiceProviderUpdate, UpdateServiceProvider, replace_service_provider,
 };
+pub(super) use described::{default_service_provider, described_service_provider};
 pub use queries::service_provider;

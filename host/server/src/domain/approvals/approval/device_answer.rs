@@ -11,6 +11,7 @@ use crate::domain::devices::passkey;
 use crate::domain::operations::metrics::DecisionKind;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
+use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::Device;
@@ -275,7 +276,7 @@ async fn verdict(
     }))
 }
 
-/// Ends the console session of a reported action: another person uses the session.
+/// Ends the console session of a reported action: another person uses the session. A caller with a token has none.
 async fn end_console(
     services: &Services,
     action: ActionApprovalId,
@@ -288,12 +289,15 @@ async fn end_console(
     else {
         return Ok(());
     };
+    let ActionRequester::Session(session) = action.requester else {
+        return Ok(());
+    };
     let entry = audit::entry(services, Event::SessionEnded, by)
         .about(action.actor)
-        .with("session", action.session.to_string());
+        .with("session", session.to_string());
     services
         .store
-        .end_session_of(action.actor, action.session, entry, services.now())
+        .end_session_of(action.actor, session, entry, services.now())
         .await?;
     services.wakeups.send(Wakeup::LoggedOut);
     Ok(())

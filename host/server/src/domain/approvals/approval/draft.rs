@@ -26,6 +26,8 @@ pub(crate) struct RequestedAction {
     pub(crate) approval: ActionApproval,
     /// The user whom the action concerns, as the summary names them.
     pub(crate) target: Option<UserGuard>,
+    /// The actor in the audit log.
+    pub(crate) by: Actor,
 }
 
 /// What a request is about.
@@ -118,10 +120,11 @@ pub(super) async fn open_request(
     } = draft;
     let login = subject.login();
     let application = approval.shown.application.clone();
-    let actor = scanned_by.map_or_else(
-        || application.map_or(Actor::Server, Actor::Application),
-        Actor::Device,
-    );
+    let actor = match (subject.action(), scanned_by) {
+        (Some(action), _) => action.by.clone(),
+        (None, Some(device)) => Actor::Device(device),
+        (None, None) => application.map_or(Actor::Server, Actor::Application),
+    };
     let mut entry = approval_entry(
         services,
         Event::SignInRequested,

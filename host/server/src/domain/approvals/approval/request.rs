@@ -7,6 +7,7 @@ use super::name_owner::{NameOwner, name_owner};
 use crate::domain::approvals::channels;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
 use crate::domain::{InternalError, Services};
+use assent_model::action_approval::ActionRequester;
 use assent_model::approval::RequestKind;
 use assent_model::audit::Origin;
 use assent_model::device::Device;
@@ -116,8 +117,9 @@ pub(crate) async fn ask_by_scan(
     open_request(services, draft, from).await
 }
 
-/// Requests the approval of a protected action from the devices of the administrator. `device` approved the console
-/// session, so, as with a QR sign-in, the limits of typed names do not apply.
+/// Requests the approval of a protected action from the devices of the administrator. In the console, `device` approved
+/// the session, so, as with a QR sign-in, the limits of typed names do not apply. A caller with a token may be anybody
+/// for the administrator, so a cooldown holds the request.
 ///
 /// # Errors
 /// If the store fails.
@@ -135,7 +137,10 @@ pub(crate) async fn ask_about_action(
         user_id: Some(user.id),
         is_open: true,
         kind: RequestKind::Action,
-        scanned_by: Some(device),
+        scanned_by: match action.approval.requester {
+            ActionRequester::Session(_) => Some(device),
+            ActionRequester::Token => None,
+        },
         context,
         is_same_browser: false,
     };

@@ -132,6 +132,8 @@ fn path_parameter(name: &str) -> Value {
         "kid" => "The key's thumbprint (RFC 7638).",
         "token" => "An ID token or its `jti`, or the ID of an assertion.",
         "application" => "The application's id, a DID.",
+        "owner" => "The owner of the manifest.",
+        "key" => "The key of the object in the manifests of its owner.",
         _ => "The id.",
     };
     json!({"name": name, "in": "path", "required": true, "description": description,
@@ -158,7 +160,7 @@ fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
             let schema = json!({"type": "string", "minLength": 1, "maxLength": LONGEST, "pattern": "^[!-~]+$"});
             vec![header("Idempotency-Key", description, schema)]
         }
-        Method::PATCH | Method::DELETE if versioned => {
+        Method::PUT | Method::PATCH | Method::DELETE if versioned => {
             let description = "The versions that the request may update; `*` for any. 412 if the version is another \
                 one.";
             vec![header("If-Match", description, json!({"type": "string"}))]

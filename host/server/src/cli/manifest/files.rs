@@ -1,0 +1,149 @@
+//! The files of a manifest.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use serde_json::{Map, Value};
+
+use assent_admin_client::error::CommandError;
+
+/// Reads manifests, and joins those of one owner.
+///
+/// # Errors
+/// [`CommandError`] if a file cannot be read, is no manifest, or has another owner.
+pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<Value> {
+    let mut joined: Option<(PathBuf, Map<String, Value>)> = None;
+    for file in in_folders(files)? {
+        let manifest = manifest(&file)?;
+        joined = Some(match joined {
+            None => (file, manifest),
+            Some((first, mut known)) => {
+                join(&mut known, manifest)
+                    .map_err(|why| wrong(&file, &format!("{why} of {}", first.display())))?;
+                (first, known)
+            }
+        });
+    }
+    match joined {
+        Some((_, manifest)) => Ok(Value::Object(manifest)),
+        None => Err(CommandError::usage(
+            "the folder has no manifest: no file ends with .toml or .json",
+        )),
+    }
+}
+
+/// The files, and those of the folders among them, in the order of their names.
+fn in_folders(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for file in files {
+        if !file.is_dir() {
+            found.push(file.clone());
+            continue;
+        }
+        let entries = std::fs::read_dir(file).map_err(|error| wrong(file, &error.to_string()))?;
+        let mut paths = entries
+            .map(|entry| Ok(entry?.path()))
+            .collect::<std::io::Result<Vec<PathBuf>>>()
+            .with_context(|| file.display().to_string())?;
+        let is_manifest = |path: &Path| {
+            let extension = path.extension().unwrap_or_default();
+            path.is_file() && (extension == "toml" || extension == "json")
+        };
+        paths.retain(|path| is_manifest(path));
+        paths.sort();
+        found.extend(paths);
+    }
+    Ok(found)
+}
+
+fn manifest(file: &Path) -> anyhow::Result<Map<String, Value>> {
+    let text = if file.as_os_str() == "-" {
+        let mut text = String::new();
+        std::io::stdin()
+            .lock()
+            .read_to_string(&mut text)
+            .map_err(|error| wrong(file, &error.to_string()))?;
+        text
+    } else {
+        std::fs::read_to_string(file).map_err(|error| wrong(file, &error.to_string()))?
+    };
+    // A table of TOML does not begin with a brace.
+    let read = if text.trim_start().starts_with('{') {
+        serde_json::from_str(&text).map_err(|error| error.to_string())
+    } else {
+        toml::from_str(&text).map_err(|error| error.to_string())
+    };
+    read.map_err(|error| wrong(file, &error))
+}
+
+/// Adds the lists of another manifest of the same owner.
+fn join(known: &mut Map<String, Value>, other: Map<String, Value>) -> Result<(), String> {
+    for (name, value) in other {
+        match (known.get_mut(&name), value) {
+            (Some(Value::Array(all)), Value::Array(more)) => all.extend(more),
+            (None, value) => {
+                known.insert(name, value);
+            }
+            (Some(one), other) if *one == other => {}
+            (Some(_), _) => return Err(format!("{name} is not that")),
+        }
+    }
+    Ok(())
+}
+
+fn wrong(file: &Path, why: &str) -> anyhow::Error {
+    CommandError::usage(format!("--file {}: {why}", file.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, name: &str, text: &str) -> PathBuf {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("written");
+        path
+    }
+
+    #[test]
+    fn toml_and_json_are_the_same_manifest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let toml = write(
+            folder.path(),
+            "a.toml",
+            "owner = \"team\"\n[[groups]]\nkey = \"one\"\nname = \"One\"\n",
+        );
+        let json = write(
+            folder.path(),
+            "b.json",
+            r#"{"owner": "team", "groups": [{"key": "two", "name": "Two"}]}"#,
+        );
+        write(folder.path(), "notes.md", "no manifest");
+        let joined = read(&[folder.path().to_owned()]).expect("joined");
+        let expected = serde_json::json!({"owner": "team", "groups": [
+            {"key": "one", "name": "One"}, {"key": "two", "name": "Two"}]});
+        assert_eq!(joined, expected);
+        assert_eq!(read(&[toml, json]).expect("joined"), expected);
+    }
+
+    #[test]
+    fn the_error_names_the_file() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let one = write(folder.path(), "one.toml", "owner = \"team\"\n");
+        let other = write(folder.path(), "other.toml", "owner = \"others\"\n");
+        let broken = write(folder.path(), "broken.toml", "owner = \n");
+        let error = read(&[one, other]).expect_err("two owners").to_string();
+        assert!(
+            error.contains("other.toml: owner is not that of") && error.contains("one.toml"),
+            "{error}"
+        );
+        let error = read(&[broken]).expect_err("no TOML").to_string();
+        assert!(
+            error.contains("broken.toml") && error.contains("line 1"),
+            "{error}"
+        );
+        let missing = folder.path().join("missing.toml");
+        assert!(read(&[missing]).is_err());
+    }
+}

@@ -1,0 +1,227 @@
+//! `assent apply`, `assent diff` and `assent export`: configuration as code.
+
+mod approval;
+mod files;
+mod plan;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Args, ValueEnum};
+use reqwest::Method;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::api::ConnectionArguments;
+use assent_admin_client::connection::{Api, Problem};
+use assent_admin_client::error::{CommandError, ErrorKind};
+use assent_admin_client::terminal;
+use plan::Plan;
+
+/// `diff` found changes, as `migrate --check` does.
+const DIFFERENT: u8 = 6;
+/// The plan is another one than the one that was shown.
+const PLAN_CHANGED: u8 = 7;
+/// The changes were declined.
+const DECLINED: u8 = 8;
+
+/// Which manifest, and of which server.
+#[derive(Debug, Args)]
+struct ManifestArguments {
+    /// A manifest in TOML or JSON, or a folder with several; - is standard input. Several of one owner are joined.
+    #[arg(long = "file", short = 'f', value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Delete the objects of the owner that the manifest does not name.
+    #[arg(long)]
+    prune: bool,
+    #[command(flatten)]
+    connection: ConnectionArguments,
+}
+
+/// Shows what a manifest changes, asks, and makes all changes at once. 0: applied, or nothing to do; 7: the plan
+/// changed meanwhile; 8: declined.
+#[derive(Debug, Args)]
+pub(super) struct Apply {
+    #[command(flatten)]
+    manifest: ManifestArguments,
+    /// Do not ask for confirmation.
+    #[arg(long, short = 'y')]
+    yes: bool,
+    /// Have this administrator approve the plan on a device.
+    #[arg(long, value_name = "NAME")]
+    approve_by: Option<String>,
+}
+
+/// Shows what a manifest would change. 0: nothing; 6: there are changes.
+#[derive(Debug, Args)]
+pub(super) struct Diff {
+    #[command(flatten)]
+    manifest: ManifestArguments,
+}
+
+/// Prints the manifest of what an owner has, without ids and secrets.
+#[derive(Debug, Args)]
+pub(super) struct Export {
+    /// The owner. Without it, the only one that there is.
+    #[arg(long)]
+    owner: Option<String>,
+    /// The format.
+    #[arg(long, value_enum, default_value_t)]
+    format: ManifestFormat,
+    #[command(flatten)]
+    connection: ConnectionArguments,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum ManifestFormat {
+    #[default]
+    Toml,
+    Json,
+}
+
+/// A manifest with the server to which it goes.
+struct Target {
+    api: Api,
+    manifest: Value,
+    prune: bool,
+}
+
+impl ManifestArguments {
+    async fn target(&self) -> anyhow::Result<Target> {
+        let manifest = files::read(&self.files)?;
+        Ok(Target {
+            api: self.connection.api().await?,
+            manifest,
+            prune: self.prune,
+        })
+    }
+}
+
+impl Target {
+    async fn plan(&self) -> anyhow::Result<Plan> {
+        let request = self.api.request(Method::POST, &["plans".to_owned()], &[]);
+        let body = json!({"manifest": self.manifest, "prune": self.prune});
+        let answer = self.api.send(request.json(&body), |_| None).await?;
+        self.api.parse(&self.api.bytes(answer).await?)
+    }
+
+    /// Applies the plan with this digest.
+    async fn apply(
+        &self,
+        digest: &str,
+        approve_by: Option<&str>,
+    ) -> anyhow::Result<Result<(), Problem>> {
+        let parts = ["plans".to_owned(), "apply".to_owned()];
+        let mut body = json!({"manifest": self.manifest, "prune": self.prune, "digest": digest});
+        if let (Some(name), Some(members)) = (approve_by, body.as_object_mut()) {
+            members.insert("approve_by".to_owned(), json!(name));
+        }
+        let request = || self.api.request(Method::POST, &parts, &[]).json(&body);
+        let problem = match self.api.answer(request()).await? {
+            Ok(_) => return Ok(Ok(())),
+            Err(problem) => problem,
+        };
+        let (Some(name), Some(pending)) = (approve_by, approval::pending(&problem)) else {
+            return Ok(Err(problem));
+        };
+        if !approval::given(&self.api, name, &pending).await? {
+            return Ok(Err(problem));
+        }
+        let request = request().header(approval::HEADER, pending.id);
+        Ok(self.api.answer(request).await?.map(|_| ()))
+    }
+}
+
+pub(super) async fn diff(arguments: Diff) -> anyhow::Result<ExitCode> {
+    let plan = arguments.manifest.target().await?.plan().await?;
+    terminal::print(&plan.text())?;
+    Ok(match plan.is_empty() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(DIFFERENT),
+    })
+}
+
+pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
+    let target = arguments.manifest.target().await?;
+    let plan = target.plan().await?;
+    terminal::print(&plan.text())?;
+    if plan.is_empty() {
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !arguments.yes {
+        if !terminal::is_interactive() || arguments.manifest.reads_standard_input() {
+            return Err(CommandError::usage(
+                "confirmation is not possible without a terminal; use --yes to confirm",
+            ));
+        }
+        if terminal::confirm("Apply these changes?", "yes").is_err() {
+            eprintln!("assent: declined; nothing was changed");
+            return Ok(ExitCode::from(DECLINED));
+        }
+    }
+    let approve_by = arguments.approve_by.as_deref();
+    match target.apply(&plan.digest, approve_by).await? {
+        Ok(()) => {
+            terminal::print("Applied.\n")?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(problem) if problem.kind() == "urn:assent:problem:plan-changed" => {
+            eprintln!(
+                "assent: what the manifest changes was changed meanwhile, so nothing was applied; run the command \
+                 again"
+            );
+            Ok(ExitCode::from(PLAN_CHANGED))
+        }
+        Err(problem) if problem.kind() == "urn:assent:problem:approval-required" => {
+            eprintln!("assent: the plan was not approved; nothing was changed");
+            Ok(ExitCode::from(DECLINED))
+        }
+        Err(problem) => Err(problem.into_error(|_| None)),
+    }
+}
+
+impl ManifestArguments {
+    fn reads_standard_input(&self) -> bool {
+        self.files.iter().any(|file| file.as_os_str() == "-")
+    }
+}
+
+pub(super) async fn export(arguments: Export) -> anyhow::Result<ExitCode> {
+    let api = arguments.connection.api().await?;
+    let owner = match arguments.owner {
+        Some(owner) => owner,
+        None => only_owner(&api).await?,
+    };
+    let (manifest, _) = api.read(&["manifests".to_owned(), owner], &[]).await?;
+    let text = match arguments.format {
+        ManifestFormat::Json => format!("{manifest:#}\n"),
+        ManifestFormat::Toml => toml::to_string_pretty(&manifest)?,
+    };
+    terminal::print(&terminal::harmless_lines(&text))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn only_owner(api: &Api) -> anyhow::Result<String> {
+    #[derive(Deserialize)]
+    struct Owners {
+        items: Vec<Owner>,
+    }
+    #[derive(Deserialize)]
+    struct Owner {
+        owner: String,
+    }
+    let (owners, _) = api.read(&["manifests".to_owned()], &[]).await?;
+    let Owners { items } = serde_json::from_value(owners)?;
+    let names: Vec<String> = items.into_iter().map(|one| one.owner).collect();
+    match names.as_slice() {
+        [owner] => Ok(owner.clone()),
+        [] => Err(CommandError::with_kind(
+            ErrorKind::NotFound,
+            "no manifest manages anything yet",
+        )),
+        several => Err(CommandError::usage(format!(
+            "there are several owners; name one of them with --owner: {}",
+            several.join(", ")
+        ))),
+    }
+}

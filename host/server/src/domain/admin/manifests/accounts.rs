@@ -1,0 +1,277 @@
+//! Planning of accounts.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::{Value, json};
+
+use super::applications::Applications;
+use super::change::{ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange};
+use super::groups::{Users, find_user};
+use super::manifest::ManifestAccount;
+use super::planner::{Place, Planner, Referenced};
+use crate::domain::accounts::new_account;
+use crate::domain::admin::Result;
+use crate::domain::admin::accounts::{must_be_free, valid_roles};
+use assent_model::account::Account;
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::user::{LifecycleState, User};
+use assent_store::UserAccount;
+
+/// The accounts that exist, by application and user.
+type Known = HashMap<Did, HashMap<UserId, Account>>;
+
+/// Plans the accounts of a manifest.
+///
+/// # Errors
+/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+pub(super) async fn plan(
+    planner: &mut Planner<'_>,
+    accounts: &[ManifestAccount],
+    applications: &Applications,
+    users: &Users,
+) -> Result<()> {
+    let known = existing(planner, accounts, applications, users).await?;
+    let managed: HashSet<AccountId> = planner
+        .state
+        .accounts
+        .iter()
+        .map(|one| one.account.id)
+        .collect();
+    let mut named: HashSet<(Did, UserId)> = HashSet::new();
+    for (index, account) in accounts.iter().enumerate() {
+        let key = format!("{}/{}", account.application, account.user);
+        let place = Place {
+            list: "accounts",
+            index,
+            key: &key,
+        };
+        let Some(application) = applications.get(&account.application) else {
+            planner.reject(
+                &place,
+                "application",
+                "there is no application with this key",
+            );
+            continue;
+        };
+        let Some(user) = find_user(users, &account.user) else {
+            let detail = format!("there is no user with the name {:?}", account.user);
+            planner.reject(&place, "user", detail);
+            continue;
+        };
+        if !named.insert((application.id.clone(), user.id)) {
+            planner.reject(&place, "user", "expected each account once");
+            continue;
+        }
+        let roles = valid_roles(account.roles.clone());
+        let Some(roles) = planner.accepted(&place, roles)? else {
+            continue;
+        };
+        let before = known
+            .get(&application.id)
+            .and_then(|of| of.get(&user.id))
+            .cloned();
+        match before {
+            Some(before) => {
+                let is_managed = managed.contains(&before.id);
+                plan_update(
+                    planner,
+                    key.clone(),
+                    application,
+                    (user, before, roles),
+                    is_managed,
+                )?;
+            }
+            None => plan_new(planner, &place, application, (user, roles)).await?,
+        }
+    }
+    plan_others(planner, &named)
+}
+
+/// The accounts that the users have in the applications already.
+async fn existing(
+    planner: &Planner<'_>,
+    accounts: &[ManifestAccount],
+    applications: &Applications,
+    users: &Users,
+) -> Result<Known> {
+    let mut wanted: HashMap<&Did, Vec<UserId>> = HashMap::new();
+    for account in accounts {
+        let application = applications.get(&account.application);
+        if let (Some(application), Some(user)) = (application, find_user(users, &account.user))
+            && application.version.is_some()
+        {
+            wanted.entry(&application.id).or_default().push(user.id);
+        }
+    }
+    let mut known = Known::new();
+    for (application, users) in wanted {
+        let store = &planner.context.services.store;
+        let found = store.accounts_of_users(application, &users).await?;
+        known.insert(application.clone(), found);
+    }
+    Ok(known)
+}
+
+async fn plan_new(
+    planner: &mut Planner<'_>,
+    place: &Place<'_>,
+    application: &Referenced<Did>,
+    (user, roles): (&User, Vec<String>),
+) -> Result<()> {
+    let context = planner.context;
+    if user.state == LifecycleState::Terminated {
+        planner.reject(place, "user", "the user is terminated");
+        return Ok(());
+    }
+    let authorization = context.caller.authorize_user_access(user)?;
+    planner.authorizations.push(authorization);
+    let account = Account {
+        roles,
+        ..new_account(&context.services, user, application.id.clone())
+    };
+    let is_free = must_be_free(&context.services, &account).await;
+    if planner.accepted(place, is_free)?.is_none() {
+        return Ok(());
+    }
+    expect(planner, application, user);
+    planner.changes.push(PlannedChange {
+        action: ChangeAction::Create,
+        kind: ObjectKind::Account,
+        key: place.key.to_owned(),
+        id: None,
+        fields: vec![roles_change(Value::Null, &account.roles)],
+        version: None,
+        users: vec![user.id],
+        operation: Operation::CreateAccount(UserAccount {
+            user: user.clone(),
+            account,
+        }),
+    });
+    Ok(())
+}
+
+fn roles_change(before: Value, roles: &[String]) -> FieldChange {
+    FieldChange {
+        name: "roles".to_owned(),
+        before,
+        after: json!(roles),
+    }
+}
+
+/// The versions that the change of an account expects.
+fn expect(planner: &mut Planner<'_>, application: &Referenced<Did>, user: &User) {
+    planner.expected.users.push((user.id, user.version));
+    if let Some(version) = application.version {
+        planner
+            .expected
+            .applications
+            .push((application.id.clone(), version));
+    }
+}
+
+fn plan_update(
+    planner: &mut Planner<'_>,
+    key: String,
+    application: &Referenced<Did>,
+    (user, before, roles): (&User, Account, Vec<String>),
+    is_managed: bool,
+) -> Result<()> {
+    if !before.state.is_open() {
+        let state = before.state.as_str();
+        planner
+            .warnings
+            .push(format!("the account {key} is {state}, and stays so"));
+    }
+    let after = Account {
+        roles,
+        individual: true,
+        ..before.clone()
+    };
+    let is_changed = after.roles != before.roles || !before.individual;
+    if is_managed && !is_changed {
+        return Ok(());
+    }
+    let caller = &planner.context.caller;
+    let authorization = caller
+        .authorize_account_writes()?
+        .and(caller.authorize_user_access(user)?);
+    planner.authorizations.push(authorization);
+    expect(planner, application, user);
+    let mut fields = Vec::new();
+    if after.roles != before.roles {
+        fields.push(roles_change(json!(before.roles), &after.roles));
+    }
+    if !before.individual {
+        fields.push(FieldChange {
+            name: "individual".to_owned(),
+            before: json!(false),
+            after: json!(true),
+        });
+    }
+    planner.changes.push(PlannedChange {
+        action: if is_managed {
+            ChangeAction::Update
+        } else {
+            ChangeAction::Adopt
+        },
+        kind: ObjectKind::Account,
+        key,
+        id: Some(before.id.to_string()),
+        fields,
+        version: Some(before.version),
+        users: vec![user.id],
+        operation: Operation::UpdateAccount { before, after },
+    });
+    Ok(())
+}
+
+/// Plans the managed accounts that the manifest does not name. Those of an application that is deleted end with it.
+fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Result<()> {
+    let mut others: Vec<(String, UserAccount)> = planner
+        .state
+        .accounts
+        .iter()
+        .filter(|UserAccount { account, .. }| {
+            !named.contains(&(account.application_id.clone(), account.user_id))
+        })
+        .filter_map(|one| {
+            let key = planner.state.application_key(&one.account.application_id)?;
+            Some((format!("{key}/{}", one.user.name), one.clone()))
+        })
+        .collect();
+    others.sort_by(|(one, _), (other, _)| one.cmp(other));
+    for (key, one) in others {
+        let ends = planner.changes.iter().any(|change| {
+            matches!(&change.operation, Operation::DeleteApplication(application)
+                if *application.id() == one.account.application_id)
+        });
+        if ends {
+            continue;
+        }
+        if !planner.prune {
+            planner.left(ObjectKind::Account, &key);
+            continue;
+        }
+        let caller = &planner.context.caller;
+        let authorization = caller
+            .authorize_account_writes()?
+            .and(caller.authorize_user_access(&one.user)?);
+        planner.authorizations.push(authorization);
+        planner.expected.users.push((one.user.id, one.user.version));
+        planner.changes.push(PlannedChange {
+            action: ChangeAction::Delete,
+            kind: ObjectKind::Account,
+            key,
+            id: Some(one.account.id.to_string()),
+            fields: vec![FieldChange {
+                name: "roles".to_owned(),
+                before: json!(one.account.roles),
+                after: Value::Null,
+            }],
+            version: Some(one.account.version),
+            users: vec![one.user.id],
+            operation: Operation::DeleteAccount(one),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,313 @@
+//! Planning of applications.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange, differences};
+use super::described;
+use super::manifest::{ManifestApplication, ManifestClient, ManifestServiceProvider};
+use super::planner::{Existing, Place, Planner, Referenced};
+use crate::domain::admin::applications::{authorize_description, described_client};
+use crate::domain::admin::service_providers::described_service_provider;
+use crate::domain::admin::{Result, service_provider_notes};
+use assent_model::application::RegisteredApplication;
+use assent_model::id::Did;
+use assent_model::management::ManifestKey;
+use assent_model::saml::ServiceProvider;
+
+/// The applications to which assignments and accounts can refer.
+pub(super) type Applications = BTreeMap<ManifestKey, Referenced<Did>>;
+
+const OTHER_PROTOCOL: &str = "it cannot be changed; create a new application with another key";
+
+/// Plans the applications of a manifest.
+///
+/// # Errors
+/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+pub(super) async fn plan(
+    planner: &mut Planner<'_>,
+    applications: &[ManifestApplication],
+) -> Result<Applications> {
+    let mut found = Applications::new();
+    for (index, application) in applications.iter().enumerate() {
+        let key = &application.identity().key;
+        let place = Place {
+            list: "applications",
+            index,
+            key: key.as_str(),
+        };
+        if found.contains_key(key) {
+            planner.reject(&place, "key", "expected each key once");
+            continue;
+        }
+        let Some(existing) = existing(planner, &place, application).await? else {
+            continue;
+        };
+        let id = match application {
+            ManifestApplication::Client(client) => plan_client(planner, &place, client, &existing)?,
+            ManifestApplication::ServiceProvider(provider) => {
+                plan_service_provider(planner, &place, provider, &existing)?
+            }
+        };
+        if let Some(id) = id {
+            let version = existing.object().map(RegisteredApplication::version);
+            found.insert(key.clone(), Referenced { id, version });
+        }
+    }
+    plan_others(planner, applications, &mut found)?;
+    Ok(found)
+}
+
+/// What exists of an application. `None` if the manifest may not name it so.
+async fn existing(
+    planner: &mut Planner<'_>,
+    place: &Place<'_>,
+    application: &ManifestApplication,
+) -> Result<Option<Existing<RegisteredApplication>>> {
+    let identity = application.identity();
+    let owned = planner.state.applications.get(&identity.key).cloned();
+    let Some(adopted) = &identity.adopt else {
+        return Ok(Some(owned.map_or(Existing::None, Existing::Owned)));
+    };
+    if let Some(owned) = owned {
+        if owned.id() == adopted {
+            return Ok(Some(Existing::Owned(owned)));
+        }
+        planner.reject(place, "adopt", "another application has the key");
+        return Ok(None);
+    }
+    let store = &planner.context.services.store;
+    let Some(found) = store.registered(adopted).await? else {
+        planner.reject(place, "adopt", "there is no application with this id");
+        return Ok(None);
+    };
+    if let Some(management) = store.management_of_application(adopted).await? {
+        let detail = format!(
+            "{} manages the application already, by the key {}",
+            management.owner, management.key
+        );
+        planner.reject(place, "adopt", detail);
+        return Ok(None);
+    }
+    Ok(Some(Existing::Adopted(found)))
+}
+
+/// Plans a client. Returns its id, unless it does not fit.
+fn plan_client(
+    planner: &mut Planner<'_>,
+    place: &Place<'_>,
+    client: &ManifestClient,
+    existing: &Existing<RegisteredApplication>,
+) -> Result<Option<Did>> {
+    let known = match existing.object() {
+        None => None,
+        Some(RegisteredApplication::Client(known)) => Some(Arc::clone(known)),
+        Some(RegisteredApplication::ServiceProvider(_)) => {
+            planner.reject(place, "protocol", OTHER_PROTOCOL);
+            return Ok(None);
+        }
+    };
+    let context = planner.context;
+    let (known, change) = (known.as_deref(), client.change.clone());
+    let authorization = authorize_description(&context.caller, &change, known)?;
+    planner.authorizations.push(authorization);
+    let after = described_client(&context.services, change, known);
+    let Some(after) = planner.accepted(place, after)? else {
+        return Ok(None);
+    };
+    let (id, key) = (after.id.clone(), &client.identity.key);
+    match known {
+        None => {
+            if after.settings.auth_method().uses_secret() {
+                planner.warnings.push(format!(
+                    "the application {key} needs a client secret: create it afterwards, with `assent applications \
+                     secrets create`"
+                ));
+            }
+            let fields = differences(
+                &described::Members::new(),
+                &described::named_of_client(&after),
+            );
+            let operation = Operation::CreateClient(Box::new(after), key.clone());
+            planner
+                .changes
+                .push(new_application(key, fields, operation));
+        }
+        Some(before) => {
+            let fields = differences(&described::client(before), &described::client(&after));
+            if after.secrets != before.secrets {
+                planner.warnings.push(format!(
+                    "the application {key} loses client secrets that its new authentication method does not use"
+                ));
+            }
+            let adopt = existing.is_adopted().then(|| key.clone());
+            if adopt.is_some() || after.name != before.name || after.settings != before.settings {
+                planner
+                    .expected
+                    .applications
+                    .push((id.clone(), before.version));
+                let operation = Operation::UpdateClient {
+                    before: Box::new(before.clone()),
+                    after: Box::new(after),
+                    adopt,
+                };
+                let found = (&id, before.version, existing.is_adopted());
+                planner
+                    .changes
+                    .push(changed_application(key, found, fields, operation));
+            }
+        }
+    }
+    Ok(Some(id))
+}
+
+/// The same for a service provider.
+fn plan_service_provider(
+    planner: &mut Planner<'_>,
+    place: &Place<'_>,
+    provider: &ManifestServiceProvider,
+    existing: &Existing<RegisteredApplication>,
+) -> Result<Option<Did>> {
+    let known = match existing.object() {
+        None => None,
+        Some(RegisteredApplication::ServiceProvider(known)) => Some(Arc::clone(known)),
+        Some(RegisteredApplication::Client(_)) => {
+            planner.reject(place, "protocol", OTHER_PROTOCOL);
+            return Ok(None);
+        }
+    };
+    let context = planner.context;
+    let authorization = context.caller.authorize_application_writes()?;
+    planner.authorizations.push(authorization);
+    let known: Option<&ServiceProvider> = known.as_deref();
+    let after = described_service_provider(&context.services, provider.change.clone(), known);
+    let Some(after) = planner.accepted(place, after)? else {
+        return Ok(None);
+    };
+    let (id, key) = (after.id.clone(), &provider.identity.key);
+    match known {
+        None => {
+            warn(planner, key, &after);
+            let named = described::named_of_service_provider(&context.services, &after)?;
+            let fields = differences(&described::Members::new(), &named);
+            let operation = Operation::CreateServiceProvider(Box::new(after), key.clone());
+            planner
+                .changes
+                .push(new_application(key, fields, operation));
+        }
+        Some(before) => {
+            let fields = differences(
+                &described::service_provider(before),
+                &described::service_provider(&after),
+            );
+            let adopt = existing.is_adopted().then(|| key.clone());
+            if adopt.is_some() || after.name != before.name || after.settings != before.settings {
+                warn(planner, key, &after);
+                planner
+                    .expected
+                    .applications
+                    .push((id.clone(), before.version));
+                let operation = Operation::UpdateServiceProvider {
+                    before: Box::new(before.clone()),
+                    after: Box::new(after),
+                    adopt,
+                };
+                let found = (&id, before.version, existing.is_adopted());
+                planner
+                    .changes
+                    .push(changed_application(key, found, fields, operation));
+            }
+        }
+    }
+    Ok(Some(id))
+}
+
+/// Warns of settings without effect of a service provider that changes.
+fn warn(planner: &mut Planner<'_>, key: &ManifestKey, provider: &ServiceProvider) {
+    let notes = service_provider_notes(&planner.context.services, provider);
+    planner.warnings.extend(
+        notes
+            .into_iter()
+            .map(|note| format!("the application {key}: {note}")),
+    );
+}
+
+fn new_application(
+    key: &ManifestKey,
+    fields: Vec<super::change::FieldChange>,
+    operation: Operation,
+) -> PlannedChange {
+    PlannedChange {
+        action: ChangeAction::Create,
+        kind: ObjectKind::Application,
+        key: key.to_string(),
+        id: None,
+        fields,
+        version: None,
+        users: Vec::new(),
+        operation,
+    }
+}
+
+fn changed_application(
+    key: &ManifestKey,
+    (id, version, is_adopted): (&Did, i64, bool),
+    fields: Vec<super::change::FieldChange>,
+    operation: Operation,
+) -> PlannedChange {
+    let action = if is_adopted {
+        ChangeAction::Adopt
+    } else {
+        ChangeAction::Update
+    };
+    PlannedChange {
+        action,
+        kind: ObjectKind::Application,
+        key: key.to_string(),
+        id: Some(id.to_string()),
+        fields,
+        version: Some(version),
+        users: Vec::new(),
+        operation,
+    }
+}
+
+/// Plans the applications of the owner that the manifest does not name.
+fn plan_others(
+    planner: &mut Planner<'_>,
+    named: &[ManifestApplication],
+    found: &mut Applications,
+) -> Result<()> {
+    let is_named = |key: &ManifestKey| named.iter().any(|one| one.identity().key == *key);
+    let others: Vec<(ManifestKey, RegisteredApplication)> = planner
+        .state
+        .applications
+        .iter()
+        .filter(|(key, _)| !is_named(key))
+        .map(|(key, application)| (key.clone(), application.clone()))
+        .collect();
+    for (key, application) in others {
+        let (id, version) = (application.id().clone(), application.version());
+        if !planner.prune {
+            planner.left(ObjectKind::Application, key.as_str());
+            let version = Some(version);
+            found.insert(key, Referenced { id, version });
+            continue;
+        }
+        let caller = &planner.context.caller;
+        let authorization = caller.authorize_registered(&application)?;
+        planner.authorizations.push(authorization);
+        planner.expected.applications.push((id.clone(), version));
+        planner.changes.push(PlannedChange {
+            action: ChangeAction::Delete,
+            kind: ObjectKind::Application,
+            key: key.to_string(),
+            id: Some(id.to_string()),
+            fields: Vec::new(),
+            version: Some(version),
+            users: Vec::new(),
+            operation: Operation::DeleteApplication(application),
+        });
+    }
+    Ok(())
+}

@@ -1,0 +1,155 @@
+//! The changes of a plan.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::described::Members;
+use crate::domain::admin::groups::{AssignmentPlan, MemberPlan};
+use assent_model::account::Account;
+use assent_model::application::{Application, RegisteredApplication};
+use assent_model::group::Group;
+use assent_model::id::UserId;
+use assent_model::management::ManifestKey;
+use assent_model::saml::ServiceProvider;
+use assent_model::user::User;
+use assent_store::UserAccount;
+
+/// What a change does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeAction {
+    /// Creates the object.
+    Create,
+    /// Updates the object.
+    Update,
+    /// Takes over an object that no manifest manages, and updates it.
+    Adopt,
+    /// Deletes the object.
+    Delete,
+}
+
+/// The kind of a managed object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ObjectKind {
+    /// An application.
+    Application,
+    /// A group.
+    Group,
+    /// An assignment of an application.
+    Assignment,
+    /// An account.
+    Account,
+}
+
+impl ObjectKind {
+    /// The kind as messages name it.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Application => "application",
+            Self::Group => "group",
+            Self::Assignment => "assignment",
+            Self::Account => "account",
+        }
+    }
+}
+
+/// A member of an object that changes. Of the members of a group, `before` lists those that are removed, and `after`
+/// those that are added.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FieldChange {
+    /// Its name in the manifest.
+    pub name: String,
+    /// The value before; `null` if there was none.
+    pub before: Value,
+    /// The value after; `null` if there is none.
+    pub after: Value,
+}
+
+/// A change. Its serialized form says all that it does, so that the digest of a plan covers it.
+#[derive(Clone, Debug, Serialize)]
+pub struct PlannedChange {
+    /// What it does.
+    pub action: ChangeAction,
+    /// To an object of this kind.
+    pub kind: ObjectKind,
+    /// The key; of an assignment the application's and the group's, of an account the application's and the user's
+    /// name.
+    pub key: String,
+    /// The id of what exists.
+    pub id: Option<String>,
+    /// The members that change. Of a new object those that have no default.
+    pub fields: Vec<FieldChange>,
+    /// The version of what exists.
+    pub(super) version: Option<i64>,
+    /// The users whom it concerns: the names in the manifest may be those of other users later.
+    pub(super) users: Vec<UserId>,
+    #[serde(skip)]
+    pub(super) operation: Operation,
+}
+
+/// What a change does to the stored objects.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    CreateClient(Box<Application>, ManifestKey),
+    UpdateClient {
+        before: Box<Application>,
+        after: Box<Application>,
+        /// The key of a client that is taken over.
+        adopt: Option<ManifestKey>,
+    },
+    CreateServiceProvider(Box<ServiceProvider>, ManifestKey),
+    UpdateServiceProvider {
+        before: Box<ServiceProvider>,
+        after: Box<ServiceProvider>,
+        /// The key of a service provider that is taken over.
+        adopt: Option<ManifestKey>,
+    },
+    DeleteApplication(RegisteredApplication),
+    CreateGroup(Group, ManifestKey, MemberPlan),
+    UpdateGroup {
+        before: Group,
+        after: Group,
+        /// The key of a group that is taken over.
+        adopt: Option<ManifestKey>,
+        members: MemberPlan,
+    },
+    DeleteGroup(Group),
+    Assign(AssignmentPlan),
+    Unassign(AssignmentPlan),
+    CreateAccount(UserAccount),
+    UpdateAccount {
+        before: Account,
+        after: Account,
+    },
+    DeleteAccount(UserAccount),
+}
+
+/// The members that differ, in the order of their names.
+pub(super) fn differences(before: &Members, after: &Members) -> Vec<FieldChange> {
+    let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    names
+        .into_iter()
+        .map(|name| FieldChange {
+            name: name.clone(),
+            before: before.get(name).cloned().unwrap_or_default(),
+            after: after.get(name).cloned().unwrap_or_default(),
+        })
+        .filter(|field| field.before != field.after)
+        .collect()
+}
+
+/// The change of the members of a group, if there is one.
+pub(super) fn member_difference(plan: &MemberPlan) -> Option<FieldChange> {
+    let names = |users: &[User]| {
+        let mut names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+        names.sort_unstable();
+        json!(names)
+    };
+    (!plan.is_empty()).then(|| FieldChange {
+        name: "members".to_owned(),
+        before: names(&plan.removed),
+        after: names(&plan.added),
+    })
+}

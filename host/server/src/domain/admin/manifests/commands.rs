@@ -1,0 +1,169 @@
+//! Applying a manifest, and a single application by its key.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use super::change::ChangeAction;
+use super::execute::execute;
+use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
+use super::plan::{ManifestPlan, plan_manifest};
+use super::queries::managed_application;
+use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
+use crate::domain::admin::{AdminError, ManifestError, Result, invalid};
+use crate::domain::protected_actions::{ManifestChanges, ProtectedAction};
+use assent_model::application::RegisteredApplication;
+use assent_model::audit::AuditContext;
+use assent_model::caller::{Caller, Principal};
+use assent_model::management::{Management, ManifestKey, ManifestOwner};
+use assent_model::secret::Digest;
+
+assent_model::admin_command! {
+    /// Applies a manifest, if its plan has this digest.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct ApplyManifest {
+        /// The manifest.
+        protected manifest: Manifest,
+        /// Whether objects of the owner that the manifest does not name are deleted.
+        protected prune: bool,
+        /// The digest of the plan, in hexadecimal.
+        protected digest: String,
+    }
+}
+
+impl AdminCommand for ApplyManifest {
+    type Plan = ManifestPlan;
+    type Outcome = ManifestPlan;
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<ManifestPlan>> {
+        let (authorization, plan) = plan_manifest(context, &self.manifest, self.prune).await?;
+        self.administrator_may_approve(context).await?;
+        if Digest::from_text(&self.digest) != Some(plan.digest) {
+            return Err(AdminError::PlanChanged);
+        }
+        let action = action_of(&plan);
+        Ok(Planned::new(authorization, plan, action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<ManifestPlan>,
+        by: &AuditContext,
+    ) -> Result<Execution<ManifestPlan>> {
+        let plan = approved.into_plan();
+        let executed = execute(&context.services, &plan, by).await?;
+        Ok(executed.map(|()| plan))
+    }
+}
+
+impl ApplyManifest {
+    /// Refuses an administrator who could not make the changes: the approval would say nothing.
+    async fn administrator_may_approve(&self, context: &AdminContext) -> Result<()> {
+        let Some(role) = context.administrator().and_then(|user| user.console_role) else {
+            return Ok(());
+        };
+        let theirs = Caller {
+            by: context.caller.by.clone(),
+            principal: Principal::User(role),
+        };
+        let theirs = AdminContext::new(Arc::clone(&context.services), theirs);
+        match plan_manifest(&theirs, &self.manifest, self.prune).await {
+            Err(AdminError::Forbidden(_)) => Err(invalid(
+                "approve_by",
+                "this administrator may not make the changes; name another one",
+            )),
+            Err(error) => Err(error),
+            Ok(_) => Ok(()),
+        }
+    }
+}
+
+assent_model::admin_command! {
+    /// Creates the application with a key of an owner, or replaces its settings.
+    #[derive(Clone, Debug, Serialize)]
+    pub struct PutApplication {
+        /// The owner.
+        target owner: ManifestOwner,
+        /// The key.
+        target key: ManifestKey,
+        /// The settings.
+        protected application: ManagedSettings,
+    }
+}
+
+impl PutApplication {
+    fn management(&self) -> Management {
+        Management {
+            owner: self.owner.clone(),
+            key: self.key.clone(),
+        }
+    }
+}
+
+impl AdminCommand for PutApplication {
+    type Plan = (Management, ManifestPlan);
+    type Outcome = (RegisteredApplication, ChangeAction);
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self::Plan>> {
+        let management = self.management();
+        let known = managed_application(&context.services, &management).await;
+        match known {
+            Ok(known) => context.expected.check(known.version())?,
+            // No version of what does not exist is an expected one.
+            Err(AdminError::NotFound(_)) => context.expected.check(0)?,
+            Err(error) => return Err(error),
+        }
+        let application = ManifestApplication::with_key(self.key.clone(), self.application.clone());
+        let manifest = Manifest::of_application(self.owner.clone(), application);
+        let planned = plan_manifest(context, &manifest, false).await;
+        let (authorization, plan) = planned.map_err(of_application)?;
+        let action = action_of(&plan);
+        Ok(Planned::new(authorization, (management, plan), action))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Self::Plan>,
+        by: &AuditContext,
+    ) -> Result<Execution<Self::Outcome>> {
+        let (management, plan) = approved.into_plan();
+        let services = &context.services;
+        let Execution::Done(()) = execute(services, &plan, by).await? else {
+            return Ok(Execution::Overtaken);
+        };
+        let action = plan.changes.first().map(|change| change.action);
+        let application = managed_application(services, &management).await?;
+        Ok(Execution::Done((
+            application,
+            action.unwrap_or(ChangeAction::Update),
+        )))
+    }
+}
+
+/// The protected action that a plan is, unless it changes nothing.
+fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
+    (!plan.changes.is_empty()).then(|| ProtectedAction::ApplyManifest {
+        owner: plan.owner.to_string(),
+        digest: plan.digest.to_text(),
+        changes: ManifestChanges {
+            created: plan.count(ChangeAction::Create),
+            updated: plan.count(ChangeAction::Update) + plan.count(ChangeAction::Adopt),
+            deleted: plan.count(ChangeAction::Delete),
+        },
+    })
+}
+
+/// The errors of the only application of a manifest, by its own members.
+fn of_application(error: AdminError) -> AdminError {
+    let AdminError::Manifest(errors) = error else {
+        return error;
+    };
+    let errors = errors.into_iter().map(|error| ManifestError {
+        pointer: error
+            .pointer
+            .trim_start_matches("/manifest/applications/0")
+            .to_owned(),
+        ..error
+    });
+    AdminError::Manifest(errors.collect())
+}

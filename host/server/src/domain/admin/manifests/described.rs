@@ -1,0 +1,89 @@
+//! Objects as a manifest describes them.
+
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::domain::Services;
+use crate::domain::admin::Result;
+use crate::domain::admin::applications::ClientChange;
+use crate::domain::admin::service_providers::{ServiceProviderChange, default_service_provider};
+use assent_model::application::{Application, OidcSettings};
+use assent_model::group::Group;
+use assent_model::saml::ServiceProvider;
+
+/// The members of an object, by their names in a manifest.
+pub(super) type Members = Map<String, Value>;
+
+/// All members of a client but for the key.
+pub(super) fn client(client: &Application) -> Members {
+    members(&ClientChange::to(&client.name, &client.settings))
+}
+
+/// All members of a service provider but for the key.
+pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
+    let mut members = members(&ServiceProviderChange::to(provider));
+    members.insert("protocol".to_owned(), json!("saml"));
+    members
+}
+
+/// The members of a client that a manifest must name: those that are not as in a new client.
+pub(super) fn named_of_client(known: &Application) -> Members {
+    let defaults = OidcSettings::new(known.settings.application_type);
+    let defaults = members(&ClientChange::to("", &defaults));
+    without(client(known), &defaults, &["application_type"])
+}
+
+/// The members of a service provider that a manifest must name.
+///
+/// # Errors
+/// If the server cannot create a key.
+pub(super) fn named_of_service_provider(
+    services: &Services,
+    known: &ServiceProvider,
+) -> Result<Members> {
+    let defaults = default_service_provider(services, String::new())?;
+    let defaults = service_provider(&defaults);
+    Ok(without(
+        service_provider(known),
+        &defaults,
+        &["protocol", "acs"],
+    ))
+}
+
+/// The members of a group that a manifest must name, but for the members of the group.
+pub(super) fn group(group: &Group) -> Members {
+    let mut members = Members::from_iter([("name".to_owned(), json!(group.name))]);
+    if !group.description.is_empty() {
+        members.insert("description".to_owned(), json!(group.description));
+    }
+    members
+}
+
+/// The members of a change.
+fn members(change: &impl Serialize) -> Members {
+    match serde_json::to_value(change) {
+        Ok(Value::Object(members)) => members,
+        _ => Members::new(),
+    }
+}
+
+/// The members that are neither null nor a default, and those to keep.
+fn without(mut members: Members, defaults: &Members, kept: &[&str]) -> Members {
+    members.retain(|name, value| {
+        kept.contains(&name.as_str()) || (!value.is_null() && defaults.get(name) != Some(value))
+    });
+    members.values_mut().for_each(remove_nulls);
+    members
+}
+
+/// Removes members that are null, which TOML does not have. They mean the same as missing ones.
+fn remove_nulls(value: &mut Value) {
+    match value {
+        Value::Object(members) => {
+            members.retain(|_, member| !member.is_null());
+            members.values_mut().for_each(remove_nulls);
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_nulls),
+        _ => {}
+    }
+}

@@ -1,0 +1,301 @@
+//! Planning of groups and their members.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::change::{
+    ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange, differences, member_difference,
+};
+use super::described;
+use super::manifest::ManifestGroup;
+use super::planner::{Existing, Place, Planner, Referenced};
+use crate::domain::admin::Result;
+use crate::domain::admin::groups::{
+    MOST_CHANGED, MemberPlan, authorize, described_group, lasting_members, must_not_be_terminated,
+};
+use assent_model::group::Group;
+use assent_model::id::{GroupId, UserId};
+use assent_model::management::ManifestKey;
+use assent_model::name::LoginName;
+use assent_model::user::User;
+
+/// The groups to which assignments can refer.
+pub(super) type Groups = BTreeMap<ManifestKey, (Referenced<GroupId>, Group)>;
+
+/// Users by the names at sign-in that a manifest has for them.
+pub(super) type Users = HashMap<LoginName, User>;
+
+/// Plans the groups of a manifest.
+///
+/// # Errors
+/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+pub(super) async fn plan(
+    planner: &mut Planner<'_>,
+    groups: &[ManifestGroup],
+    users: &Users,
+) -> Result<Groups> {
+    let mut found = Groups::new();
+    let mut names = HashSet::new();
+    for (index, group) in groups.iter().enumerate() {
+        let place = Place {
+            list: "groups",
+            index,
+            key: group.key.as_str(),
+        };
+        if found.contains_key(&group.key) {
+            planner.reject(&place, "key", "expected each key once");
+            continue;
+        }
+        let Some(existing) = existing(planner, &place, group).await? else {
+            continue;
+        };
+        let after = described_group(
+            planner.context,
+            (&group.name, group.description.as_deref()),
+            existing.object(),
+        )
+        .await;
+        let Some(after) = planner.accepted(&place, after)? else {
+            continue;
+        };
+        if !names.insert(after.name.key()) {
+            planner.reject(&place, "name", "another group of the manifest has the name");
+            continue;
+        }
+        let Some(members) =
+            members(planner, &place, (group, &after), existing.object(), users).await?
+        else {
+            continue;
+        };
+        let version = existing.object().map(|group| group.version);
+        found.insert(
+            group.key.clone(),
+            (
+                Referenced {
+                    id: after.id,
+                    version,
+                },
+                after.clone(),
+            ),
+        );
+        planner
+            .changes
+            .extend(change(&group.key, &existing, after, members));
+        if let Some(known) = existing.object() {
+            planner.expected.groups.push((known.id, known.version));
+        }
+    }
+    plan_others(planner, groups, &mut found);
+    Ok(found)
+}
+
+/// What exists of a group. `None` if the manifest may not name it so.
+async fn existing(
+    planner: &mut Planner<'_>,
+    place: &Place<'_>,
+    group: &ManifestGroup,
+) -> Result<Option<Existing<Group>>> {
+    let owned = planner.state.groups.get(&group.key).cloned();
+    let Some(adopted) = group.adopt else {
+        return Ok(Some(owned.map_or(Existing::None, Existing::Owned)));
+    };
+    if let Some(owned) = owned {
+        if owned.id == adopted {
+            return Ok(Some(Existing::Owned(owned)));
+        }
+        planner.reject(place, "adopt", "another group has the key");
+        return Ok(None);
+    }
+    let store = &planner.context.services.store;
+    let Some(found) = store.group(adopted).await? else {
+        planner.reject(place, "adopt", "there is no group with this id");
+        return Ok(None);
+    };
+    if let Some(management) = store.management_of_group(adopted).await? {
+        let detail = format!(
+            "{} manages the group already, by the key {}",
+            management.owner, management.key
+        );
+        planner.reject(place, "adopt", detail);
+        return Ok(None);
+    }
+    Ok(Some(Existing::Adopted(found)))
+}
+
+/// The change of the members of a group. `None` if they do not fit.
+async fn members(
+    planner: &mut Planner<'_>,
+    place: &Place<'_>,
+    (described, group): (&ManifestGroup, &Group),
+    known: Option<&Group>,
+    users: &Users,
+) -> Result<Option<MemberPlan>> {
+    let nothing = MemberPlan {
+        group: group.clone(),
+        added: Vec::new(),
+        removed: Vec::new(),
+    };
+    let Some(names) = &described.members else {
+        return Ok(Some(nothing));
+    };
+    if names.len() > MOST_CHANGED {
+        planner.reject(place, "members", format!("expected {MOST_CHANGED} at most"));
+        return Ok(None);
+    }
+    let mut wanted: BTreeMap<UserId, User> = BTreeMap::new();
+    let mut fits = true;
+    for (at, name) in names.iter().enumerate() {
+        let field = format!("members/{at}");
+        match find_user(users, name) {
+            Some(user) if wanted.insert(user.id, user.clone()).is_some() => {
+                planner.reject(place, &field, "expected each user once");
+                fits = false;
+            }
+            Some(_) => {}
+            None => {
+                planner.reject(
+                    place,
+                    &field,
+                    format!("there is no user with the name {name:?}"),
+                );
+                fits = false;
+            }
+        }
+    }
+    if !fits {
+        return Ok(None);
+    }
+    let services = &planner.context.services;
+    let current = match known {
+        Some(known) => lasting_members(services, known.id).await?,
+        None => Vec::new(),
+    };
+    let members: BTreeSet<UserId> = current.iter().map(|user| user.id).collect();
+    let removed = current
+        .into_iter()
+        .filter(|user| !wanted.contains_key(&user.id))
+        .collect();
+    let added: Vec<User> = wanted
+        .into_values()
+        .filter(|user| !members.contains(&user.id))
+        .collect();
+    let plan = MemberPlan {
+        added,
+        removed,
+        ..nothing
+    };
+    let fits = must_not_be_terminated(&plan.added);
+    if let Err(crate::domain::admin::AdminError::Invalid { expected, .. }) = fits {
+        planner.reject(place, "members", expected);
+        return Ok(None);
+    }
+    for user in plan.added.iter().chain(&plan.removed) {
+        let authorization = planner.context.caller.authorize_user_access(user)?;
+        planner.authorizations.push(authorization);
+    }
+    Ok(Some(plan))
+}
+
+/// The user with this name at sign-in; not with this email address, which is another name of the same user.
+pub(super) fn find_user<'a>(users: &'a Users, name: &str) -> Option<&'a User> {
+    let name: LoginName = name.parse().ok()?;
+    users.get(&name).filter(|user| user.name == name)
+}
+
+/// The change of a group, if it changes.
+fn change(
+    key: &ManifestKey,
+    existing: &Existing<Group>,
+    after: Group,
+    members: MemberPlan,
+) -> Option<PlannedChange> {
+    let before = existing.object().cloned();
+    let members_of = |group: Option<&Group>| group.map(described::group).unwrap_or_default();
+    let mut fields = differences(&members_of(before.as_ref()), &described::group(&after));
+    fields.extend(member_difference(&members).map(|field| match existing {
+        Existing::None => FieldChange {
+            before: Value::Null,
+            ..field
+        },
+        Existing::Owned(_) | Existing::Adopted(_) => field,
+    }));
+    let changed = members.added.iter().chain(&members.removed);
+    let users = changed.map(|user| user.id).collect();
+    let (id, version) = before
+        .as_ref()
+        .map(|group| (group.id.to_string(), group.version))
+        .unzip();
+    let action = match existing {
+        Existing::None => ChangeAction::Create,
+        Existing::Adopted(_) => ChangeAction::Adopt,
+        Existing::Owned(_) if fields.is_empty() => return None,
+        Existing::Owned(_) => ChangeAction::Update,
+    };
+    let operation = match before {
+        None => Operation::CreateGroup(after, key.clone(), members),
+        Some(before) => Operation::UpdateGroup {
+            before,
+            after,
+            adopt: existing.is_adopted().then(|| key.clone()),
+            members,
+        },
+    };
+    Some(PlannedChange {
+        action,
+        kind: ObjectKind::Group,
+        key: key.to_string(),
+        id,
+        fields,
+        version,
+        users,
+        operation,
+    })
+}
+
+/// Plans the groups of the owner that the manifest does not name.
+fn plan_others(planner: &mut Planner<'_>, named: &[ManifestGroup], found: &mut Groups) {
+    let is_named = |key: &ManifestKey| named.iter().any(|one| one.key == *key);
+    let others: Vec<(ManifestKey, Group)> = planner
+        .state
+        .groups
+        .iter()
+        .filter(|(key, _)| !is_named(key))
+        .map(|(key, group)| (key.clone(), group.clone()))
+        .collect();
+    for (key, group) in others {
+        if !planner.prune {
+            planner.left(ObjectKind::Group, key.as_str());
+            let version = Some(group.version);
+            found.insert(
+                key,
+                (
+                    Referenced {
+                        id: group.id,
+                        version,
+                    },
+                    group,
+                ),
+            );
+            continue;
+        }
+        planner.expected.groups.push((group.id, group.version));
+        planner.changes.push(PlannedChange {
+            action: ChangeAction::Delete,
+            kind: ObjectKind::Group,
+            key: key.to_string(),
+            id: Some(group.id.to_string()),
+            fields: Vec::new(),
+            version: Some(group.version),
+            users: Vec::new(),
+            operation: Operation::DeleteGroup(group),
+        });
+    }
+}
+
+/// Authorizes changes of groups and of their access.
+pub(super) fn authorize_groups(planner: &mut Planner<'_>) -> Result<()> {
+    let authorization = authorize(&planner.context.caller)?;
+    planner.authorizations.push(authorization);
+    Ok(())
+}

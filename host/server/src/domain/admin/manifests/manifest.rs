@@ -1,0 +1,249 @@
+//! Manifests: what an owner wants to be there.
+
+use serde::de::{DeserializeOwned, Error as _};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::domain::admin::applications::ClientChange;
+use crate::domain::admin::service_providers::ServiceProviderChange;
+use assent_model::application::Protocol;
+use assent_model::id::{Did, GroupId};
+use assent_model::management::{ManifestKey, ManifestOwner};
+
+/// The applications, groups and access that an owner manages. Objects refer to each other by their keys.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// The owner, such as `platform-team`.
+    #[schema(value_type = String, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]*$")]
+    pub owner: ManifestOwner,
+    /// The applications.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub applications: Vec<ManifestApplication>,
+    /// The groups.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub groups: Vec<ManifestGroup>,
+    /// The assignments of the applications to groups and to everyone.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub assignments: Vec<ManifestAssignment>,
+    /// The accounts of users in the applications.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub accounts: Vec<ManifestAccount>,
+}
+
+/// An application. A member that is missing has the default of a new application.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[serde(untagged)]
+pub enum ManifestApplication {
+    /// An OpenID Connect client.
+    Client(Box<ManifestClient>),
+    /// A SAML service provider.
+    ServiceProvider(Box<ManifestServiceProvider>),
+}
+
+/// The settings of a managed application. A member that is missing has the default of a new application.
+#[derive(Clone, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ManagedSettings {
+    /// Those of an OpenID Connect client.
+    Client(Box<ClientChange>),
+    /// Those of a SAML service provider.
+    ServiceProvider(Box<ServiceProviderChange>),
+}
+
+/// An OpenID Connect client of a manifest.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ManifestClient {
+    #[serde(flatten)]
+    pub(super) identity: ApplicationIdentity,
+    #[schema(inline, required = false)]
+    protocol: ClientProtocol,
+    #[serde(flatten)]
+    pub(super) change: ClientChange,
+}
+
+/// A SAML service provider of a manifest.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct ManifestServiceProvider {
+    #[serde(flatten)]
+    pub(super) identity: ApplicationIdentity,
+    #[schema(inline)]
+    protocol: ServiceProviderProtocol,
+    #[serde(flatten)]
+    pub(super) change: ServiceProviderChange,
+}
+
+/// By what a manifest names an application.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+pub(super) struct ApplicationIdentity {
+    /// The key. It never changes.
+    #[schema(value_type = String, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]*$")]
+    pub(super) key: ManifestKey,
+    /// The id of an application that no manifest manages yet: the owner takes it over. Without effect afterwards.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub(super) adopt: Option<Did>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ClientProtocol {
+    #[default]
+    OpenidConnect,
+}
+
+#[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+enum ServiceProviderProtocol {
+    #[default]
+    Saml,
+}
+
+/// A group of users.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestGroup {
+    /// The key. It never changes.
+    #[schema(value_type = String, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]*$")]
+    pub(super) key: ManifestKey,
+    /// The id of a group that no manifest manages yet: the owner takes it over. Without effect afterwards.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub(super) adopt: Option<GroupId>,
+    /// The name, which applications receive in the claim `groups`.
+    pub(super) name: String,
+    /// What the group is for.
+    #[serde(default)]
+    pub(super) description: Option<String>,
+    /// The names of its members at sign-in, all of them. Without this member the manifest leaves them alone.
+    #[serde(default)]
+    pub(super) members: Option<Vec<String>>,
+}
+
+/// An assignment of an application to a group, or to everyone. The owner takes over one that exists already.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestAssignment {
+    /// The key of the application.
+    #[schema(value_type = String)]
+    pub(super) application: ManifestKey,
+    /// The key of the group; each active user without it.
+    #[serde(default)]
+    #[schema(value_type = Option<String>)]
+    pub(super) group: Option<ManifestKey>,
+    /// The roles.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub(super) roles: Vec<String>,
+}
+
+/// An account: a user's access to an application. The owner takes over one that exists already.
+#[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ManifestAccount {
+    /// The key of the application.
+    #[schema(value_type = String)]
+    pub(super) application: ManifestKey,
+    /// The user's name at sign-in.
+    pub(super) user: String,
+    /// The roles of the account itself.
+    #[serde(default)]
+    #[schema(required = false)]
+    pub(super) roles: Vec<String>,
+}
+
+impl Manifest {
+    /// A manifest with a single application.
+    pub(super) fn of_application(owner: ManifestOwner, application: ManifestApplication) -> Self {
+        Self {
+            owner,
+            applications: vec![application],
+            groups: Vec::new(),
+            assignments: Vec::new(),
+            accounts: Vec::new(),
+        }
+    }
+}
+
+impl ManifestApplication {
+    /// An application with this key.
+    pub(super) fn with_key(key: ManifestKey, settings: ManagedSettings) -> Self {
+        let identity = ApplicationIdentity { key, adopt: None };
+        match settings {
+            ManagedSettings::Client(change) => Self::Client(Box::new(ManifestClient {
+                identity,
+                protocol: ClientProtocol::OpenidConnect,
+                change: *change,
+            })),
+            ManagedSettings::ServiceProvider(change) => {
+                Self::ServiceProvider(Box::new(ManifestServiceProvider {
+                    identity,
+                    protocol: ServiceProviderProtocol::Saml,
+                    change: *change,
+                }))
+            }
+        }
+    }
+
+    pub(super) const fn identity(&self) -> &ApplicationIdentity {
+        match self {
+            Self::Client(client) => &client.identity,
+            Self::ServiceProvider(provider) => &provider.identity,
+        }
+    }
+
+    const fn identity_mut(&mut self) -> &mut ApplicationIdentity {
+        match self {
+            Self::Client(client) => &mut client.identity,
+            Self::ServiceProvider(provider) => &mut provider.identity,
+        }
+    }
+
+    fn with_identity(
+        identity: ApplicationIdentity,
+        mut members: Map<String, Value>,
+    ) -> Result<Self, String> {
+        let protocol = match members.remove("protocol") {
+            None => Protocol::default(),
+            Some(protocol) => serde_json::from_value(protocol)
+                .map_err(|_| "protocol: expected openid_connect or saml".to_owned())?,
+        };
+        let settings = match protocol {
+            Protocol::OpenidConnect => ManagedSettings::Client(Box::new(read(members)?)),
+            Protocol::Saml => ManagedSettings::ServiceProvider(Box::new(read(members)?)),
+        };
+        let ApplicationIdentity { key, adopt } = identity;
+        let mut application = Self::with_key(key, settings);
+        application.identity_mut().adopt = adopt;
+        Ok(application)
+    }
+}
+
+// The other members depend on the protocol, and unknown ones are errors, which serde does not combine.
+impl<'de> Deserialize<'de> for ManifestApplication {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = Map::<String, Value>::deserialize(deserializer)?;
+        let identity = ["key", "adopt"]
+            .into_iter()
+            .filter_map(|name| Some((name.to_owned(), members.remove(name)?)))
+            .collect();
+        let identity: ApplicationIdentity = read(identity).map_err(D::Error::custom)?;
+        Self::with_identity(identity, members).map_err(D::Error::custom)
+    }
+}
+
+/// Reads members; the error names the one that does not fit.
+fn read<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, String> {
+    serde_path_to_error::deserialize(Value::Object(members)).map_err(|error| {
+        let path = error.path().to_string();
+        match path.as_str() {
+            "." => error.inner().to_string(),
+            path => format!("{path}: {}", error.inner()),
+        }
+    })
+}

@@ -1,0 +1,22 @@
+//! Configuration as code: an owner describes objects in a manifest, and the server plans and makes the changes.
+
+mod accounts;
+mod applications;
+mod assignments;
+mod change;
+mod commands;
+mod described;
+mod execute;
+mod export;
+mod groups;
+mod manifest;
+mod plan;
+mod planner;
+mod queries;
+
+pub use change::{ChangeAction, FieldChange, ObjectKind, PlannedChange};
+pub use commands::{ApplyManifest, PutApplication};
+pub use export::export_manifest;
+pub use manifest::{ManagedSettings, Manifest};
+pub use plan::{ManifestPlan, plan_manifest};
+pub use queries::{managed_application, manifest_owners};

@@ -1,0 +1,165 @@
+//! Plans: what a manifest changes.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use super::change::{ChangeAction, PlannedChange};
+use super::groups::{Users, authorize_groups};
+use super::manifest::Manifest;
+use super::planner::{OwnerState, Planner};
+use super::{accounts, applications, assignments, groups};
+use crate::domain::InternalError;
+use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
+use assent_model::administration::Permission;
+use assent_model::caller::Authorization;
+use assent_model::management::ManifestOwner;
+use assent_model::name::LoginName;
+use assent_model::secret::Digest;
+use assent_store::ExpectedVersions;
+
+/// The form of what the digest covers. Another form has another number.
+const FORMAT: &str = "assent-manifest-plan-1";
+/// How many objects of each kind a manifest may have: all of it is one transaction.
+const MOST_OBJECTS: usize = 500;
+/// How many accounts a manifest may have.
+const MOST_ACCOUNTS: usize = 5_000;
+
+/// What a manifest changes.
+#[derive(Debug)]
+pub struct ManifestPlan {
+    /// The owner of the manifest.
+    pub owner: ManifestOwner,
+    /// Whether objects of the owner that the manifest does not name are deleted.
+    pub prune: bool,
+    /// The changes.
+    pub changes: Vec<PlannedChange>,
+    /// What the owner should know.
+    pub warnings: Vec<String>,
+    /// The digest of the owner and the changes.
+    pub digest: Digest,
+    pub(super) expected: ExpectedVersions,
+}
+
+impl ManifestPlan {
+    /// How many changes do this.
+    pub fn count(&self, action: ChangeAction) -> u64 {
+        let changes = self.changes.iter();
+        changes.filter(|change| change.action == action).count() as u64
+    }
+}
+
+#[derive(Serialize)]
+struct DigestedPlan<'a> {
+    format: &'static str,
+    owner: &'a ManifestOwner,
+    prune: bool,
+    changes: &'a [PlannedChange],
+}
+
+/// Plans a manifest. It changes nothing.
+///
+/// # Errors
+/// [`AdminError::Manifest`] if objects of the manifest do not fit; [`AdminError::Forbidden`] if the caller may not make
+/// one of the changes.
+pub async fn plan_manifest(
+    context: &AdminContext,
+    manifest: &Manifest,
+    prune: bool,
+) -> Result<(Authorization, ManifestPlan)> {
+    let authorization = context.caller.authorize(
+        Permission::ApplicationsRead,
+        "you may not read applications",
+    )?;
+    must_be_bounded(manifest)?;
+    let mut planner = Planner {
+        context,
+        prune,
+        state: OwnerState::read(&context.services, &manifest.owner).await?,
+        changes: Vec::new(),
+        warnings: Vec::new(),
+        errors: Vec::new(),
+        expected: ExpectedVersions::default(),
+        authorizations: Vec::new(),
+    };
+    let applications = applications::plan(&mut planner, &manifest.applications).await?;
+    let has_access = planner.state.has_access()
+        || !(manifest.groups.is_empty()
+            && manifest.assignments.is_empty()
+            && manifest.accounts.is_empty());
+    if has_access {
+        authorize_groups(&mut planner)?;
+        let users = users_of(context, manifest).await?;
+        let groups = groups::plan(&mut planner, &manifest.groups, &users).await?;
+        assignments::plan(&mut planner, &manifest.assignments, &applications, &groups).await?;
+        accounts::plan(&mut planner, &manifest.accounts, &applications, &users).await?;
+    }
+    let Planner {
+        changes,
+        warnings,
+        errors,
+        expected,
+        authorizations,
+        ..
+    } = planner;
+    if !errors.is_empty() {
+        return Err(AdminError::Manifest(errors));
+    }
+    let digested = DigestedPlan {
+        format: FORMAT,
+        owner: &manifest.owner,
+        prune,
+        changes: &changes,
+    };
+    let digest = serde_json::to_vec(&digested).map_err(InternalError::from)?;
+    let authorization = authorizations
+        .into_iter()
+        .fold(authorization, Authorization::and);
+    let plan = ManifestPlan {
+        owner: manifest.owner.clone(),
+        prune,
+        warnings,
+        digest: Digest::sha256(&digest),
+        expected,
+        changes,
+    };
+    Ok((authorization, plan))
+}
+
+fn must_be_bounded(manifest: &Manifest) -> Result<()> {
+    let lists = [
+        ("applications", manifest.applications.len(), MOST_OBJECTS),
+        ("groups", manifest.groups.len(), MOST_OBJECTS),
+        ("assignments", manifest.assignments.len(), MOST_ACCOUNTS),
+        ("accounts", manifest.accounts.len(), MOST_ACCOUNTS),
+    ];
+    let errors: Vec<ManifestError> = lists
+        .into_iter()
+        .filter(|(_, count, most)| count > most)
+        .map(|(list, _, most)| ManifestError {
+            pointer: format!("/manifest/{list}"),
+            detail: format!("expected {most} at most; divide the objects among several owners"),
+        })
+        .collect();
+    if errors.is_empty() {
+        Ok(())
+    } else {
+        Err(AdminError::Manifest(errors))
+    }
+}
+
+/// The users whom a manifest names.
+async fn users_of(context: &AdminContext, manifest: &Manifest) -> Result<Users> {
+    let members = manifest
+        .groups
+        .iter()
+        .flat_map(|group| group.members.iter().flatten());
+    let accounts = manifest.accounts.iter().map(|account| &account.user);
+    // What is no name is the name of no user.
+    let names: BTreeSet<LoginName> = members
+        .chain(accounts)
+        .filter_map(|name| name.parse().ok())
+        .collect();
+    let names: Vec<LoginName> = names.into_iter().collect();
+    Ok(context.services.store.users_by_logins(&names).await?)
+}

@@ -1,0 +1,168 @@
+//! The state of a planning: what the owner has, and what was found so far.
+
+use std::collections::BTreeMap;
+
+use super::change::PlannedChange;
+use crate::domain::Services;
+use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
+use assent_model::application::RegisteredApplication;
+use assent_model::caller::Authorization;
+use assent_model::group::{Assignment, Group};
+use assent_model::id::{Did, GroupId};
+use assent_model::management::{ManifestKey, ManifestOwner};
+use assent_store::{ExpectedVersions, UserAccount};
+
+/// What an owner manages.
+pub(super) struct OwnerState {
+    pub(super) applications: BTreeMap<ManifestKey, RegisteredApplication>,
+    pub(super) groups: BTreeMap<ManifestKey, Group>,
+    /// The managed assignments of the owner's applications to groups.
+    pub(super) assignments: Vec<Assignment>,
+    /// The managed assignments of the owner's applications to everyone, with the roles.
+    pub(super) everyone: Vec<(Did, Vec<String>)>,
+    pub(super) accounts: Vec<UserAccount>,
+}
+
+impl OwnerState {
+    pub(super) async fn read(services: &Services, owner: &ManifestOwner) -> Result<Self> {
+        let store = &services.store;
+        let assignments = store.managed_assignments(owner).await?;
+        let everyone = store.managed_everyone(owner).await?;
+        Ok(Self {
+            applications: store
+                .managed_applications(owner)
+                .await?
+                .into_iter()
+                .collect(),
+            groups: store.managed_groups(owner).await?.into_iter().collect(),
+            assignments: assignments
+                .into_iter()
+                .filter_map(|(assignment, is_managed)| is_managed.then_some(assignment))
+                .collect(),
+            everyone: everyone
+                .into_iter()
+                .filter_map(|(id, roles, is_managed)| is_managed.then_some((id, roles)))
+                .collect(),
+            accounts: store.managed_accounts(owner).await?,
+        })
+    }
+
+    /// Whether there is more than applications.
+    pub(super) fn has_access(&self) -> bool {
+        !(self.groups.is_empty()
+            && self.assignments.is_empty()
+            && self.everyone.is_empty()
+            && self.accounts.is_empty())
+    }
+
+    /// The key of one of the owner's applications.
+    pub(super) fn application_key(&self, id: &Did) -> Option<&ManifestKey> {
+        let mut applications = self.applications.iter();
+        applications
+            .find(|(_, application)| application.id() == id)
+            .map(|(key, _)| key)
+    }
+
+    /// The key of one of the owner's groups.
+    pub(super) fn group_key(&self, id: GroupId) -> Option<&ManifestKey> {
+        let mut groups = self.groups.iter();
+        groups.find(|(_, group)| group.id == id).map(|(key, _)| key)
+    }
+}
+
+/// An object that others of the manifest refer to.
+#[derive(Clone, Debug)]
+pub(super) struct Referenced<T> {
+    pub(super) id: T,
+    /// The version of what exists; `None` for a new object.
+    pub(super) version: Option<i64>,
+}
+
+/// What exists of an object that a manifest names.
+#[derive(Clone, Debug)]
+pub(super) enum Existing<T> {
+    /// Nothing.
+    None,
+    /// An object of the owner.
+    Owned(T),
+    /// An object that no manifest manages; the owner takes it over.
+    Adopted(T),
+}
+
+impl<T> Existing<T> {
+    pub(super) const fn object(&self) -> Option<&T> {
+        match self {
+            Self::None => None,
+            Self::Owned(object) | Self::Adopted(object) => Some(object),
+        }
+    }
+
+    pub(super) const fn is_adopted(&self) -> bool {
+        matches!(self, Self::Adopted(_))
+    }
+}
+
+/// What was planned so far.
+pub(super) struct Planner<'a> {
+    pub(super) context: &'a AdminContext,
+    pub(super) prune: bool,
+    pub(super) state: OwnerState,
+    pub(super) changes: Vec<PlannedChange>,
+    pub(super) warnings: Vec<String>,
+    pub(super) errors: Vec<ManifestError>,
+    pub(super) expected: ExpectedVersions,
+    pub(super) authorizations: Vec<Authorization>,
+}
+
+/// The place of an object in the manifest.
+pub(super) struct Place<'a> {
+    /// The list.
+    pub(super) list: &'static str,
+    /// Its index there.
+    pub(super) index: usize,
+    /// The key, for messages.
+    pub(super) key: &'a str,
+}
+
+impl Planner<'_> {
+    /// Notes what is wrong with an object.
+    pub(super) fn reject(&mut self, place: &Place<'_>, field: &str, detail: impl AsRef<str>) {
+        let Place { list, index, key } = place;
+        let detail = detail.as_ref();
+        self.errors.push(ManifestError {
+            pointer: format!("/manifest/{list}/{index}/{field}"),
+            detail: format!("{key}: {detail}"),
+        });
+    }
+
+    /// Notes the error of a rule about an object. `None` if there was one.
+    ///
+    /// # Errors
+    /// All errors that are not about a value of the object, such as a missing permission.
+    pub(super) fn accepted<T>(
+        &mut self,
+        place: &Place<'_>,
+        result: Result<T>,
+    ) -> Result<Option<T>> {
+        match result {
+            Ok(value) => Ok(Some(value)),
+            Err(AdminError::Invalid { field, expected }) => {
+                self.reject(place, field, expected);
+                Ok(None)
+            }
+            Err(AdminError::TakenAt(field, why)) => {
+                self.reject(place, field, why);
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Notes that an object is no longer in the manifest, and stays.
+    pub(super) fn left(&mut self, kind: super::change::ObjectKind, key: &str) {
+        self.warnings.push(format!(
+            "the {} {key} is not in the manifest; it stays, because prune is false",
+            kind.as_str()
+        ));
+    }
+}

@@ -1,0 +1,43 @@
+//! Service providers that a manifest describes: what it does not name has the value of a new service provider.
+
+use super::change::{ServiceProviderChange, apply};
+use super::commands::{made, unnamed};
+use crate::domain::Services;
+use crate::domain::admin::{Result, invalid};
+use assent_model::saml::ServiceProvider;
+
+/// The service provider that a manifest describes. A known one keeps its id, and with it its certificates.
+pub(in crate::domain::admin) fn described_service_provider(
+    services: &Services,
+    change: ServiceProviderChange,
+    known: Option<&ServiceProvider>,
+) -> Result<ServiceProvider> {
+    let Some(known) = known else {
+        return made(services, change);
+    };
+    let entity_id = change.entity_id.clone().ok_or_else(|| {
+        invalid(
+            "entity_id",
+            "expected the entity ID of the service provider",
+        )
+    })?;
+    if change.name.is_none() {
+        return Err(invalid("name", "expected a name"));
+    }
+    let fresh = unnamed(services, entity_id)?;
+    let mut after = ServiceProvider {
+        settings: fresh.settings,
+        updated_at: fresh.updated_at,
+        ..known.clone()
+    };
+    apply(services, &mut after, change)?;
+    Ok(after)
+}
+
+/// A service provider with default settings, to which others are compared.
+pub(in crate::domain::admin) fn default_service_provider(
+    services: &Services,
+    entity_id: String,
+) -> Result<ServiceProvider> {
+    unnamed(services, entity_id)
+}

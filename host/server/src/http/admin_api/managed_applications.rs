@@ -1,0 +1,178 @@
+//! Applications by the keys of their owners, for tools that create or update what they describe.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+use utoipa_axum::routes;
+
+use super::application_view::{OpenIdConnect, RegisteredApplicationView};
+use super::applications::AnyChange;
+use super::conditional::VersionedResponse;
+use super::context::Context;
+use super::input::UnparsedJson;
+use super::routes::Area;
+use super::service_provider_view::Saml;
+use super::values::id_of;
+use crate::domain::Services;
+use crate::domain::admin::{
+    self, ChangeAction, ClientChange, DeleteApplication, ManagedSettings, PutApplication,
+    ServiceProviderChange,
+};
+use crate::http::problem::Problem;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::management::{Management, SlugError};
+
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "applications.by-key",
+            "Applications by the keys of their owners.",
+        )
+        .route(
+            "applications.by-key.show",
+            Permission::ApplicationsRead,
+            routes!(read),
+        )
+        .protected(
+            "applications.by-key.set",
+            Permission::ApplicationsWrite,
+            ProtectedActionKind::ApplyManifest,
+            routes!(put),
+        )
+        .protected(
+            "applications.by-key.delete",
+            Permission::ApplicationsWrite,
+            ProtectedActionKind::DeleteApplication,
+            routes!(remove),
+        )
+}
+
+/// An application: `protocol` determines the further members. A missing member has the default of a new application.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ManagedApplication)]
+#[serde(untagged)]
+enum ManagedApplication {
+    Client(ManagedClient),
+    ServiceProvider(ManagedServiceProvider),
+}
+
+/// An OpenID Connect client.
+#[derive(Serialize, ToSchema)]
+struct ManagedClient {
+    #[schema(inline, required = false)]
+    protocol: OpenIdConnect,
+    #[serde(flatten)]
+    change: ClientChange,
+}
+
+/// A SAML service provider.
+#[derive(Serialize, ToSchema)]
+struct ManagedServiceProvider {
+    #[schema(inline)]
+    protocol: Saml,
+    #[serde(flatten)]
+    change: ServiceProviderChange,
+}
+
+impl ManagedApplication {
+    fn read(body: &Bytes) -> Result<Self, Problem> {
+        Ok(match AnyChange::with_protocol(body)? {
+            AnyChange::Client(change) => Self::Client(ManagedClient {
+                protocol: OpenIdConnect::default(),
+                change,
+            }),
+            AnyChange::ServiceProvider(change) => Self::ServiceProvider(ManagedServiceProvider {
+                protocol: Saml::Saml,
+                change,
+            }),
+        })
+    }
+}
+
+/// The owner and the key of a path; what is none names nothing.
+fn management(owner: &str, key: &str) -> Result<Management, Problem> {
+    Ok(Management {
+        owner: id_of(owner, "application")?,
+        key: id_of(key, "application")?,
+    })
+}
+
+/// Read the application with a key of an owner.
+#[utoipa::path(
+    get,
+    path = "/applications/by-key/{owner}/{key}",
+    responses((status = 200, description = "The application.", body = RegisteredApplicationView))
+)]
+async fn read(
+    State(services): State<Arc<Services>>,
+    Path((owner, key)): Path<(String, String)>,
+) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
+    let found = admin::managed_application(&services, &management(&owner, &key)?).await?;
+    Ok(VersionedResponse(found.version(), found.into()))
+}
+
+/// Create the application with a key of an owner, or replace its settings.
+///
+/// The same request again changes nothing. A client secret stays, and no response contains one: create it afterwards.
+#[utoipa::path(
+    put,
+    path = "/applications/by-key/{owner}/{key}",
+    request_body = ManagedApplication,
+    responses(
+        (status = 200, description = "The application, which existed.", body = RegisteredApplicationView),
+        (status = 201, description = "The new application.", body = RegisteredApplicationView)
+    )
+)]
+async fn put(
+    context: Context,
+    Path((owner, key)): Path<(String, String)>,
+    UnparsedJson(body): UnparsedJson,
+) -> Result<(StatusCode, VersionedResponse<RegisteredApplicationView>), Problem> {
+    let application = match ManagedApplication::read(&body)? {
+        ManagedApplication::Client(client) => ManagedSettings::Client(Box::new(client.change)),
+        ManagedApplication::ServiceProvider(provider) => {
+            ManagedSettings::ServiceProvider(Box::new(provider.change))
+        }
+    };
+    let command = PutApplication {
+        owner: slug("owner", &owner)?,
+        key: slug("key", &key)?,
+        application,
+    };
+    let (application, action) = context.run(command).await?;
+    let status = match action {
+        ChangeAction::Create => StatusCode::CREATED,
+        ChangeAction::Update | ChangeAction::Adopt | ChangeAction::Delete => StatusCode::OK,
+    };
+    let version = application.version();
+    Ok((status, VersionedResponse(version, application.into())))
+}
+
+/// The part of a path that names something new.
+fn slug<T: FromStr<Err = SlugError>>(name: &str, text: &str) -> Result<T, Problem> {
+    text.parse()
+        .map_err(|error: SlugError| Problem::field(name, &error.to_string()))
+}
+
+/// Delete the application with a key of an owner.
+///
+/// Deletes its accounts and tokens as well.
+#[utoipa::path(
+    delete,
+    path = "/applications/by-key/{owner}/{key}",
+    responses((status = 204, description = "Deleted."))
+)]
+async fn remove(
+    context: Context,
+    Path((owner, key)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let management = management(&owner, &key)?;
+    let found = admin::managed_application(&context.0.services, &management).await?;
+    context.run(DeleteApplication(found.id().clone())).await?;
+    Ok(StatusCode::NO_CONTENT)
+}

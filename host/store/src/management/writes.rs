@@ -1,0 +1,348 @@
+//! What a manifest changes: all of it in one transaction, or nothing.
+
+use std::collections::HashSet;
+
+use crate::accounts;
+use crate::applications::{self, service_providers};
+use crate::groups::{self, MemberChange, assignments, members};
+use crate::sql::{self, Connection};
+use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, taken};
+use assent_model::account::Account;
+use assent_model::application::Application;
+use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
+use assent_model::group::{Assignee, Group};
+use assent_model::id::{AccountId, Did, GroupId, UserId};
+use assent_model::management::{ManifestKey, ManifestOwner};
+use assent_model::saml::{SamlKey, ServiceProvider};
+
+/// What is taken if another object has the key.
+const KEY: &str = "the key";
+
+/// A change of a managed object.
+#[derive(Clone, Debug)]
+pub enum ManagedWrite {
+    /// Adds a client with this key.
+    InsertClient(Application, ManifestKey),
+    /// Replaces a client.
+    UpdateClient(Application),
+    /// Adds a service provider with this key, and the key that signs for it.
+    InsertServiceProvider(ServiceProvider, SamlKey, ManifestKey),
+    /// Replaces a service provider.
+    UpdateServiceProvider(ServiceProvider),
+    /// Takes over an application that no manifest manages, by this key.
+    AdoptApplication(Did, ManifestKey),
+    /// Deletes this version of an application.
+    DeleteApplication(Did, i64),
+    /// Adds a group with this key.
+    InsertGroup(Group, ManifestKey),
+    /// Replaces a group.
+    UpdateGroup(Group),
+    /// Takes over a group that no manifest manages, by this key.
+    AdoptGroup(GroupId, ManifestKey),
+    /// Deletes this version of a group.
+    DeleteGroup(GroupId, i64),
+    /// Adds and removes members of a group.
+    ChangeMembers(GroupId, MemberChange),
+    /// Assigns an application, or replaces the roles. The owner manages the assignment from then on.
+    Assign(Did, Assignee, Vec<String>),
+    /// Removes an assignment.
+    Unassign(Did, Assignee),
+    /// Adds an account.
+    InsertAccount(Account),
+    /// Replaces an account, whose state is the same. The owner manages the account from then on.
+    UpdateAccount(Account),
+    /// Deletes this version of an account.
+    DeleteAccount(AccountId, i64),
+}
+
+/// The versions that the plan read. If one is another one, nothing is written.
+#[derive(Clone, Debug, Default)]
+pub struct ExpectedVersions {
+    /// Users who are not changed themselves.
+    pub users: Vec<(UserId, i64)>,
+    /// Applications.
+    pub applications: Vec<(Did, i64)>,
+    /// Groups.
+    pub groups: Vec<(GroupId, i64)>,
+}
+
+/// The changes of a manifest.
+#[derive(Clone, Debug)]
+pub struct ManifestWrites {
+    /// The owner of the manifest.
+    pub owner: ManifestOwner,
+    /// The versions that the plan read.
+    pub expected: ExpectedVersions,
+    /// The changes, each with its entries of the audit log.
+    pub writes: Vec<(ManagedWrite, Vec<Entry>)>,
+}
+
+impl ManagedWrite {
+    /// The place of the write in the transaction. A write that names the version of a row precedes those that
+    /// increment it. What others refer to is added first and deleted last, except that an application takes its
+    /// accounts and assignments with it.
+    const fn rank(&self) -> u8 {
+        match self {
+            Self::UpdateClient(_) | Self::UpdateServiceProvider(_) => 0,
+            Self::DeleteAccount(..) => 1,
+            Self::DeleteApplication(..) => 2,
+            Self::Unassign(..) => 3,
+            Self::DeleteGroup(..) => 4,
+            Self::UpdateGroup(_) => 5,
+            Self::AdoptApplication(..) | Self::AdoptGroup(..) => 6,
+            Self::InsertClient(..) | Self::InsertServiceProvider(..) | Self::InsertGroup(..) => 7,
+            Self::ChangeMembers(..) => 8,
+            Self::Assign(..) => 9,
+            Self::InsertAccount(_) | Self::UpdateAccount(_) => 10,
+        }
+    }
+}
+
+impl Store {
+    /// Makes the changes of a manifest, all or none.
+    ///
+    /// # Errors
+    /// [`StoreError::Stale`] if a row is not as the plan read it; [`StoreError::Taken`] if a name is taken.
+    pub async fn apply_manifest(&self, manifest: ManifestWrites, now: Timestamp) -> Result<()> {
+        let mut manifest = manifest;
+        manifest.writes.sort_by_key(|(write, _)| write.rank());
+        manifest.expected.sort();
+        self.write(move |db| {
+            let ManifestWrites {
+                owner,
+                expected,
+                writes,
+            } = manifest.clone();
+            Box::pin(async move {
+                lock(db, &expected, &writes, now).await?;
+                for (write, entries) in writes {
+                    if execute(db, &owner, write, now).await? == VersionedWrite::Stale {
+                        return Err(StoreError::Stale);
+                    }
+                    audit::append(db, &entries).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
+    }
+}
+
+impl ExpectedVersions {
+    /// Transactions that lock the same rows lock them in the same order.
+    fn sort(&mut self) {
+        self.users.sort_unstable();
+        self.users.dedup();
+        self.applications
+            .sort_unstable_by(|(one, _), (other, _)| one.as_str().cmp(other.as_str()));
+        self.applications.dedup();
+        self.groups.sort_unstable();
+        self.groups.dedup();
+    }
+}
+
+/// Locks the rows that the plan read, users first, as everywhere. The versions of users whose groups change are
+/// incremented, once for all of their groups.
+async fn lock(
+    db: &mut Connection,
+    expected: &ExpectedVersions,
+    writes: &[(ManagedWrite, Vec<Entry>)],
+    now: Timestamp,
+) -> Result<()> {
+    let mut changed = MemberChange::default();
+    for (write, _) in writes {
+        if let ManagedWrite::ChangeMembers(_, MemberChange { added, removed }) = write {
+            changed.added.extend(added);
+            changed.removed.extend(removed);
+        }
+    }
+    members::increment_versions(db, &changed, now).await?;
+    let members = changed.added.iter().chain(&changed.removed);
+    let members: HashSet<UserId> = members.map(|(member, _)| *member).collect();
+    for (id, version) in &expected.users {
+        if !members.contains(id) {
+            UserGuard::at_version(*id, *version).lock(db).await?;
+        }
+    }
+    for (id, version) in &expected.groups {
+        let locked =
+            sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
+                .bind(id.to_string())
+                .bind(*version)
+                .execute(&mut *db)
+                .await?;
+        must_be_some(locked)?;
+    }
+    for (id, version) in &expected.applications {
+        let locked =
+            sql::query("UPDATE applications SET version = version WHERE id = $1 AND version = $2")
+                .bind(id.to_string())
+                .bind(*version)
+                .execute(&mut *db)
+                .await?;
+        must_be_some(locked)?;
+    }
+    Ok(())
+}
+
+const fn must_be_some(rows: u64) -> Result<()> {
+    match rows {
+        0 => Err(StoreError::Stale),
+        _ => Ok(()),
+    }
+}
+
+async fn execute(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    write: ManagedWrite,
+    now: Timestamp,
+) -> Result<VersionedWrite> {
+    match write {
+        ManagedWrite::InsertClient(application, key) => {
+            applications::insert(db, &application).await?;
+            manage_application(db, owner, &application.id, &key).await
+        }
+        ManagedWrite::UpdateClient(application) => applications::update(db, &application).await,
+        ManagedWrite::InsertServiceProvider(provider, signing, key) => {
+            service_providers::insert(db, &provider, &signing).await?;
+            manage_application(db, owner, &provider.id, &key).await
+        }
+        ManagedWrite::UpdateServiceProvider(provider) => {
+            service_providers::update(db, &provider).await
+        }
+        ManagedWrite::AdoptApplication(id, key) => manage_application(db, owner, &id, &key).await,
+        ManagedWrite::DeleteApplication(id, version) => {
+            applications::delete(db, &id, version).await
+        }
+        ManagedWrite::InsertGroup(group, key) => {
+            groups::insert(db, &group).await?;
+            manage_group(db, owner, group.id, &key).await
+        }
+        ManagedWrite::UpdateGroup(group) => groups::update(db, &group, now).await,
+        ManagedWrite::AdoptGroup(id, key) => manage_group(db, owner, id, &key).await,
+        ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (id, version), now).await,
+        ManagedWrite::ChangeMembers(group, change) => {
+            members::change_members_of_locked(db, group, &change, now).await?;
+            Ok(VersionedWrite::Done)
+        }
+        ManagedWrite::Assign(application, to, roles) => {
+            assignments::assign(db, &application, to, &roles, now).await?;
+            manage_assignment(db, owner, &application, to).await
+        }
+        ManagedWrite::Unassign(application, from) => {
+            assignments::unassign(db, &application, from, now).await?;
+            Ok(VersionedWrite::Done)
+        }
+        ManagedWrite::InsertAccount(account) => {
+            accounts::insert(db, &account, account.user_id.into()).await?;
+            manage_account(db, owner, account.id).await
+        }
+        ManagedWrite::UpdateAccount(account) => {
+            let (guard, state) = (account.user_id.into(), account.state);
+            match accounts::update(db, &account, guard, state, now).await? {
+                VersionedWrite::Done => manage_account(db, owner, account.id).await,
+                VersionedWrite::Stale => Ok(VersionedWrite::Stale),
+            }
+        }
+        ManagedWrite::DeleteAccount(id, version) => {
+            let user: Option<(String,)> =
+                sql::query_as("SELECT user_id FROM accounts WHERE id = $1")
+                    .bind(id.to_string())
+                    .fetch_optional(&mut *db)
+                    .await?;
+            let Some((user,)) = user else {
+                return Ok(VersionedWrite::Stale);
+            };
+            let user: UserId =
+                crate::rows::parse(&user, crate::rows::cell("accounts", "user_id", &user))?;
+            accounts::delete(db, (id, version), user.into(), now).await
+        }
+    }
+}
+
+/// Notes who manages an application, unless somebody does.
+async fn manage_application(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    id: &Did,
+    key: &ManifestKey,
+) -> Result<VersionedWrite> {
+    let noted = sql::query(
+        "UPDATE applications SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(owner.to_string())
+    .bind(key.to_string())
+    .execute(db)
+    .await
+    .map_err(taken(KEY));
+    added(noted)
+}
+
+/// Notes who manages a group, unless somebody does.
+async fn manage_group(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    id: GroupId,
+    key: &ManifestKey,
+) -> Result<VersionedWrite> {
+    let noted = sql::query(
+        "UPDATE user_groups SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL",
+    )
+    .bind(id.to_string())
+    .bind(owner.to_string())
+    .bind(key.to_string())
+    .execute(db)
+    .await
+    .map_err(taken(KEY));
+    added(noted)
+}
+
+/// A key that another request took meanwhile is a state that the plan did not read.
+fn added(noted: Result<u64>) -> Result<VersionedWrite> {
+    match noted {
+        Ok(rows) => Ok(VersionedWrite::of_rows(rows)),
+        Err(StoreError::Taken(_)) => Ok(VersionedWrite::Stale),
+        Err(error) => Err(error),
+    }
+}
+
+async fn manage_assignment(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    application: &Did,
+    to: Assignee,
+) -> Result<VersionedWrite> {
+    let query = match to {
+        Assignee::Everyone => {
+            sql::query("UPDATE applications SET everyone_managed_by = $2 WHERE id = $1")
+                .bind(application.to_string())
+                .bind(owner.to_string())
+        }
+        Assignee::Group(group) => sql::query(
+            "UPDATE group_assignments SET managed_by = $2 WHERE application_id = $1 AND group_id = $3",
+        )
+        .bind(application.to_string())
+        .bind(owner.to_string())
+        .bind(group.to_string()),
+    };
+    Ok(VersionedWrite::of_rows(query.execute(db).await?))
+}
+
+async fn manage_account(
+    db: &mut Connection,
+    owner: &ManifestOwner,
+    id: AccountId,
+) -> Result<VersionedWrite> {
+    let noted = sql::query(
+        "INSERT INTO managed_accounts (account_id, managed_by) VALUES ($1, $2)
+         ON CONFLICT (account_id) DO UPDATE SET managed_by = excluded.managed_by",
+    )
+    .bind(id.to_string())
+    .bind(owner.to_string())
+    .execute(db)
+    .await?;
+    Ok(VersionedWrite::of_rows(noted))
+}
