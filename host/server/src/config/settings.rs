@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     /// The settings that are numbers because they count things. Durations and sizes are text with units.
-    const COUNTS: [&str; 10] = [
+    const COUNTS: [&str; 11] = [
         "burst",
         "concurrency",
         "connections_per_network",
@@ -147,6 +147,7 @@ mod tests {
         "per_minute",
         "queue_length",
         "read_connections",
+        "traced_share",
         "write_connections",
     ];
     /// The ends of names that hold a unit.
