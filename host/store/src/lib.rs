@@ -47,6 +47,7 @@ mod logos;
 mod logout;
 mod management;
 mod measurements;
+mod metrics;
 mod migrations;
 mod open_sign_ins;
 mod outcomes;

@@ -3,6 +3,7 @@
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::sql::{self, Connection, DatabaseKind};
@@ -27,7 +28,7 @@ use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::SessionId;
-use assent_telemetry::SPANS;
+use assent_telemetry::{SPANS, field};
 
 /// How many writes share a commit at most.
 const BATCH: usize = 64;
@@ -178,7 +179,7 @@ impl Writer {
         };
         let written = self.wait(queue, job, outcome, &turn).instrument(span).await;
         if let Err(error) = &written {
-            self.measurements().count_failure(error);
+            self.count_failure(error);
         }
         written?
             .downcast::<T>()
@@ -210,6 +211,16 @@ impl Writer {
                 "the write was not committed in time, or its commit is unknown".to_owned(),
             ))
         })
+    }
+
+    /// A write failed.
+    fn count_failure(&self, error: &StoreError) {
+        let measured = self.measurements();
+        match error {
+            StoreError::Busy(_) => measured.busy.fetch_add(1, Ordering::Relaxed),
+            error if error.is_outage() => measured.unavailable.fetch_add(1, Ordering::Relaxed),
+            _ => return,
+        };
     }
 
     fn measurements(&self) -> &Arc<Measurements> {
@@ -336,8 +347,9 @@ fn batch_span(batch: &[Job]) -> Span {
     let Some(first) = spans.next() else {
         return Span::none();
     };
-    let span = first
-        .in_scope(|| tracing::info_span!(target: SPANS, "store.batch", batch_size = batch.len()));
+    let span = first.in_scope(
+        || tracing::info_span!(target: SPANS, "store.batch", batch_size = field(batch.len())),
+    );
     for other in spans {
         span.follows_from(other);
     }
@@ -362,7 +374,7 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
                 let size = outcomes.len();
                 transactions.measurements().batch_sizes.record(size as u64);
                 for (job, outcome) in batch.into_iter().zip(outcomes) {
-                    job.span.record("batch_size", size);
+                    job.span.record("batch_size", field(size));
                     job.answer(outcome);
                 }
                 return;
@@ -424,7 +436,7 @@ mod pipelining_tests;
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::atomic::AtomicUsize;
 
     use assent_model::audit::chain::ChainKey;
     use assent_model::entropy::SystemEntropy;

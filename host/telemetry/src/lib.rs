@@ -16,3 +16,8 @@ pub use open_metrics::open_metrics;
 pub const SPANS: &str = "assent::spans";
 /// The target of spans that a trace begins with: a request, or a delivery in the background.
 pub const ROOT_SPANS: &str = "assent::root_spans";
+
+/// A number for a field of an exported span: the export knows signed numbers only.
+pub fn field(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

@@ -19,6 +19,17 @@ async fn the_reference_of_an_error_page_leads_to_its_cause() {
         .await;
     assert_eq!(found["reference"], reference);
     assert_eq!(found["status"], 400);
+    let request = page.headers["x-request-id"].to_str().expect("text");
+    assert_eq!(found["request_id"], request);
+    assert!(
+        page.body.contains(&format!("<code>{request}</code>")),
+        "{}",
+        page.body
+    );
+    let by_request = host
+        .admin_ok(Method::GET, &path(request), Value::Null)
+        .await;
+    assert_eq!(by_request, found);
     assert_eq!(found["page"], "This sign-in request is not valid");
     let cause = found["cause"].text();
     assert!(

@@ -33,7 +33,7 @@ use crate::turns::{Ticket, TurnBounds, Turns};
 use crate::usage::{CallResult, Usage};
 use assent_model::clock::SharedClock;
 use assent_model::id::Did;
-use assent_telemetry::SPANS;
+use assent_telemetry::{SPANS, field};
 use own_time::OwnTime;
 pub(crate) use state::{CallState, EgressMode};
 use state::{LOG_LINES, REQUESTS};
@@ -238,7 +238,7 @@ impl Runner {
         };
         let result = answer.map_err(|error| self.fault(&error, state.last_words.as_deref()));
         self.meter.count(&usage, result.is_err());
-        span.record("fuel", usage.fuel)
+        span.record("fuel", field(usage.fuel))
             .record("failed", result.is_err());
         if admitted.is_some_and(|admitted| admitted.ended(result.as_ref().err())) {
             self.meter.suspended();

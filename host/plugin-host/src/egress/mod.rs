@@ -17,7 +17,7 @@ use tracing::Instrument;
 use tracing::field::Empty;
 use url::{Host, Url};
 
-use assent_telemetry::SPANS;
+use assent_telemetry::{SPANS, field};
 
 use address::reachable;
 
@@ -156,7 +156,7 @@ impl Egress {
 async fn send(request: reqwest::RequestBuilder) -> Result<reqwest::Response, reqwest::Error> {
     let span = tracing::info_span!(target: SPANS, "http.client", caller = "server", status = Empty);
     let response = request.send().instrument(span.clone()).await?;
-    span.record("status", response.status().as_u16());
+    span.record("status", field(response.status().as_u16()));
     Ok(response)
 }
 

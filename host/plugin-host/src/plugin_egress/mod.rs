@@ -23,7 +23,7 @@ use super::bindings::approval::assent::host::http::{Error, Method, Request, Resp
 use super::spec::{Credentials, HttpGrant};
 use crate::egress::{self, EgressError};
 use assent_model::clock::SharedClock;
-use assent_telemetry::SPANS;
+use assent_telemetry::{SPANS, field};
 
 /// How many redirects are followed, where they are.
 const REDIRECTS: u32 = 5;
@@ -76,7 +76,7 @@ impl PluginEgress {
         let sent = tokio::time::timeout(self.timeout, sending).await;
         let sent = sent.unwrap_or(Err(Error::TimedOut));
         if let Ok(response) = &sent {
-            span.record("status", response.status);
+            span.record("status", field(response.status));
         }
         sent
     }

@@ -113,6 +113,8 @@ pub struct ErrorPage {
     pub what_to_do: Message,
     /// What finds this request in the log.
     pub reference: String,
+    /// The id of the request, which all its lines of the log have; empty if there was none.
+    pub request: String,
     /// Where the person can go on.
     pub next: Link,
     /// What the application's operator needs to find the mistake.

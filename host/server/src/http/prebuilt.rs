@@ -18,7 +18,7 @@ use tracing::Instrument;
 use tracing::field::Empty;
 
 use super::refusals;
-use super::request_id::{RequestId, RequestIds, X_REQUEST_ID};
+use super::request_id::{self, RequestId, RequestIds, X_REQUEST_ID};
 use super::router::{metrics_router, mtls_router, routes};
 use super::traced_request::{self, RequestTracing};
 use crate::domain::Services;
@@ -83,7 +83,8 @@ impl Front {
     /// Responds to a request. The response and the log lines of the request have its id.
     pub(super) async fn respond(self, request: Request) -> Response {
         let id = self.request_ids.id_of(&request);
-        let mut response = self.respond_within(request, &id).await;
+        let responding = self.respond_within(request, &id);
+        let mut response = request_id::within(id.clone(), responding).await;
         response.headers_mut().insert(X_REQUEST_ID, id.into_value());
         response
     }

@@ -11,6 +11,7 @@ use super::context::Browser;
 use super::cookies::Cookie;
 use super::outage::unavailable;
 use super::pages::{ErrorPage, Layout, Link, OperatorDetail, Page, Support};
+use super::request_id;
 use super::texts::Message;
 use crate::domain::operations::error_references::ErrorReference;
 use crate::domain::{InternalError, Services};
@@ -216,6 +217,7 @@ pub(super) fn fault_in_words(
     tracing::error!(reference, operation = what, %cause, "request failed");
     services.error_references.record(ErrorReference {
         reference: reference.clone(),
+        request: request_id::current(),
         at: services.now(),
         status: StatusCode::INTERNAL_SERVER_ERROR.as_u16(),
         page: what.to_owned(),
@@ -283,7 +285,7 @@ impl ErrorReply {
         cause: &dyn std::fmt::Display,
         (next, details): (Link, Vec<OperatorDetail>),
     ) -> Response {
-        let reference = reference(services);
+        let (reference, request) = (reference(services), request_id::current());
         // The log speaks English, whoever reads the page.
         let title = self.title.plain(Language::English);
         if self.status.is_server_error() {
@@ -293,6 +295,7 @@ impl ErrorReply {
         }
         services.error_references.record(ErrorReference {
             reference: reference.clone(),
+            request: request.clone(),
             at: services.now(),
             status: self.status.as_u16(),
             page: title,
@@ -304,6 +307,7 @@ impl ErrorReply {
             what_happened: self.what_happened,
             what_to_do: self.what_to_do,
             reference,
+            request,
             next,
             details,
         };

@@ -15,7 +15,25 @@ pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-i
 /// The longest id of a proxy, in characters.
 const LONGEST: usize = 128;
 
+tokio::task_local! {
+    /// The id of the request that this task responds to.
+    static CURRENT: RequestId;
+}
+
+/// Responds within the id of the request, so that error pages show it.
+pub(super) async fn within<F: Future>(id: RequestId, response: F) -> F::Output {
+    CURRENT.scope(id, response).await
+}
+
+/// The id of the request that is responded to; empty outside of a request.
+pub(super) fn current() -> String {
+    CURRENT
+        .try_with(|id| id.as_str().to_owned())
+        .unwrap_or_default()
+}
+
 /// An id: up to 128 letters, digits, `-`, `_`, `.`, `:` and `/`.
+#[derive(Clone)]
 pub(super) struct RequestId(HeaderValue);
 
 impl RequestId {

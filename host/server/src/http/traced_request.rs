@@ -11,8 +11,8 @@ use tracing::field::Empty;
 use super::forwarded::is_from_trusted_proxy;
 use super::request_id::RequestId;
 use crate::domain::Services;
-use crate::otlp::{TraceParent, trace_id};
-use assent_telemetry::ROOT_SPANS;
+use crate::otlp::{TraceParent, rename, trace_id};
+use assent_telemetry::{ROOT_SPANS, field};
 
 /// Begins the spans of the requests that are traced.
 #[derive(Clone, Default)]
@@ -41,7 +41,6 @@ impl RequestTracing {
         let span = tracing::info_span!(
             target: ROOT_SPANS,
             "request",
-            otel.name = Empty,
             otel.kind = "server",
             otel.status_code = Empty,
             http.request.method = method(request.method()),
@@ -76,10 +75,14 @@ fn method(method: &Method) -> &'static str {
 /// Names the current span after the route. The path itself is never in a trace: it may have ids and names in it.
 pub(super) fn record_route(request: &Request) {
     let span = Span::current();
+    // The current span of a request that is not traced is that of the log.
+    if span.field("http.route").is_none() {
+        return;
+    }
     if let Some(route) = request.extensions().get::<MatchedPath>() {
         let name = format!("{} {}", method(request.method()), route.as_str());
         span.record("http.route", route.as_str());
-        span.record("otel.name", name);
+        rename(&span, name);
     }
 }
 
@@ -89,7 +92,7 @@ pub(super) fn end(span: &Span, response: &Response) {
         return;
     }
     let status = response.status();
-    span.record("http.response.status_code", status.as_u16());
+    span.record("http.response.status_code", field(status.as_u16()));
     if status.is_server_error() {
         span.record("otel.status_code", "ERROR");
     }

@@ -7,5 +7,5 @@ mod traces;
 
 pub use collector::{Collector, CollectorError, ExportError};
 pub use metrics::{METRICS_PATH, export_request};
-pub use parent::{TraceParent, trace_id};
+pub use parent::{TraceParent, rename, trace_id};
 pub use traces::{TraceExport, layer};

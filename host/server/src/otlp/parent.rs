@@ -48,6 +48,11 @@ impl TraceParent {
     }
 }
 
+/// Gives an exported span another name, which its fields cannot do once it has begun.
+pub fn rename(span: &Span, name: String) {
+    span.context().span().update_name(name);
+}
+
 /// The id of the trace of an exported span.
 pub fn trace_id(span: &Span) -> Option<String> {
     let context = span.context();

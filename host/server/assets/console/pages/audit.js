@@ -273,6 +273,7 @@ function reference(given) {
       result.replaceChildren(
         facts([
           ['Reference', code(page.reference)],
+          ['Request ID', code(page.request_id)],
           ['Shown', moment(page.at, { exact: true })],
           ['Page', t`${page.page} (status ${page.status})`],
           ['Cause', page.cause],

@@ -17,6 +17,8 @@ const LONGEST_CAUSE: usize = 500;
 pub struct ErrorReference {
     /// The number on the page: hexadecimal digits in upper case.
     pub reference: String,
+    /// The id of its request; empty if nobody asked for it.
+    pub request: String,
     /// When it was shown.
     pub at: Timestamp,
     /// Its HTTP status.
@@ -52,15 +54,16 @@ impl ErrorReferences {
         known.push_back(page);
     }
 
-    /// The error page with this reference, in upper or lower case.
+    /// The error page with this reference, in upper or lower case, or of the request with this id.
     pub fn find(&self, reference: &str) -> Option<ErrorReference> {
         [&self.others, &self.client_errors]
             .into_iter()
             .find_map(|of_kind| {
                 let known = of_kind.lock().unwrap_or_else(PoisonError::into_inner);
                 let mut newest_first = known.iter().rev();
-                let found =
-                    newest_first.find(|page| page.reference.eq_ignore_ascii_case(reference));
+                let found = newest_first.find(|page| {
+                    page.reference.eq_ignore_ascii_case(reference) || page.request == reference
+                });
                 found.cloned()
             })
     }
@@ -73,6 +76,7 @@ mod tests {
     fn page(number: usize) -> ErrorReference {
         ErrorReference {
             reference: format!("{number:08X}"),
+            request: format!("7f3a-{number:x}"),
             at: Timestamp::from_millis(0),
             status: 400,
             page: "This sign-in request is not valid".to_owned(),
@@ -95,6 +99,8 @@ mod tests {
         assert_eq!(references.find("00000000"), None);
         let found = references.find("ffffffff").map(|page| page.status);
         assert_eq!(found, Some(500), "client errors do not replace it");
+        let found = references.find("7f3a-a").map(|page| page.reference);
+        assert_eq!(found.as_deref(), Some("0000000A"));
         let found = references.find("0000000a").map(|page| page.cause);
         assert_eq!(found, Some("ü".repeat(LONGEST_CAUSE)));
         assert!(references.find(&format!("{KEPT:08x}")).is_some());

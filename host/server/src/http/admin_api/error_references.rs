@@ -36,6 +36,8 @@ pub(super) fn routes() -> Area {
 struct ErrorReferenceView {
     /// The number on the page.
     reference: String,
+    /// The id of the request (`x-request-id`), which all its lines of the log have; empty if nobody asked for the page.
+    request_id: String,
     /// When the page was shown.
     #[schema(format = DateTime)]
     at: String,
@@ -47,7 +49,7 @@ struct ErrorReferenceView {
     cause: String,
 }
 
-/// Look up the reference number of an error page.
+/// Look up an error page by its reference number or its request id.
 ///
 /// An instance knows its newest 4,096 client errors (status 400 to 499) and its newest 4,096 other error pages since it
 /// started. The log has all of them.
@@ -63,6 +65,7 @@ async fn read(
     let found = services.error_references.find(reference.trim());
     let ErrorReference {
         reference,
+        request,
         at,
         status,
         page,
@@ -70,6 +73,7 @@ async fn read(
     } = found.ok_or_else(|| unknown(&reference))?;
     Ok(Json(ErrorReferenceView {
         reference,
+        request_id: request,
         at: moment(at),
         status,
         page,

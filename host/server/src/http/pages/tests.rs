@@ -165,6 +165,7 @@ fn error() -> ErrorPage {
         what_happened: words(),
         what_to_do: words(),
         reference: MARKUP.to_owned(),
+        request: "7f3a-2".to_owned(),
         next: Link {
             address: "/session/end".to_owned(),
             text: words(),

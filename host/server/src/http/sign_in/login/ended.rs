@@ -16,6 +16,7 @@ use crate::http::context::{Browser, STAY};
 use crate::http::devices::recover::recover_address;
 use crate::http::pages::{EndedPage, EndedPageKind, ReturnNotice};
 use crate::http::reply::{internal_error, layout, page, reference, see_other};
+use crate::http::request_id;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::asking::asking;
 use crate::http::sign_in::login::no_login::{answered_before, unknown};
@@ -201,6 +202,7 @@ pub(super) async fn rejected_page(
     tracing::info!(reference, login = %login.id, reason = ?why, "sign-in rejected");
     services.error_references.record(ErrorReference {
         reference: reference.clone(),
+        request: request_id::current(),
         at: services.now(),
         status: StatusCode::OK.as_u16(),
         page: "Sign-in rejected".to_owned(),
