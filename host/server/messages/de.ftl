@@ -1033,7 +1033,7 @@ action-revoke-key = Signaturschlüssel { $key } widerrufen
 action-reload-plugins = Plugins neu laden
 action-roll-back-plugins = Vorherige Plugins wiederherstellen: { $plugins }
 action-try-component = Neue Komponente als Plugin „{ $plugin }“ ausführen, mit dem SHA-256-Wert { $digest }
-action-apply-manifest = Manifest von { $owner } anwenden: { $created } neu, { $updated } geändert, { $deleted } gelöscht (Plan { $digest })
+action-apply-manifest = Manifest von { $owner } anwenden: { $created } neu, { $updated } geändert, { $deleted } gelöscht. Änderungen: { $objects }. Plan { $digest }
 
 action-rename-group = Gruppe „{ $group }“ in „{ $name }“ umbenennen, was Anwendungen erfahren
 action-delete-group = Gruppe „{ $group }“ löschen; ihre Mitglieder verlieren den Zugang, den sie gibt

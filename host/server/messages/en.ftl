@@ -1034,7 +1034,7 @@ action-revoke-key = Revoke the signing key { $key }
 action-reload-plugins = Reload the plugins
 action-roll-back-plugins = Roll back to the previous plugins: { $plugins }
 action-try-component = Run a new component as the plugin “{ $plugin }”, with the SHA-256 digest { $digest }
-action-apply-manifest = Apply the manifest of { $owner }: { $created } new, { $updated } updated, { $deleted } deleted (plan { $digest })
+action-apply-manifest = Apply the manifest of { $owner }: { $created } new, { $updated } updated, { $deleted } deleted. Changes: { $objects }. Plan { $digest }
 
 action-rename-group = Rename the group “{ $group }” to “{ $name }”, which applications receive
 action-delete-group = Delete the group “{ $group }”; its members lose the access that it gives

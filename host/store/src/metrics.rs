@@ -72,7 +72,7 @@ impl Store {
             ),
             Family::histogram(
                 "assent_store_connection_wait_seconds",
-                "How long those waited who found no connection free",
+                "The time that operations waited for a free connection",
                 measured.connection_waits.buckets(),
             ),
             Family::gauges(

@@ -105,8 +105,8 @@ async fn server(folder: &Path, http: &str, endpoint: &str) -> (ServerProcess, Ad
     (server, admin, format!("http://127.0.0.1:{metrics}/metrics"))
 }
 
-/// The token of a code, in a request with this trace. Returns the request's id with the answer.
-async fn exchange(base: &str, user: &TestUser, code: &str) -> (String, Value) {
+/// Exchanges a code in a request with the proxy's trace. Returns the status, the request's id and the answer.
+async fn exchange(base: &str, user: &TestUser, code: &str) -> (StatusCode, String, Value) {
     let application = &user.application;
     let form = [
         ("grant_type", "authorization_code"),
@@ -121,12 +121,12 @@ async fn exchange(base: &str, user: &TestUser, code: &str) -> (String, Value) {
         .header("x-forwarded-for", CLIENT)
         .form(&form);
     let response = request.response().await;
-    assert_eq!(response.status(), StatusCode::OK);
+    let status = response.status();
     let id = response.headers()["x-request-id"]
         .to_str()
         .expect("text")
         .to_owned();
-    (id, response.read_json().await)
+    (status, id, response.read_json().await)
 }
 
 /// Waits until the collector has a span for which this holds.
@@ -152,7 +152,8 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
     let user = admin.user_with_account("canary-name", application).await;
     let browser = Browser::new(&server.base);
     let code = user.sign_in(&browser).await;
-    let (request_id, tokens) = exchange(&server.base, &user, &code).await;
+    let (status, request_id, tokens) = exchange(&server.base, &user, &code).await;
+    assert_eq!(status, StatusCode::OK, "{tokens}");
     let access = tokens["access_token"].text();
     let me = http_client()
         .get(format!("{}/oidc/me", server.base))
@@ -171,6 +172,10 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
             json!({"profile": {"name": "Canary Family"}}),
         )
         .await;
+
+    // A rejected exchange is in the log.
+    let (status, rejected, _) = exchange(&server.base, &user, &code).await;
+    assert_eq!(status, StatusCode::BAD_REQUEST);
 
     // The exchange is a part of the proxy's trace, and has its use case, its write and its plugin within it.
     let token_request = arrives(&received, |span| span.name == "POST /oidc/token").await;
@@ -230,8 +235,8 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
     assert!(server.ended().await.success());
     // The line of the log and the trace lead to each other.
     let log = std::fs::read_to_string(folder.path().join("log")).expect("the log");
-    let line = log.lines().find(|line| line.contains(&request_id));
-    assert!(line.is_none_or(|line| line.contains(TRACE)), "{line:?}");
+    let line = log.lines().find(|line| line.contains(&rejected));
+    assert!(line.is_some_and(|line| line.contains(TRACE)), "{log}");
 
     let personal = [
         "canary-name",

@@ -76,11 +76,8 @@ enum Command {
     Authenticator(authenticator::AuthenticatorCommand),
     /// Explain the claims of an ID token or an assertion: what each plugin did.
     Explain(explain::Explain),
-    /// Make what a manifest describes: applications, groups and access as code.
     Apply(manifest::Apply),
-    /// Show what a manifest would change.
     Diff(manifest::Diff),
-    /// Print the manifest of what an owner has.
     Export(manifest::Export),
     /// Plugins.
     #[command(subcommand, visible_alias = "plugin")]

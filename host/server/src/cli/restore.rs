@@ -1,7 +1,7 @@
 //! `assent restore`
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -165,11 +165,17 @@ async fn restore_postgres(
     plan: &RestorePlan,
 ) -> anyhow::Result<RestoreOutcome> {
     postgres::require_restore(target.server_version).await?;
+    // A private copy, verified as it is read: `pg_restore` executes what the dump says.
+    let dump = tempfile::tempfile()?;
+    backup.copy_dump(&dump)?;
+    (&dump).seek(SeekFrom::Start(0))?;
     target.mark().await?;
-    if let Err(error) = postgres::restore(&target.variables, backup.dump()?).await {
+    if let Err(error) = postgres::restore(&target.variables, &dump).await {
         // `pg_restore` has undone its own transaction.
-        target.give_up().await?;
-        return Err(error);
+        return Err(match target.give_up().await {
+            Ok(()) => error,
+            Err(mark) => error.context(format!("the database stays marked, drop it: {mark}")),
+        });
     }
     target.close().await;
     let finished = async {

@@ -22,7 +22,6 @@ use assent_model::audit::AuditContext;
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let settings = settings(file)?;
     check_user(&settings.database.url)?;
-    // Dropped at the end of this function, when all is logged.
     let of_this_program = Environment::of_this_program(file);
     let collector = app::collector(&settings, &of_this_program.entropy)?;
     let is_traced = settings.telemetry.traced_share > 0.0;
@@ -30,6 +29,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         .clone()
         .filter(|_| is_traced)
         .map(TraceExport::start);
+    // Dropped at the end of this function, when all is logged.
     let log = log::start(&settings.log, export.as_ref())?;
     // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {

@@ -3,9 +3,25 @@
 /// The prefix of the environment variables.
 pub(super) const ENVIRONMENT: &str = "ASSENT__";
 
+/// The environment variable of a key.
+fn variable(key: &str) -> String {
+    format!("{ENVIRONMENT}{}", key.to_uppercase().replace('.', "__"))
+}
+
+/// The text of the environment variable of this key, if there is one. Other variables are read as TOML values, but a
+/// secret may look like a number or a list.
+pub(super) fn text_of(key: &str) -> Option<String> {
+    let variable = variable(key);
+    let mut named = std::env::vars_os().filter_map(|(name, value)| {
+        let is_it = name.to_str()?.eq_ignore_ascii_case(&variable);
+        is_it.then(|| value.into_string().ok()).flatten()
+    });
+    named.next()
+}
+
 /// The environment variable that a key's value, or a part of it, comes from.
 pub(super) fn variable_of(key: &str) -> Option<String> {
-    let variable = format!("{ENVIRONMENT}{}", key.to_uppercase().replace('.', "__"));
+    let variable = variable(key);
     let below = format!("{variable}__");
     let named = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
     let found = named.map(|name| (name.to_uppercase(), name));

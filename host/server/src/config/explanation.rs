@@ -4,6 +4,7 @@ use figment::error::Kind;
 use serde_json::Value;
 
 use crate::config::Settings;
+use crate::config::in_force::SECRETS;
 use crate::config::source::SettingsFile;
 
 pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String {
@@ -32,6 +33,12 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
                 format!("{key}.{name}")
             };
             return format!("{}: {full}: missing", file.place_of(&full));
+        }
+        // Neither a log nor a terminal shows a secret.
+        Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected)
+            if SECRETS.contains(&key.as_str()) =>
+        {
+            format!("expected {expected}")
         }
         Kind::InvalidType(found, expected) => match expected.as_ref() {
             "u16" | "u32" | "u64" => format!("found {found}, expected a whole number"),

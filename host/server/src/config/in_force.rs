@@ -8,7 +8,7 @@ use super::Settings;
 use super::environment::variable_of;
 
 /// Keys whose values are secrets, or may hold one.
-const SECRETS: [&str; 3] = ["keys.master_key", "database.url", "mail.password"];
+pub(super) const SECRETS: [&str; 3] = ["keys.master_key", "database.url", "mail.password"];
 
 /// The source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]

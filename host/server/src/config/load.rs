@@ -7,8 +7,9 @@ use figment::providers::{Env, Format, Toml};
 
 use super::Settings;
 use crate::config::check::check;
-use crate::config::environment::ENVIRONMENT;
+use crate::config::environment::{ENVIRONMENT, text_of};
 use crate::config::explanation::explain;
+use crate::config::in_force::SECRETS;
 use crate::config::source::SettingsFile;
 
 /// The errors of the settings: a line for each, with file and line or variable, key and expected value.
@@ -44,8 +45,16 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
         let what = format!("{}: {}", source.place_at(offset), error.message());
         return Err(ConfigError::Invalid(vec![what]));
     }
-    let environment = Env::prefixed(ENVIRONMENT).split("__");
-    let merged = Figment::new().merge(Toml::string(&text)).merge(environment);
+    let secrets = SECRETS.map(|key| key.replace('.', "__"));
+    let environment = Env::prefixed(ENVIRONMENT)
+        .filter(move |name| !secrets.iter().any(|secret| name == secret.as_str()))
+        .split("__");
+    let mut merged = Figment::new().merge(Toml::string(&text)).merge(environment);
+    for key in SECRETS {
+        if let Some(secret) = text_of(key) {
+            merged = merged.merge((key, secret));
+        }
+    }
     let mut settings = merged.extract::<Settings>().map_err(|errors| {
         ConfigError::Invalid(errors.into_iter().map(|e| explain(&e, source)).collect())
     })?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use url::Url;
+use url::{Host, Url};
 
 use super::HumanDuration;
 
@@ -51,6 +51,21 @@ pub(super) fn check(telemetry: &Telemetry, expect: &mut impl FnMut(bool, &str, &
         telemetry.headers_file.is_none() || telemetry.otlp_endpoint.is_some(),
         "telemetry.headers_file",
         "expected telemetry.otlp_endpoint as well",
+    );
+    let is_protected = |url: &Url| {
+        let is_loopback = match url.host() {
+            Some(Host::Domain(name)) => name == "localhost",
+            Some(Host::Ipv4(address)) => address.is_loopback(),
+            Some(Host::Ipv6(address)) => address.is_loopback(),
+            None => false,
+        };
+        url.scheme() == "https" || is_loopback
+    };
+    expect(
+        telemetry.headers_file.is_none()
+            || telemetry.otlp_endpoint.as_ref().is_none_or(is_protected),
+        "telemetry.headers_file",
+        "expected telemetry.otlp_endpoint to be https or on this machine: the headers may have a secret",
     );
     expect(
         (0.0..=1.0).contains(&telemetry.traced_share),

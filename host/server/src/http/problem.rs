@@ -212,7 +212,7 @@ impl Problem {
     fn manifest(errors: &[ManifestError]) -> Self {
         let detail = match errors {
             [one] => one.to_string(),
-            several => format!("{} values of the manifest do not fit", several.len()),
+            several => format!("the manifest has {} errors", several.len()),
         };
         let errors = errors.iter().map(|error| FieldProblem {
             pointer: error.pointer.clone(),

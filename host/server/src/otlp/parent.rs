@@ -16,6 +16,10 @@ struct Headers<'h>(&'h HeaderMap);
 
 impl Extractor for Headers<'_> {
     fn get(&self, key: &str) -> Option<&str> {
+        // `tracestate` is free text.
+        if key != "traceparent" {
+            return None;
+        }
         self.0.get(key).and_then(|value| value.to_str().ok())
     }
 
@@ -25,7 +29,7 @@ impl Extractor for Headers<'_> {
 }
 
 impl TraceParent {
-    /// What `traceparent` and `tracestate` say; `None` without a valid `traceparent`.
+    /// What a valid `traceparent` says.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         headers.get("traceparent")?;
         let propagator = TraceContextPropagator::new();

@@ -1,5 +1,5 @@
 //! What a restore does with each table, and why. A restored database has forgotten what was used, revoked and ended
-//! after the backup. So everything is ended that can be used once or revoked, unless it can only do harm to nobody.
+//! after the backup. So everything is ended that can be used once or revoked, unless its return is harmless.
 
 /// What a restore does with a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -167,7 +167,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     // Administration.
     empty(
         "admin_tokens",
-        "whoever had a token when the backup was made may not be an operator any more",
+        "the holder of a token may no longer be an operator",
     ),
     empty(
         "test_sign_in_steps",

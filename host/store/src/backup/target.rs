@@ -3,10 +3,10 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::Result;
 use crate::backup::marker;
 use crate::connect::{Target, check_order, failure, sqlite_file};
 use crate::sql::{self, Connection};
+use crate::{Result, StoreError};
 
 /// The files that SQLite has beside a database. One of an earlier database would become part of the restored one.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
@@ -127,14 +127,29 @@ impl PostgresTarget {
         Ok(marker::create(&mut self.connection).await?)
     }
 
-    /// Leaves the database as empty as it was.
+    /// Leaves the database as empty as it was. If anything is in it, it stays marked: a connection that was lost during
+    /// the commit leaves open whether there was one.
     ///
     /// # Errors
-    /// If the database fails.
+    /// If the database fails, or is not empty.
     pub async fn give_up(mut self) -> Result<()> {
-        let removed = marker::remove(&mut self.connection).await;
+        let removed = self.remove_only_mark().await;
         self.connection.close().await;
-        Ok(removed?)
+        removed
+    }
+
+    async fn remove_only_mark(&mut self) -> Result<()> {
+        let (objects,): (i64,) = sql::query_as(OBJECTS)
+            .fetch_one(&mut self.connection)
+            .await?;
+        if objects > 1 {
+            return Err(StoreError::Restore(
+                "the database is not empty any more, and no instance can open it; drop it, create an empty one, and \
+                 restore again"
+                    .to_owned(),
+            ));
+        }
+        Ok(marker::remove(&mut self.connection).await?)
     }
 
     /// Ends the connection. The database stays marked.

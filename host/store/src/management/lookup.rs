@@ -26,20 +26,13 @@ crate::sql::row! {
     }
 }
 
-crate::sql::row! {
-    struct ManagedAssignmentRow {
-        managed_by: Option<String>,
-        assignment: AssignmentRow,
-    }
-}
-
 const MANAGED_ACCOUNTS: &str = sql::statement!(
     ACCOUNTS_WITH_USERS,
     "WHERE accounts.id IN (SELECT account_id FROM managed_accounts WHERE managed_by = $1) ORDER BY accounts.id"
 );
 
 impl Store {
-    /// Those who manage objects, sorted.
+    /// The manifest owners, sorted.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -106,39 +99,39 @@ impl Store {
         row.map(RegisteredApplication::try_from).transpose()
     }
 
-    /// Who manages an application, if somebody does.
+    /// The owner and key of an application that a manifest manages.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn management_of_application(&self, id: &Did) -> Result<Option<Management>> {
-        self.management(
-            "SELECT managed_by, managed_key FROM applications WHERE id = $1 AND managed_by IS NOT NULL",
-            id.to_string(),
-        )
-        .await
+        const STATEMENT: &str = "SELECT managed_by, managed_key FROM applications WHERE id = $1 AND managed_by IS NOT NULL";
+        self.management(("applications", STATEMENT), id.to_string())
+            .await
     }
 
-    /// Who manages a group, if somebody does.
+    /// The owner and key of a group that a manifest manages.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn management_of_group(&self, id: GroupId) -> Result<Option<Management>> {
-        self.management(
-            "SELECT managed_by, managed_key FROM user_groups WHERE id = $1 AND managed_by IS NOT NULL",
-            id.to_string(),
-        )
-        .await
+        const STATEMENT: &str = "SELECT managed_by, managed_key FROM user_groups WHERE id = $1 AND managed_by IS NOT NULL";
+        self.management(("user_groups", STATEMENT), id.to_string())
+            .await
     }
 
-    async fn management(&self, statement: &'static str, id: String) -> Result<Option<Management>> {
+    async fn management(
+        &self,
+        (table, statement): (&'static str, &'static str),
+        id: String,
+    ) -> Result<Option<Management>> {
         let row: Option<(String, String)> = sql::query_as(statement)
             .bind(id)
             .fetch_optional(&self.readers)
             .await?;
         row.map(|(owner, key)| {
             Ok(Management {
-                owner: parse(&owner, cell("applications", "managed_by", &owner))?,
-                key: parse(&key, cell("applications", "managed_key", &key))?,
+                owner: parse(&owner, cell(table, "managed_by", &owner))?,
+                key: parse(&key, cell(table, "managed_key", &key))?,
             })
         })
         .transpose()
@@ -168,55 +161,40 @@ impl Store {
         Ok(found)
     }
 
-    /// The assignments to groups of the applications of an owner. The owner manages those where the second value is
-    /// true.
+    /// The assignments to groups that an owner manages, of the owner's applications.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn managed_assignments(
-        &self,
-        owner: &ManifestOwner,
-    ) -> Result<Vec<(Assignment, bool)>> {
-        let rows: Vec<ManagedAssignmentRow> = sql::query_as(
-            "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles,
-                    group_assignments.managed_by
+    pub async fn managed_assignments(&self, owner: &ManifestOwner) -> Result<Vec<Assignment>> {
+        let rows: Vec<AssignmentRow> = sql::query_as(
+            "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
              FROM group_assignments JOIN applications ON applications.id = group_assignments.application_id
-             WHERE applications.managed_by = $1
+             WHERE applications.managed_by = $1 AND group_assignments.managed_by = $1
              ORDER BY group_assignments.application_id, group_assignments.group_id",
         )
         .bind(owner.to_string())
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter()
-            .map(|row| {
-                let is_managed = row.managed_by.as_deref() == Some(owner.as_str());
-                Ok((row.assignment.try_into()?, is_managed))
-            })
-            .collect()
+        rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    /// The applications of an owner that are assigned to everyone, with the roles. The owner manages the assignments
-    /// where the last value is true.
+    /// The applications of an owner whose assignment to everyone the owner manages, with the roles.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn managed_everyone(
-        &self,
-        owner: &ManifestOwner,
-    ) -> Result<Vec<(Did, Vec<String>, bool)>> {
-        let rows: Vec<(String, String, Option<String>)> = sql::query_as(
-            "SELECT id, everyone_roles, everyone_managed_by FROM applications
-             WHERE managed_by = $1 AND everyone_roles IS NOT NULL ORDER BY id",
+    pub async fn managed_everyone(&self, owner: &ManifestOwner) -> Result<Vec<(Did, Vec<String>)>> {
+        let rows: Vec<(String, String)> = sql::query_as(
+            "SELECT id, everyone_roles FROM applications
+             WHERE managed_by = $1 AND everyone_managed_by = $1 AND everyone_roles IS NOT NULL ORDER BY id",
         )
         .bind(owner.to_string())
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()
-            .map(|(id, roles, managed_by)| {
+            .map(|(id, roles)| {
                 Ok((
                     parse(&id, cell("applications", "id", &id))?,
                     from_json(&roles, cell("applications", "everyone_roles", &id))?,
-                    managed_by.as_deref() == Some(owner.as_str()),
                 ))
             })
             .collect()

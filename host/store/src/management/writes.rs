@@ -87,14 +87,16 @@ impl ManagedWrite {
             Self::UpdateClient(_) | Self::UpdateServiceProvider(_) => 0,
             Self::DeleteAccount(..) => 1,
             Self::DeleteApplication(..) => 2,
-            Self::Unassign(..) => 3,
             Self::DeleteGroup(..) => 4,
             Self::UpdateGroup(_) => 5,
             Self::AdoptApplication(..) | Self::AdoptGroup(..) => 6,
             Self::InsertClient(..) | Self::InsertServiceProvider(..) | Self::InsertGroup(..) => 7,
-            Self::ChangeMembers(..) => 8,
+            Self::ChangeMembers(_, change) if change.removed.is_empty() => 8,
             Self::Assign(..) => 9,
             Self::InsertAccount(_) | Self::UpdateAccount(_) => 10,
+            // Access is given before other access is removed: users who keep access stay signed in.
+            Self::ChangeMembers(..) => 11,
+            Self::Unassign(..) => 12,
         }
     }
 }

@@ -138,6 +138,8 @@ impl OpenBackup {
         );
         let manifest: Manifest = serde_json::from_slice(&text).with_context(unreadable)?;
         let fingerprint = master.fingerprint()?;
+        let is_fingerprint = manifest.master_key.bytes().all(|b| b.is_ascii_hexdigit());
+        ensure!(is_fingerprint, unreadable());
         ensure!(
             manifest.master_key == fingerprint,
             "the backup was made with another master key. The fingerprint of its key is {}, of the key in the settings \

@@ -43,17 +43,22 @@ pub(super) fn pending(problem: &Problem) -> Option<Pending> {
 ///
 /// # Errors
 /// If the server cannot be reached.
-pub(super) async fn given(api: &Api, name: &str, pending: &Pending) -> anyhow::Result<bool> {
+pub(super) async fn wait_for_decision(
+    api: &Api,
+    name: &str,
+    pending: &Pending,
+) -> anyhow::Result<bool> {
     let Pending {
         id,
         summary,
         number,
     } = pending;
     eprintln!(
-        "{} has a request on the device: {}\nThe number to type there is {}. Waiting for the decision ...",
-        harmless(name),
+        "Approval request sent to {name}: {}\nMatching number: {}. {name} types it on the device. Waiting for the \
+         decision ...",
         harmless(summary),
-        harmless(number)
+        harmless(number),
+        name = harmless(name)
     );
     let parts = ["action-approvals".to_owned(), id.clone()];
     let query = [("wait".to_owned(), WAIT.to_owned())];

@@ -86,7 +86,7 @@ fn join(known: &mut Map<String, Value>, other: Map<String, Value>) -> Result<(),
                 known.insert(name, value);
             }
             (Some(one), other) if *one == other => {}
-            (Some(_), _) => return Err(format!("{name} is not that")),
+            (Some(_), _) => return Err(format!("{name} differs from that")),
         }
     }
     Ok(())
@@ -135,7 +135,7 @@ mod tests {
         let broken = write(folder.path(), "broken.toml", "owner = \n");
         let error = read(&[one, other]).expect_err("two owners").to_string();
         assert!(
-            error.contains("other.toml: owner is not that of") && error.contains("one.toml"),
+            error.contains("other.toml: owner differs from that of") && error.contains("one.toml"),
             "{error}"
         );
         let error = read(&[broken]).expect_err("no TOML").to_string();

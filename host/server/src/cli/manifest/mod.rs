@@ -38,8 +38,10 @@ struct ManifestArguments {
     connection: ConnectionArguments,
 }
 
-/// Shows what a manifest changes, asks, and makes all changes at once. 0: applied, or nothing to do; 7: the plan
-/// changed meanwhile; 8: declined.
+/// Apply a manifest of applications, groups and access.
+///
+/// Shows the changes, asks, and makes all of them at once. Exit codes: 0 applied, or nothing to do; 7 an object changed
+/// after the plan was shown; 8 declined.
 #[derive(Debug, Args)]
 pub(super) struct Apply {
     #[command(flatten)]
@@ -52,14 +54,18 @@ pub(super) struct Apply {
     approve_by: Option<String>,
 }
 
-/// Shows what a manifest would change. 0: nothing; 6: there are changes.
+/// Show the changes that a manifest makes.
+///
+/// Exit codes: 0 no changes; 6 there are changes.
 #[derive(Debug, Args)]
 pub(super) struct Diff {
     #[command(flatten)]
     manifest: ManifestArguments,
 }
 
-/// Prints the manifest of what an owner has, without ids and secrets.
+/// Export the objects of a manifest owner as a manifest.
+///
+/// It has no ids and no secrets.
 #[derive(Debug, Args)]
 pub(super) struct Export {
     /// The owner. Without it, the only one that there is.
@@ -124,7 +130,7 @@ impl Target {
         let (Some(name), Some(pending)) = (approve_by, approval::pending(&problem)) else {
             return Ok(Err(problem));
         };
-        if !approval::given(&self.api, name, &pending).await? {
+        if !approval::wait_for_decision(&self.api, name, &pending).await? {
             return Ok(Err(problem));
         }
         let request = request().header(approval::HEADER, pending.id);
@@ -142,7 +148,7 @@ pub(super) async fn diff(arguments: Diff) -> anyhow::Result<ExitCode> {
 }
 
 pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
-    let target = arguments.manifest.target().await?;
+    let mut target = arguments.manifest.target().await?;
     let plan = target.plan().await?;
     terminal::print(&plan.text())?;
     if plan.is_empty() {
@@ -158,6 +164,8 @@ pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
             eprintln!("assent: declined; nothing was changed");
             return Ok(ExitCode::from(DECLINED));
         }
+        // Reading the plan may take longer than the token is valid.
+        target.api = arguments.manifest.connection.api().await?;
     }
     let approve_by = arguments.approve_by.as_deref();
     match target.apply(&plan.digest, approve_by).await? {
@@ -167,7 +175,7 @@ pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
         }
         Err(problem) if problem.kind() == "urn:assent:problem:plan-changed" => {
             eprintln!(
-                "assent: what the manifest changes was changed meanwhile, so nothing was applied; run the command \
+                "assent: an object of the plan changed after the plan was shown; nothing was applied. Run the command \
                  again"
             );
             Ok(ExitCode::from(PLAN_CHANGED))

@@ -96,7 +96,7 @@ impl Plan {
             (count > 0).then(|| format!("{count} {words}"))
         });
         let counts: Vec<String> = counts.collect();
-        let digest: String = self.digest.chars().take(12).collect();
+        let digest: String = self.digest.chars().take(32).collect();
         text.push_str(&format!(
             "Plan {} for {owner}: {}.\n",
             harmless(&digest),

@@ -182,12 +182,13 @@ async fn request(
     summary: &Summary,
 ) -> Result<Option<PendingAction>> {
     let now = services.now();
-    if services
-        .rate_limits
-        .actions_per_device
-        .count_call(&party.device, now)
-        .is_err()
-    {
+    let limits = &services.rate_limits;
+    // Those who name an administrator do not use up the administrator's own requests.
+    let counted = match party.requester {
+        ActionRequester::Session(_) => limits.actions_per_device.count_call(&party.device, now),
+        ActionRequester::Token => limits.named_approvals.count_call(&party.user.id, now),
+    };
+    if counted.is_err() {
         return Ok(None);
     }
     let requested = RequestedAction {

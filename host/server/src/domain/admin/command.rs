@@ -170,6 +170,9 @@ enum Asker {
     Administrator(Box<TokenRequest>),
 }
 
+/// How often a command is planned before the caller has to send it again.
+const ATTEMPTS: u32 = 8;
+
 impl AdminContext {
     /// A caller without a console session, and so without a device to ask.
     pub fn new(services: Arc<Services>, caller: Caller) -> Self {
@@ -285,7 +288,7 @@ impl AdminContext {
         after_planning: impl AsyncFn(),
     ) -> Result<C::Outcome> {
         let mut used: Option<UsedApproval> = None;
-        loop {
+        for _ in 0..ATTEMPTS {
             let (plan, action) = command.plan(self).await?.into_parts();
             let mut by = self.caller.by.clone();
             if let Some(action) = action.filter(|_| !matches!(self.asker, Asker::Nobody)) {
@@ -303,6 +306,9 @@ impl AdminContext {
                 return Ok(outcome);
             }
         }
+        Err(AdminError::Conflict(
+            "others changed the same objects meanwhile, several times; send the request again",
+        ))
     }
 
     /// The approval for an action: the one that this request used before, if it is for the same, or the one that it
@@ -336,7 +342,10 @@ impl AdminContext {
                         summary,
                         language: self.language,
                     })),
-                    None => AdminError::Forbidden(CANNOT_ASK),
+                    None => AdminError::Forbidden(match self.asker {
+                        Asker::Administrator(_) => CANNOT_ASK_NAMED,
+                        Asker::Nobody | Asker::Console(_) => CANNOT_ASK,
+                    }),
                 });
             }
             NamedApproval::Unreadable => None,
@@ -387,11 +396,12 @@ impl AdminContext {
     }
 }
 
-/// Why no device can be asked.
-pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many in the last minute, \
-                              the device with \
-                              which you signed in was removed, or the named administrator has none or a cooldown; \
-                              wait a minute, or sign in again";
+/// Why no device of the administrator in the console can be asked.
+pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many requests in the last minute, or the device \
+     with which you signed in was removed; wait a minute, or sign in again";
+/// Why no device of a named administrator can be asked.
+pub const CANNOT_ASK_NAMED: &str = "the named administrator cannot receive the approval request: no device, a cooldown, or too many requests; \
+     try later, or name another administrator";
 
 /// An approval that this request used.
 struct UsedApproval {

@@ -22,9 +22,7 @@ pub enum AdminError {
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Manifest(Vec<ManifestError>),
     /// The plan of a manifest is another one now.
-    #[error(
-        "the plan is another one now, because what it changes was changed meanwhile; plan again"
-    )]
+    #[error("an object of the plan changed after the plan was made; plan again")]
     PlanChanged,
     /// There is no such thing.
     #[error("there is no such {0}")]

@@ -85,8 +85,6 @@ enum Effect {
     Reapply,
     /// It took rights away. The operator repeats it.
     Repeat,
-    /// It took rights away where the entry names a console role.
-    RepeatRole,
     /// The restore ends everything of the kind, or nothing is at risk if the change is lost.
     None,
 }
@@ -100,8 +98,11 @@ const fn effect(event: Event) -> Effect {
         | Event::AccountLifecycleChanged
         | Event::AccountDeleted
         | Event::DeviceRevoked => Effect::Reapply,
-        Event::UserUpdated => Effect::RepeatRole,
-        Event::PasskeyRemoved
+        // A former name, address or identifier at a vendor may belong to another person by now.
+        Event::UserUpdated
+        | Event::ExternalAuthenticatorSet
+        | Event::GroupUpdated
+        | Event::PasskeyRemoved
         | Event::PasskeySignInStopped
         | Event::AccountUpdated
         | Event::GroupDeleted
@@ -155,10 +156,8 @@ const fn effect(event: Event) -> Effect {
         | Event::AccountCreated
         | Event::AccountsExported
         | Event::GroupCreated
-        | Event::GroupUpdated
         | Event::GroupMemberAdded
         | Event::GroupMembersExported
-        | Event::ExternalAuthenticatorSet
         | Event::ApplicationCreated
         | Event::ClientSecretCreated
         | Event::LogoSet
@@ -271,8 +270,7 @@ impl Reader<'_> {
             serde_json::from_str(&record.detail).map_err(|_| unreadable())?;
         match effect(event) {
             Effect::None => {}
-            Effect::RepeatRole if !detail.contains_key("after") => {}
-            Effect::Repeat | Effect::RepeatRole => {
+            Effect::Repeat => {
                 *self.later.to_repeat.entry(event.as_str()).or_default() += 1;
             }
             Effect::Reapply => {

@@ -195,7 +195,7 @@ fn expiry(services: &Services) -> Vec<Family> {
     }
     let keys = Family::gauges(
         "assent_signing_key_rotation_timestamp_seconds",
-        "When the next key shall sign, as a Unix timestamp",
+        "The time at which the next key signs, as a Unix timestamp",
         signing
             .into_iter()
             .map(|(algorithm, at)| (label("algorithm", algorithm), at.seconds() as f64)),

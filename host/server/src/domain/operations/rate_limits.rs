@@ -22,6 +22,11 @@ const CANDIDATES: Rate = Rate {
     per_minute: 20,
     burst: 20,
 };
+/// How often callers with a token may ask one administrator for an approval.
+const NAMED_APPROVALS: Rate = Rate {
+    per_minute: 2,
+    burst: 10,
+};
 /// How many times an hour a device may rename devices of its user. Each renaming is an entry of the audit log.
 const RENAMES_PER_HOUR: u32 = 10;
 /// How many calls of a session wait for news of a test sign-in.
@@ -58,6 +63,8 @@ pub struct RateLimiters {
     pub prompts_from_known_browsers: Limit<UserId>,
     /// Sign-ins that one device begins by scanning the code of a login page.
     pub actions_per_device: Limit<DeviceId>,
+    /// Approvals of one administrator that callers with a token ask for.
+    pub named_approvals: Limit<UserId>,
     /// New names that one device gives to the devices of its user.
     pub renames_per_device: Limit<DeviceId>,
     /// Requests to the token, introspection and revocation endpoints.
@@ -114,6 +121,7 @@ impl RateLimiters {
             prompts_per_user: Limit::new("prompts_per_user", settings.prompts_per_user),
             prompts_from_known_browsers: Limit::new("prompts_per_user", settings.prompts_per_user),
             actions_per_device: Limit::new("actions_per_device", settings.actions_per_device),
+            named_approvals: Limit::new("named_approvals", NAMED_APPROVALS),
             renames_per_device: Limit::per_hour("renames_per_device", RENAMES_PER_HOUR),
             token_requests_per_ip: Limit::new(
                 "token_requests_per_ip",
@@ -162,6 +170,7 @@ impl RateLimiters {
             self.prompts_per_user.rejections(),
             self.prompts_from_known_browsers.rejections(),
             self.actions_per_device.rejections(),
+            self.named_approvals.rejections(),
             self.renames_per_device.rejections(),
             self.token_requests_per_ip.rejections(),
             self.client_auth_failures.rejections(),

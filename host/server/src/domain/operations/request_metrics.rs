@@ -169,7 +169,7 @@ impl RequestMetrics {
             ),
             Family::histograms(
                 "assent_http_request_duration_seconds",
-                "How long responses took, without those that waited for something to happen",
+                "How long responses took, without long polls, imports and claims previews",
                 endpoints()
                     .map(|(endpoint, counts)| (vec![label(endpoint)], counts.times.buckets())),
             ),

@@ -227,6 +227,8 @@ pub enum ProtectedAction {
         digest: String,
         /// The numbers of changes.
         changes: ManifestChanges,
+        /// The changes in words, the most sensitive first.
+        objects: Vec<String>,
     },
 }
 

@@ -5,7 +5,7 @@ use super::action::{
     ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
-use super::escape::{shortened, unquoted};
+use super::escape::{listed, shortened, unquoted};
 use super::group_summary;
 use super::joined::sentences;
 use crate::messages::Message;
@@ -23,7 +23,7 @@ use assent_store::{Store, StoreError};
 const ID_END: usize = 8;
 
 /// How much of the digest of a plan a summary shows, in characters.
-const DIGEST_BEGINNING: usize = 12;
+const DIGEST_BEGINNING: usize = 32;
 
 /// The summary of an action, and what the action concerns.
 #[derive(Clone, Debug)]
@@ -240,12 +240,13 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             owner,
             digest,
             changes,
-        } => manifest(owner, digest, *changes),
+            objects,
+        } => manifest(owner, digest, *changes, objects),
     }
 }
 
 /// The summary of the changes of a manifest.
-fn manifest(owner: &str, digest: &str, changes: ManifestChanges) -> Message {
+fn manifest(owner: &str, digest: &str, changes: ManifestChanges, objects: &[String]) -> Message {
     let digest: String = digest.chars().take(DIGEST_BEGINNING).collect();
     Message::new("action-apply-manifest")
         .text("owner", owner)
@@ -253,6 +254,7 @@ fn manifest(owner: &str, digest: &str, changes: ManifestChanges) -> Message {
         .number("created", number(changes.created))
         .number("updated", number(changes.updated))
         .number("deleted", number(changes.deleted))
+        .message("objects", listed(objects.iter().map(String::as_str)))
 }
 
 /// The summary of an action on an application's secrets or certificates.

@@ -1,6 +1,6 @@
 //! Planning of applications.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange, differences};
@@ -29,6 +29,7 @@ pub(super) async fn plan(
     applications: &[ManifestApplication],
 ) -> Result<Applications> {
     let mut found = Applications::new();
+    let mut known: HashSet<Did> = HashSet::new();
     for (index, application) in applications.iter().enumerate() {
         let key = &application.identity().key;
         let place = Place {
@@ -43,6 +44,12 @@ pub(super) async fn plan(
         let Some(existing) = existing(planner, &place, application).await? else {
             continue;
         };
+        if let Some(object) = existing.object()
+            && !known.insert(object.id().clone())
+        {
+            planner.reject(&place, "adopt", "expected each application once");
+            continue;
+        }
         let id = match application {
             ManifestApplication::Client(client) => plan_client(planner, &place, client, &existing)?,
             ManifestApplication::ServiceProvider(provider) => {

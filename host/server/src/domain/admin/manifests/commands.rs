@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::change::ChangeAction;
+use super::change::{ChangeAction, PlannedChange};
 use super::execute::execute;
 use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
 use super::plan::{ManifestPlan, plan_manifest};
@@ -17,6 +17,9 @@ use assent_model::audit::AuditContext;
 use assent_model::caller::{Caller, Principal};
 use assent_model::management::{Management, ManifestKey, ManifestOwner};
 use assent_model::secret::Digest;
+
+/// How many changes one transaction makes: it has ten seconds, and other writes may share it.
+const MOST_CHANGES: usize = 500;
 
 assent_model::admin_command! {
     /// Applies a manifest, if its plan has this digest.
@@ -40,6 +43,15 @@ impl AdminCommand for ApplyManifest {
         self.administrator_may_approve(context).await?;
         if Digest::from_text(&self.digest) != Some(plan.digest) {
             return Err(AdminError::PlanChanged);
+        }
+        if plan.changes.len() > MOST_CHANGES {
+            let expected = format!(
+                "expected {MOST_CHANGES} changes at most in one transaction; apply a part of the manifest first"
+            );
+            return Err(AdminError::Invalid {
+                field: "manifest",
+                expected,
+            });
         }
         let action = action_of(&plan);
         Ok(Planned::new(authorization, plan, action))
@@ -150,7 +162,43 @@ fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
             updated: plan.count(ChangeAction::Update) + plan.count(ChangeAction::Adopt),
             deleted: plan.count(ChangeAction::Delete),
         },
+        objects: in_words(&plan.changes),
     })
+}
+
+/// Members of an application that decide who receives its tokens, and what it may do.
+const SENSITIVE: [&str; 8] = [
+    "admin_scopes",
+    "redirect_uris",
+    "jwks",
+    "jwks_uri",
+    "token_endpoint_auth_method",
+    "acs",
+    "certificate",
+    "grant_types",
+];
+
+/// The changes as a device shows them: those with sensitive members first, then what is taken over or deleted.
+fn in_words(changes: &[PlannedChange]) -> Vec<String> {
+    let mut words: Vec<(u8, String)> = changes
+        .iter()
+        .map(|change| {
+            let mut names: Vec<&str> = Vec::new();
+            let is_sensitive = |name: &str| SENSITIVE.contains(&name);
+            names.extend(change.fields.iter().map(|field| field.name.as_str()));
+            names.sort_by_key(|name| !is_sensitive(name));
+            let rank = match change.action {
+                _ if names.iter().any(|name| is_sensitive(name)) => 0,
+                ChangeAction::Adopt | ChangeAction::Delete => 1,
+                ChangeAction::Create | ChangeAction::Update => 2,
+            };
+            let action = change.action.as_str();
+            let (kind, key) = (change.kind.as_str(), &change.key);
+            (rank, format!("{action} {kind} {key} [{}]", names.join(" ")))
+        })
+        .collect();
+    words.sort_by_key(|(rank, _)| *rank);
+    words.into_iter().map(|(_, text)| text).collect()
 }
 
 /// The errors of the only application of a manifest, by its own members.

@@ -37,6 +37,7 @@ pub(super) async fn plan(
 ) -> Result<Groups> {
     let mut found = Groups::new();
     let mut names = HashSet::new();
+    let mut known: HashSet<GroupId> = HashSet::new();
     for (index, group) in groups.iter().enumerate() {
         let place = Place {
             list: "groups",
@@ -50,6 +51,12 @@ pub(super) async fn plan(
         let Some(existing) = existing(planner, &place, group).await? else {
             continue;
         };
+        if let Some(object) = existing.object()
+            && !known.insert(object.id)
+        {
+            planner.reject(&place, "adopt", "expected each group once");
+            continue;
+        }
         let after = described_group(
             planner.context,
             (&group.name, group.description.as_deref()),

@@ -26,8 +26,6 @@ pub(super) struct OwnerState {
 impl OwnerState {
     pub(super) async fn read(services: &Services, owner: &ManifestOwner) -> Result<Self> {
         let store = &services.store;
-        let assignments = store.managed_assignments(owner).await?;
-        let everyone = store.managed_everyone(owner).await?;
         Ok(Self {
             applications: store
                 .managed_applications(owner)
@@ -35,14 +33,8 @@ impl OwnerState {
                 .into_iter()
                 .collect(),
             groups: store.managed_groups(owner).await?.into_iter().collect(),
-            assignments: assignments
-                .into_iter()
-                .filter_map(|(assignment, is_managed)| is_managed.then_some(assignment))
-                .collect(),
-            everyone: everyone
-                .into_iter()
-                .filter_map(|(id, roles, is_managed)| is_managed.then_some((id, roles)))
-                .collect(),
+            assignments: store.managed_assignments(owner).await?,
+            everyone: store.managed_everyone(owner).await?,
             accounts: store.managed_accounts(owner).await?,
         })
     }
@@ -161,7 +153,7 @@ impl Planner<'_> {
     /// Notes that an object is no longer in the manifest, and stays.
     pub(super) fn left(&mut self, kind: super::change::ObjectKind, key: &str) {
         self.warnings.push(format!(
-            "the {} {key} is not in the manifest; it stays, because prune is false",
+            "the {} {key} is not in the manifest; it stays; set prune (--prune) to delete it",
             kind.as_str()
         ));
     }
