@@ -440,7 +440,7 @@ signing-out-continue = Weiter
 ## Fehlerseiten
 
 error-reference = Referenz
-error-request = Anfrage-ID
+error-request-id = Anfrage-ID
 error-operator = Für die Betreiber der Anwendung
 error-operator-application = Anwendung
 error-operator-id = Anwendungs-ID

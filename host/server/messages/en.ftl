@@ -441,7 +441,7 @@ signing-out-continue = Continue
 ## Error pages
 
 error-reference = Reference
-error-request = Request ID
+error-request-id = Request ID
 error-operator = For the application’s operator
 error-operator-application = Application
 error-operator-id = Application ID

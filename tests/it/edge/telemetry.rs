@@ -219,7 +219,7 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
         "assent_approval_decision_seconds_count{subject=\"sign_in\",decision=\"denied\"} 1",
         "assent_audit_entries_total{event=\"sign-in.completed\"} 1",
         "assent_http_requests_total{endpoint=\"token\",status=\"200\"} 1",
-        "assent_http_request_duration_seconds_bucket{le=\"+Inf\",endpoint=\"token\"} 1",
+        "assent_http_request_duration_seconds_bucket{le=\"+Inf\",endpoint=\"token\"} 2",
     ] {
         assert!(text.lines().any(|line| line == sample), "{sample}\n{text}");
     }

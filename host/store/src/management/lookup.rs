@@ -104,7 +104,8 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn management_of_application(&self, id: &Did) -> Result<Option<Management>> {
-        const STATEMENT: &str = "SELECT managed_by, managed_key FROM applications WHERE id = $1 AND managed_by IS NOT NULL";
+        const STATEMENT: &str = "SELECT managed_by, managed_key FROM applications
+             WHERE id = $1 AND managed_by IS NOT NULL";
         self.management(("applications", STATEMENT), id.to_string())
             .await
     }
@@ -114,7 +115,8 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn management_of_group(&self, id: GroupId) -> Result<Option<Management>> {
-        const STATEMENT: &str = "SELECT managed_by, managed_key FROM user_groups WHERE id = $1 AND managed_by IS NOT NULL";
+        const STATEMENT: &str = "SELECT managed_by, managed_key FROM user_groups
+             WHERE id = $1 AND managed_by IS NOT NULL";
         self.management(("user_groups", STATEMENT), id.to_string())
             .await
     }

@@ -153,7 +153,7 @@ async fn an_administrator_approves_a_plan_on_the_device() {
                 .expect("readable")
                 .expect("a number");
             said.push_str(&line);
-            if let Some((_, rest)) = line.split_once("The number to type there is ") {
+            if let Some((_, rest)) = line.split_once("Matching number: ") {
                 break rest.split('.').next().expect("a number").to_owned();
             }
         };

@@ -397,11 +397,11 @@ impl AdminContext {
 }
 
 /// Why no device of the administrator in the console can be asked.
-pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many requests in the last minute, or the device \
-     with which you signed in was removed; wait a minute, or sign in again";
+pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many requests in the last \
+     minute, or the device with which you signed in was removed; wait a minute, or sign in again";
 /// Why no device of a named administrator can be asked.
-pub const CANNOT_ASK_NAMED: &str = "the named administrator cannot receive the approval request: no device, a cooldown, or too many requests; \
-     try later, or name another administrator";
+pub const CANNOT_ASK_NAMED: &str = "the named administrator cannot receive the approval request: no device, a \
+     cooldown, or too many requests; try later, or name another administrator";
 
 /// An approval that this request used.
 struct UsedApproval {
