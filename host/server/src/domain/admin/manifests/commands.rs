@@ -192,9 +192,9 @@ fn in_words(changes: &[PlannedChange]) -> Vec<String> {
                 ChangeAction::Adopt | ChangeAction::Delete => 1,
                 ChangeAction::Create | ChangeAction::Update => 2,
             };
-            let action = change.action.as_str();
-            let (kind, key) = (change.kind.as_str(), &change.key);
-            (rank, format!("{action} {kind} {key} [{}]", names.join(" ")))
+            let members = ["[", &names.join(" "), "]"].concat();
+            let (action, kind) = (change.action.as_str(), change.kind.as_str());
+            (rank, [action, kind, &change.key, &members].join(" "))
         })
         .collect();
     words.sort_by_key(|(rank, _)| *rank);
