@@ -131,7 +131,7 @@ mod tests {
             plan.text(),
             "+ application wiki\n    name: \"Wi\\u001bki\"\n~ group staff\n    description: \"a\" -> nothing\n\
              - account wiki/ada\nWarning: look here.\n\
-             Plan 0123456789ab for team: 1 to create, 1 to update, 1 to delete.\n"
+             Plan 0123456789abcdef for team: 1 to create, 1 to update, 1 to delete.\n"
         );
     }
 }
