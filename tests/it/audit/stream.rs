@@ -358,9 +358,9 @@ async fn an_unreachable_receiver_appears_in_the_metrics() {
     wait_until("it is seen", async || {
         let answer = http_client().get(host.metrics_url()).response().await;
         let text = answer.read_text().await;
-        let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0\n")
+        let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0.0\n")
             && text.contains("assent_audit_stream_sent_entries_total{stream=\"syslog\"} 0\n")
-            && text.contains("assent_audit_stream_lag_entries{stream=\"syslog\"} 2\n");
+            && text.contains("assent_audit_stream_lag_entries{stream=\"syslog\"} 2.0\n");
         seen.then_some(())
     })
     .await;
