@@ -1,6 +1,6 @@
 //! The metrics of the plugins.
 
-use assent_telemetry::{Family, Label};
+use assent_telemetry::{Family, Label, label, number};
 
 use crate::description::PluginIdentity;
 use crate::loaded::LoadedPlugins;
@@ -102,18 +102,17 @@ impl Plugins {
                     .iter()
                     .map(|plugin| (labels(plugin), plugin.meter.fuel.buckets())),
             ),
-            #[allow(clippy::cast_precision_loss, reason = "the queue is short")]
             Family::gauges(
                 "assent_plugin_queue_length",
                 "Calls in the queue",
                 status
                     .iter()
-                    .map(|(labels, measured)| (labels.clone(), measured.queue_length as f64)),
+                    .map(|(labels, measured)| (labels.clone(), number(measured.queue_length))),
             ),
         ]
     }
 }
 
 fn labels(plugin: &MeasuredPlugin<'_>) -> Vec<Label> {
-    vec![("plugin", plugin.identity.plugin.clone())]
+    label("plugin", &plugin.identity.plugin)
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use assent_model::audit::Event;
-use assent_telemetry::{Family, Label};
+use assent_telemetry::{Family, label, number};
 
 use crate::Store;
 
@@ -23,7 +23,7 @@ impl Store {
             Family::gauges(
                 "assent_database_clock_difference_seconds",
                 "By how much the clock of PostgreSQL is ahead of this machine's",
-                difference.map(|millis| (Vec::new(), in_seconds(millis))),
+                difference.map(|millis| (Vec::new(), number(millis) / 1000.0)),
             ),
             Family::counters(
                 "assent_audit_entries",
@@ -108,16 +108,4 @@ impl Store {
         })
         .collect()
     }
-}
-
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
-fn in_seconds(millis: i64) -> f64 {
-    millis as f64 / 1000.0
-}
-
-fn label(name: &'static str, value: &str) -> Vec<Label> {
-    vec![(name, value.to_owned())]
 }

@@ -28,7 +28,7 @@ use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::SessionId;
-use assent_telemetry::{SPANS, field};
+use assent_telemetry::{SPANS, field, number};
 
 /// How many writes share a commit at most.
 const BATCH: usize = 64;
@@ -233,12 +233,9 @@ impl Writer {
     }
 
     /// How many writes wait in the queue.
-    #[allow(clippy::cast_precision_loss, reason = "the queue is short")]
     pub(crate) fn queue_length(&self) -> f64 {
         let queue = self.queue.upgrade();
-        queue.map_or(0.0, |queue| {
-            (queue.max_capacity() - queue.capacity()) as f64
-        })
+        queue.map_or(0.0, |queue| number(queue.max_capacity() - queue.capacity()))
     }
 
     /// Takes no more writes, and waits for those that were taken.

@@ -5,6 +5,11 @@ use crate::histogram::Buckets;
 /// A label of a sample: its name and its value. Values are from small fixed sets, or names that the operator chose.
 pub type Label = (&'static str, String);
 
+/// A sample's only label.
+pub fn label(name: &'static str, value: &str) -> Vec<Label> {
+    vec![(name, value.to_owned())]
+}
+
 /// A metric with all its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {

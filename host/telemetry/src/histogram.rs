@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram as Recorded;
 
+use crate::number::number;
+
 /// What a histogram counts, and the upper bounds of its buckets. Values are recorded to 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
@@ -121,10 +123,6 @@ impl Histogram {
     }
 
     /// The values up to now.
-    #[allow(
-        clippy::cast_precision_loss,
-        reason = "a measurement needs no more digits than a float has"
-    )]
     pub fn buckets(&self) -> Buckets {
         let (bounds, units) = (self.scale.bounds(), self.scale.units());
         let mut counts: Vec<(f64, u64)> = bounds.iter().map(|bound| (*bound, 0)).collect();
@@ -139,7 +137,7 @@ impl Histogram {
         };
         for step in values.iter_recorded() {
             // A value that is exactly a bound belongs below it, however many neighbours share its place.
-            let value = values.lowest_equivalent(step.value_iterated_to()) as f64 / units;
+            let value = number(values.lowest_equivalent(step.value_iterated_to())) / units;
             let place = bounds.partition_point(|bound| *bound < value);
             if let Some((_, count)) = counts.get_mut(place) {
                 *count += step.count_since_last_iteration();
@@ -148,7 +146,7 @@ impl Histogram {
         Buckets {
             counts,
             count: values.len(),
-            sum: *sum as f64 / units,
+            sum: number(*sum) / units,
         }
     }
 

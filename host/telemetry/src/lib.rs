@@ -5,10 +5,12 @@
 
 mod family;
 mod histogram;
+mod number;
 mod open_metrics;
 
-pub use family::{Family, Label, Samples};
+pub use family::{Family, Label, Samples, label};
 pub use histogram::{Buckets, Histogram, Scale};
+pub use number::{field, number};
 pub use open_metrics::open_metrics;
 
 /// The target of spans that are exported as parts of a trace. No line of the log has them, and without an exporter, or
@@ -16,8 +18,3 @@ pub use open_metrics::open_metrics;
 pub const SPANS: &str = "assent::spans";
 /// The target of spans that a trace begins with: a request, or a delivery in the background.
 pub const ROOT_SPANS: &str = "assent::root_spans";
-
-/// A number for a field of an exported span: the export knows signed numbers only.
-pub fn field(number: impl TryInto<i64>) -> i64 {
-    number.try_into().unwrap_or(i64::MAX)
-}

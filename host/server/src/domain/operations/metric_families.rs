@@ -10,7 +10,7 @@ use crate::domain::Services;
 use assent_model::clock::Timestamp;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use assent_store::{Backlog, Backlogs};
-use assent_telemetry::{Family, Label};
+use assent_telemetry::{Family, label, number};
 
 /// For how long what waits in the database is not counted again.
 const FRESH: Duration = Duration::from_secs(10);
@@ -37,10 +37,6 @@ pub async fn families(services: &Services) -> Vec<Family> {
     families
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
 fn overload(services: &Services) -> [Family; 4] {
     let rejected = services.admission.rejected();
     let executing = services.admission.executing();
@@ -53,12 +49,12 @@ fn overload(services: &Services) -> [Family; 4] {
         Family::gauges(
             "assent_http_executing_requests",
             "Requests under way, without those that wait for a change",
-            executing.map(|(class, count)| (label("class", class.as_str()), count as f64)),
+            executing.map(|(class, count)| (label("class", class.as_str()), number(count))),
         ),
         Family::gauge(
             "assent_http_waiting_requests",
             "Pages and devices that wait for a change",
-            services.store.waiting_requests() as f64,
+            number(services.store.waiting_requests()),
         ),
         Family::counters(
             "assent_rate_limited_requests",
@@ -73,10 +69,6 @@ fn overload(services: &Services) -> [Family; 4] {
 }
 
 /// What waits to be delivered, and the certificates in the database.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
 async fn deliveries(services: &Services) -> Vec<Family> {
     let now = services.now();
     let Some(backlogs) = backlogs(services, now).await else {
@@ -95,7 +87,7 @@ async fn deliveries(services: &Services) -> Vec<Family> {
         Family::gauges(
             "assent_delivery_waiting",
             "Deliveries that wait, of all instances",
-            kinds.map(|(kind, backlog)| (label("kind", kind), backlog.waiting as f64)),
+            kinds.map(|(kind, backlog)| (label("kind", kind), number(backlog.waiting))),
         ),
         Family::gauges(
             "assent_delivery_oldest_seconds",
@@ -105,7 +97,7 @@ async fn deliveries(services: &Services) -> Vec<Family> {
         Family::gauges(
             "assent_saml_certificate_expiry_timestamp_seconds",
             "When the first service provider has no valid certificate of this server any more, as a Unix timestamp",
-            certificates.map(|expires_at| (Vec::new(), expires_at.seconds() as f64)),
+            certificates.map(|expires_at| (Vec::new(), number(expires_at.seconds()))),
         ),
     ]
 }
@@ -130,10 +122,6 @@ async fn backlogs(services: &Services, now: Timestamp) -> Option<Backlogs> {
     }
 }
 
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
 fn audit_streams(services: &Services) -> [Family; 3] {
     let statuses = services.audit_streams.statuses();
     let samples = || {
@@ -152,7 +140,7 @@ fn audit_streams(services: &Services) -> [Family; 3] {
         Family::gauges(
             "assent_audit_stream_lag_entries",
             "Entries that the stream has not received yet",
-            samples().map(|(labels, status)| (labels, status.behind as f64)),
+            samples().map(|(labels, status)| (labels, number(status.behind))),
         ),
         Family::counters(
             "assent_audit_stream_sent_entries",
@@ -163,17 +151,13 @@ fn audit_streams(services: &Services) -> [Family; 3] {
 }
 
 /// When keys and certificates need something to be done.
-#[allow(
-    clippy::cast_precision_loss,
-    reason = "a measurement needs no more digits than a float has"
-)]
 fn expiry(services: &Services) -> Vec<Family> {
     let certificates = services.metrics.certificates.get().into_iter().flatten();
     let certificates = certificates.filter_map(|certificate| {
         let expires_at = (certificate.expires_at)()?;
         Some((
             label("listener", certificate.table),
-            expires_at.seconds() as f64,
+            number(expires_at.seconds()),
         ))
     });
     let certificates = Family::gauges(
@@ -198,7 +182,7 @@ fn expiry(services: &Services) -> Vec<Family> {
         "The time at which the next key signs, as a Unix timestamp",
         signing
             .into_iter()
-            .map(|(algorithm, at)| (label("algorithm", algorithm), at.seconds() as f64)),
+            .map(|(algorithm, at)| (label("algorithm", algorithm), number(at.seconds()))),
     );
     vec![certificates, keys]
 }
@@ -220,8 +204,4 @@ fn housekeeping(services: &Services) -> Vec<Family> {
         ));
     }
     families
-}
-
-fn label(name: &'static str, value: &str) -> Vec<Label> {
-    vec![(name, value.to_owned())]
 }
