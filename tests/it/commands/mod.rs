@@ -351,6 +351,30 @@ async fn config_check_names_environment_variables() {
 }
 
 #[tokio::test]
+async fn a_secret_is_text_whatever_it_looks_like_and_no_error_shows_it() {
+    let folder = temp_folder();
+    let folder = folder.path();
+    settings(folder);
+    let file = folder.join("assent.toml");
+    let mail = "\n[mail]\nserver = \"localhost\"\nsecurity = \"none\"\nuser = \"id\"\nfrom = \"id@example.org\"\n";
+    let good = read_file(&file) + mail;
+    write_file(&file, &good);
+    let check = ["config", "check", "--config", "assent.toml"];
+    for secret in ["8675309", "[8675309]", "true", "{a=8675309}", "\"8675309"] {
+        let checked = assent_with(folder, &check, &[("ASSENT__MAIL__PASSWORD", secret)]).await;
+        assert!(checked.status.success(), "{secret}: {}", err(&checked));
+    }
+    write_file(&file, good + "password = 8675309\n");
+    let bad = assent_with(folder, &check, &[]).await;
+    let message = err(&bad);
+    assert!(
+        message.contains("mail.password: expected a string"),
+        "{message}"
+    );
+    assert!(!message.contains("8675309"), "{message}");
+}
+
+#[tokio::test]
 async fn config_check_warns_that_the_mtls_listener_ignores_the_certificate_header() {
     let folder = temp_folder();
     let folder = folder.path();
