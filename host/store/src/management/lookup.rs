@@ -31,6 +31,15 @@ const MANAGED_ACCOUNTS: &str = sql::statement!(
     "WHERE accounts.id IN (SELECT account_id FROM managed_accounts WHERE managed_by = $1) ORDER BY accounts.id"
 );
 
+/// Objects in the order of their keys. The databases sort by different collations.
+fn by_key<T>(
+    found: impl Iterator<Item = Result<(ManifestKey, T)>>,
+) -> Result<Vec<(ManifestKey, T)>> {
+    let mut found = found.collect::<Result<Vec<_>>>()?;
+    found.sort_by(|(one, _), (other, _)| one.cmp(other));
+    Ok(found)
+}
+
 impl Store {
     /// The manifest owners, sorted.
     ///
@@ -68,15 +77,10 @@ impl Store {
         .bind(owner.to_string())
         .fetch_all(&self.readers)
         .await?;
-        let mut found = rows
-            .into_iter()
-            .map(|row| {
-                let key = cell("applications", "managed_key", &row.managed_key);
-                Ok((parse(&row.managed_key, key)?, row.application.try_into()?))
-            })
-            .collect::<Result<Vec<(ManifestKey, RegisteredApplication)>>>()?;
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(found)
+        by_key(rows.into_iter().map(|row| {
+            let key = cell("applications", "managed_key", &row.managed_key);
+            Ok((parse(&row.managed_key, key)?, row.application.try_into()?))
+        }))
     }
 
     /// The application with this key of an owner.
@@ -152,15 +156,10 @@ impl Store {
         .bind(owner.to_string())
         .fetch_all(&self.readers)
         .await?;
-        let mut found = rows
-            .into_iter()
-            .map(|row| {
-                let key = cell("user_groups", "managed_key", &row.managed_key);
-                Ok((parse(&row.managed_key, key)?, row.group.try_into()?))
-            })
-            .collect::<Result<Vec<(ManifestKey, Group)>>>()?;
-        found.sort_by(|(one, _), (other, _)| one.cmp(other));
-        Ok(found)
+        by_key(rows.into_iter().map(|row| {
+            let key = cell("user_groups", "managed_key", &row.managed_key);
+            Ok((parse(&row.managed_key, key)?, row.group.try_into()?))
+        }))
     }
 
     /// The assignments to groups that an owner manages, of the owner's applications.

@@ -204,26 +204,42 @@ async fn execute(
     match write {
         ManagedWrite::InsertClient(application, key) => {
             applications::insert(db, &application).await?;
-            manage_application(db, owner, &application.id, &key).await
+            manage(
+                db,
+                MANAGE_APPLICATION,
+                application.id.to_string(),
+                (owner, &key),
+            )
+            .await
         }
         ManagedWrite::UpdateClient(application) => applications::update(db, &application).await,
         ManagedWrite::InsertServiceProvider(provider, signing, key) => {
             service_providers::insert(db, &provider, &signing).await?;
-            manage_application(db, owner, &provider.id, &key).await
+            manage(
+                db,
+                MANAGE_APPLICATION,
+                provider.id.to_string(),
+                (owner, &key),
+            )
+            .await
         }
         ManagedWrite::UpdateServiceProvider(provider) => {
             service_providers::update(db, &provider).await
         }
-        ManagedWrite::AdoptApplication(id, key) => manage_application(db, owner, &id, &key).await,
+        ManagedWrite::AdoptApplication(id, key) => {
+            manage(db, MANAGE_APPLICATION, id.to_string(), (owner, &key)).await
+        }
         ManagedWrite::DeleteApplication(id, version) => {
             applications::delete(db, &id, version).await
         }
         ManagedWrite::InsertGroup(group, key) => {
             groups::insert(db, &group).await?;
-            manage_group(db, owner, group.id, &key).await
+            manage(db, MANAGE_GROUP, group.id.to_string(), (owner, &key)).await
         }
         ManagedWrite::UpdateGroup(group) => groups::update(db, &group, now).await,
-        ManagedWrite::AdoptGroup(id, key) => manage_group(db, owner, id, &key).await,
+        ManagedWrite::AdoptGroup(id, key) => {
+            manage(db, MANAGE_GROUP, id.to_string(), (owner, &key)).await
+        }
         ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (id, version), now).await,
         ManagedWrite::ChangeMembers(group, change) => {
             members::change_members_of_locked(db, group, &change, now).await?;
@@ -264,41 +280,26 @@ async fn execute(
     }
 }
 
-/// Notes who manages an application, unless somebody does.
-async fn manage_application(
-    db: &mut Connection,
-    owner: &ManifestOwner,
-    id: &Did,
-    key: &ManifestKey,
-) -> Result<VersionedWrite> {
-    let noted = sql::query(
-        "UPDATE applications SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL",
-    )
-    .bind(id.to_string())
-    .bind(owner.to_string())
-    .bind(key.to_string())
-    .execute(db)
-    .await
-    .map_err(taken(KEY));
-    added(noted)
-}
+/// Notes the owner and key of an application that no manifest manages.
+const MANAGE_APPLICATION: &str = "UPDATE applications SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL";
+/// Notes the owner and key of a group that no manifest manages.
+const MANAGE_GROUP: &str =
+    "UPDATE user_groups SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL";
 
-/// Notes who manages a group, unless somebody does.
-async fn manage_group(
+/// Notes the owner and key of an object, by one of the statements above.
+async fn manage(
     db: &mut Connection,
-    owner: &ManifestOwner,
-    id: GroupId,
-    key: &ManifestKey,
+    statement: &'static str,
+    id: String,
+    (owner, key): (&ManifestOwner, &ManifestKey),
 ) -> Result<VersionedWrite> {
-    let noted = sql::query(
-        "UPDATE user_groups SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL",
-    )
-    .bind(id.to_string())
-    .bind(owner.to_string())
-    .bind(key.to_string())
-    .execute(db)
-    .await
-    .map_err(taken(KEY));
+    let noted = sql::query(statement)
+        .bind(id)
+        .bind(owner.to_string())
+        .bind(key.to_string())
+        .execute(db)
+        .await
+        .map_err(taken(KEY));
     added(noted)
 }
 
