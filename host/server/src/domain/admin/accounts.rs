@@ -52,7 +52,12 @@ assent_model::admin_command! {
 }
 
 /// An entry of the audit log about an account.
-fn about(services: &Services, event: Event, account: &Account, by: &AuditContext) -> Entry {
+pub(super) fn about(
+    services: &Services,
+    event: Event,
+    account: &Account,
+    by: &AuditContext,
+) -> Entry {
     audit::entry(services, event, by)
         .about(account.user_id)
         .in_application(account.application_id.clone())

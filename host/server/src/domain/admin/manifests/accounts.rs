@@ -2,10 +2,12 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::applications::Applications;
-use super::change::{ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange};
+use super::change::{
+    ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange, roles_change,
+};
 use super::groups::{Users, find_user};
 use super::manifest::ManifestAccount;
 use super::planner::{Place, Planner, Referenced};
@@ -134,28 +136,14 @@ async fn plan_new(
         return Ok(());
     }
     expect(planner, application, user);
-    planner.changes.push(PlannedChange {
-        action: ChangeAction::Create,
-        kind: ObjectKind::Account,
-        key: place.key.to_owned(),
-        id: None,
-        fields: vec![roles_change(Value::Null, &account.roles)],
-        version: None,
-        users: vec![user.id],
-        operation: Operation::CreateAccount(UserAccount {
-            user: user.clone(),
-            account,
-        }),
+    let fields = vec![roles_change(None, Some(&account.roles))];
+    let operation = Operation::CreateAccount(UserAccount {
+        user: user.clone(),
+        account,
     });
+    let change = PlannedChange::of_new(ObjectKind::Account, place.key, fields, operation);
+    planner.changes.push(change.concerning(vec![user.id]));
     Ok(())
-}
-
-fn roles_change(before: Value, roles: &[String]) -> FieldChange {
-    FieldChange {
-        name: "roles".to_owned(),
-        before,
-        after: json!(roles),
-    }
 }
 
 /// The versions that the change of an account expects.
@@ -199,7 +187,7 @@ fn plan_update(
     expect(planner, application, user);
     let mut fields = Vec::new();
     if after.roles != before.roles {
-        fields.push(roles_change(json!(before.roles), &after.roles));
+        fields.push(roles_change(Some(&before.roles), Some(&after.roles)));
     }
     if !before.individual {
         fields.push(FieldChange {
@@ -208,20 +196,16 @@ fn plan_update(
             after: json!(true),
         });
     }
-    planner.changes.push(PlannedChange {
-        action: if is_managed {
-            ChangeAction::Update
-        } else {
-            ChangeAction::Adopt
-        },
-        kind: ObjectKind::Account,
-        key,
-        id: Some(before.id.to_string()),
-        fields,
-        version: Some(before.version),
-        users: vec![user.id],
-        operation: Operation::UpdateAccount { before, after },
-    });
+    let action = if is_managed {
+        ChangeAction::Update
+    } else {
+        ChangeAction::Adopt
+    };
+    let found = (before.id, before.version);
+    let operation = Operation::UpdateAccount { before, after };
+    let change =
+        PlannedChange::of_existing(action, (ObjectKind::Account, key), found, fields, operation);
+    planner.changes.push(change.concerning(vec![user.id]));
     Ok(())
 }
 
@@ -258,20 +242,15 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Res
             .and(caller.authorize_user_access(&one.user)?);
         planner.authorizations.push(authorization);
         planner.expected.users.push((one.user.id, one.user.version));
-        planner.changes.push(PlannedChange {
-            action: ChangeAction::Delete,
-            kind: ObjectKind::Account,
-            key,
-            id: Some(one.account.id.to_string()),
-            fields: vec![FieldChange {
-                name: "roles".to_owned(),
-                before: json!(one.account.roles),
-                after: Value::Null,
-            }],
-            version: Some(one.account.version),
-            users: vec![one.user.id],
-            operation: Operation::DeleteAccount(one),
-        });
+        let (user, found) = (one.user.id, (one.account.id, one.account.version));
+        let change = PlannedChange::of_existing(
+            ChangeAction::Delete,
+            (ObjectKind::Account, key),
+            found,
+            vec![roles_change(Some(&one.account.roles), None)],
+            Operation::DeleteAccount(one),
+        );
+        planner.changes.push(change.concerning(vec![user]));
     }
     Ok(())
 }

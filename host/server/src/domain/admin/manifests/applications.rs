@@ -136,9 +136,9 @@ fn plan_client(
                 &described::named_of_client(&after),
             );
             let operation = Operation::CreateClient(Box::new(after), key.clone());
-            planner
-                .changes
-                .push(new_application(key, fields, operation));
+            let change =
+                PlannedChange::of_new(ObjectKind::Application, key.as_str(), fields, operation);
+            planner.changes.push(change);
         }
         Some(before) => {
             let fields = differences(&described::client(before), &described::client(&after));
@@ -149,19 +149,20 @@ fn plan_client(
             }
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
-                planner
-                    .expected
-                    .applications
-                    .push((id.clone(), before.version));
+                let found = (id.clone(), before.version);
+                planner.expected.applications.push(found.clone());
                 let operation = Operation::UpdateClient {
                     before: Box::new(before.clone()),
                     after: Box::new(after),
                     adopt,
                 };
-                let found = (&id, before.version, existing.is_adopted());
-                planner
-                    .changes
-                    .push(changed_application(key, found, fields, operation));
+                planner.changes.push(PlannedChange::of_existing(
+                    existing.update(),
+                    (ObjectKind::Application, key.as_str()),
+                    found,
+                    fields,
+                    operation,
+                ));
             }
         }
     }
@@ -198,9 +199,9 @@ fn plan_service_provider(
             let named = described::named_of_service_provider(&context.services, &after)?;
             let fields = differences(&described::Members::new(), &named);
             let operation = Operation::CreateServiceProvider(Box::new(after), key.clone());
-            planner
-                .changes
-                .push(new_application(key, fields, operation));
+            let change =
+                PlannedChange::of_new(ObjectKind::Application, key.as_str(), fields, operation);
+            planner.changes.push(change);
         }
         Some(before) => {
             let fields = differences(
@@ -210,19 +211,20 @@ fn plan_service_provider(
             let adopt = existing.is_adopted().then(|| key.clone());
             if adopt.is_some() || after.name != before.name || after.settings != before.settings {
                 warn(planner, key, &after);
-                planner
-                    .expected
-                    .applications
-                    .push((id.clone(), before.version));
+                let found = (id.clone(), before.version);
+                planner.expected.applications.push(found.clone());
                 let operation = Operation::UpdateServiceProvider {
                     before: Box::new(before.clone()),
                     after: Box::new(after),
                     adopt,
                 };
-                let found = (&id, before.version, existing.is_adopted());
-                planner
-                    .changes
-                    .push(changed_application(key, found, fields, operation));
+                planner.changes.push(PlannedChange::of_existing(
+                    existing.update(),
+                    (ObjectKind::Application, key.as_str()),
+                    found,
+                    fields,
+                    operation,
+                ));
             }
         }
     }
@@ -237,46 +239,6 @@ fn warn(planner: &mut Planner<'_>, key: &ManifestKey, provider: &ServiceProvider
             .into_iter()
             .map(|note| format!("the application {key}: {note}")),
     );
-}
-
-fn new_application(
-    key: &ManifestKey,
-    fields: Vec<super::change::FieldChange>,
-    operation: Operation,
-) -> PlannedChange {
-    PlannedChange {
-        action: ChangeAction::Create,
-        kind: ObjectKind::Application,
-        key: key.to_string(),
-        id: None,
-        fields,
-        version: None,
-        users: Vec::new(),
-        operation,
-    }
-}
-
-fn changed_application(
-    key: &ManifestKey,
-    (id, version, is_adopted): (&Did, i64, bool),
-    fields: Vec<super::change::FieldChange>,
-    operation: Operation,
-) -> PlannedChange {
-    let action = if is_adopted {
-        ChangeAction::Adopt
-    } else {
-        ChangeAction::Update
-    };
-    PlannedChange {
-        action,
-        kind: ObjectKind::Application,
-        key: key.to_string(),
-        id: Some(id.to_string()),
-        fields,
-        version: Some(version),
-        users: Vec::new(),
-        operation,
-    }
 }
 
 /// Plans the applications of the owner that the manifest does not name.
@@ -305,16 +267,13 @@ fn plan_others(
         let authorization = caller.authorize_registered(&application)?;
         planner.authorizations.push(authorization);
         planner.expected.applications.push((id.clone(), version));
-        planner.changes.push(PlannedChange {
-            action: ChangeAction::Delete,
-            kind: ObjectKind::Application,
-            key: key.to_string(),
-            id: Some(id.to_string()),
-            fields: Vec::new(),
-            version: Some(version),
-            users: Vec::new(),
-            operation: Operation::DeleteApplication(application),
-        });
+        planner.changes.push(PlannedChange::of_existing(
+            ChangeAction::Delete,
+            (ObjectKind::Application, key.as_str()),
+            (id, version),
+            Vec::new(),
+            Operation::DeleteApplication(application),
+        ));
     }
     Ok(())
 }

@@ -2,10 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use serde_json::{Value, json};
-
 use super::applications::Applications;
-use super::change::{ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange};
+use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange, roles_change};
 use super::groups::Groups;
 use super::manifest::ManifestAssignment;
 use super::planner::{Place, Planner, Referenced};
@@ -52,7 +50,11 @@ pub(super) async fn plan(
         let group = match &assignment.group {
             None => None,
             Some(key) => match groups.get(key) {
-                Some((_, group)) => Some(group.clone()),
+                Some((referenced, group)) => {
+                    let found = referenced.version.map(|version| (group.id, version));
+                    planner.expected.groups.extend(found);
+                    Some(group.clone())
+                }
                 None => {
                     planner.reject(&place, "group", "there is no group with this key");
                     continue;
@@ -146,15 +148,10 @@ fn plan_one(
         Some(before) if *before == roles => return,
         Some(_) => ChangeAction::Update,
     };
-    let roles_before = before.map_or(Value::Null, |roles| json!(roles));
     let fields = if before == Some(&roles) {
         Vec::new()
     } else {
-        vec![FieldChange {
-            name: "roles".to_owned(),
-            before: roles_before,
-            after: json!(roles),
-        }]
+        vec![roles_change(before.map(Vec::as_slice), Some(&roles))]
     };
     if let Some(version) = application.version {
         planner
@@ -234,11 +231,7 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, Assignee)>) {
             kind: ObjectKind::Assignment,
             key,
             id: None,
-            fields: vec![FieldChange {
-                name: "roles".to_owned(),
-                before: json!(plan.roles),
-                after: Value::Null,
-            }],
+            fields: vec![roles_change(Some(&plan.roles), None)],
             version: Some(version),
             users: Vec::new(),
             operation: Operation::Unassign(plan),

@@ -101,6 +101,48 @@ pub struct PlannedChange {
     pub(super) operation: Operation,
 }
 
+impl PlannedChange {
+    /// The change that creates an object.
+    pub(super) fn of_new(
+        kind: ObjectKind,
+        key: impl Into<String>,
+        fields: Vec<FieldChange>,
+        operation: Operation,
+    ) -> Self {
+        Self {
+            action: ChangeAction::Create,
+            kind,
+            key: key.into(),
+            id: None,
+            fields,
+            version: None,
+            users: Vec::new(),
+            operation,
+        }
+    }
+
+    /// A change of this version of an object.
+    pub(super) fn of_existing(
+        action: ChangeAction,
+        (kind, key): (ObjectKind, impl Into<String>),
+        (id, version): (impl ToString, i64),
+        fields: Vec<FieldChange>,
+        operation: Operation,
+    ) -> Self {
+        Self {
+            action,
+            id: Some(id.to_string()),
+            version: Some(version),
+            ..Self::of_new(kind, key, fields, operation)
+        }
+    }
+
+    /// The same, of these users.
+    pub(super) fn concerning(self, users: Vec<UserId>) -> Self {
+        Self { users, ..self }
+    }
+}
+
 /// What a change does to the stored objects.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
@@ -136,6 +178,16 @@ pub(super) enum Operation {
         after: Account,
     },
     DeleteAccount(UserAccount),
+}
+
+/// The change of the roles of an assignment or an account.
+pub(super) fn roles_change(before: Option<&[String]>, after: Option<&[String]>) -> FieldChange {
+    let roles = |roles: Option<&[String]>| roles.map_or(Value::Null, |roles| json!(roles));
+    FieldChange {
+        name: "roles".to_owned(),
+        before: roles(before),
+        after: roles(after),
+    }
 }
 
 /// The members that differ, in the order of their names.

@@ -161,7 +161,13 @@ impl Writer<'_> {
                 vec![(write, vec![self.of_plan(entry)])]
             }
             Operation::UpdateAccount { before, after, .. } => {
-                let entries = accounts::differences(self.services, before, after, self.by);
+                let mut entries = accounts::differences(self.services, before, after, self.by);
+                if entries.is_empty() {
+                    // The owner takes the account over as it is.
+                    let entry =
+                        accounts::about(self.services, Event::AccountUpdated, after, self.by);
+                    entries.push(entry.with("managed_by", self.owner.as_str()));
+                }
                 let entries = entries
                     .into_iter()
                     .map(|entry| self.of_plan(entry))

@@ -229,35 +229,29 @@ fn change(
     }));
     let changed = members.added.iter().chain(&members.removed);
     let users = changed.map(|user| user.id).collect();
-    let (id, version) = before
-        .as_ref()
-        .map(|group| (group.id.to_string(), group.version))
-        .unzip();
-    let action = match existing {
-        Existing::None => ChangeAction::Create,
-        Existing::Adopted(_) => ChangeAction::Adopt,
-        Existing::Owned(_) if fields.is_empty() => return None,
-        Existing::Owned(_) => ChangeAction::Update,
+    let Some(before) = before else {
+        let operation = Operation::CreateGroup(after, key.clone(), members);
+        let change = PlannedChange::of_new(ObjectKind::Group, key.as_str(), fields, operation);
+        return Some(change.concerning(users));
     };
-    let operation = match before {
-        None => Operation::CreateGroup(after, key.clone(), members),
-        Some(before) => Operation::UpdateGroup {
-            before,
-            after,
-            adopt: existing.is_adopted().then(|| key.clone()),
-            members,
-        },
+    if fields.is_empty() && !existing.is_adopted() {
+        return None;
+    }
+    let found = (before.id, before.version);
+    let operation = Operation::UpdateGroup {
+        before,
+        after,
+        adopt: existing.is_adopted().then(|| key.clone()),
+        members,
     };
-    Some(PlannedChange {
-        action,
-        kind: ObjectKind::Group,
-        key: key.to_string(),
-        id,
+    let change = PlannedChange::of_existing(
+        existing.update(),
+        (ObjectKind::Group, key.as_str()),
+        found,
         fields,
-        version,
-        users,
         operation,
-    })
+    );
+    Some(change.concerning(users))
 }
 
 /// Plans the groups of the owner that the manifest does not name.
@@ -287,16 +281,13 @@ fn plan_others(planner: &mut Planner<'_>, named: &[ManifestGroup], found: &mut G
             continue;
         }
         planner.expected.groups.push((group.id, group.version));
-        planner.changes.push(PlannedChange {
-            action: ChangeAction::Delete,
-            kind: ObjectKind::Group,
-            key: key.to_string(),
-            id: Some(group.id.to_string()),
-            fields: Vec::new(),
-            version: Some(group.version),
-            users: Vec::new(),
-            operation: Operation::DeleteGroup(group),
-        });
+        planner.changes.push(PlannedChange::of_existing(
+            ChangeAction::Delete,
+            (ObjectKind::Group, key.as_str()),
+            (group.id, group.version),
+            Vec::new(),
+            Operation::DeleteGroup(group),
+        ));
     }
 }
 

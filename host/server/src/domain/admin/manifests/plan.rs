@@ -55,6 +55,8 @@ struct DigestedPlan<'a> {
     owner: &'a ManifestOwner,
     prune: bool,
     changes: &'a [PlannedChange],
+    /// The ids of applications and groups that the changes refer to.
+    references: BTreeSet<String>,
 }
 
 /// Plans a manifest. It changes nothing.
@@ -110,6 +112,7 @@ pub async fn plan_manifest(
         owner: &manifest.owner,
         prune,
         changes: &changes,
+        references: references(&expected),
     };
     let digest = serde_json::to_vec(&digested).map_err(InternalError::from)?;
     let authorization = authorizations
@@ -124,6 +127,13 @@ pub async fn plan_manifest(
         changes,
     };
     Ok((authorization, plan))
+}
+
+/// The ids of the applications and groups that the plan read: their keys may be those of others later.
+fn references(expected: &ExpectedVersions) -> BTreeSet<String> {
+    let applications = expected.applications.iter().map(|(id, _)| id.to_string());
+    let groups = expected.groups.iter().map(|(id, _)| id.to_string());
+    applications.chain(groups).collect()
 }
 
 fn must_be_bounded(manifest: &Manifest) -> Result<()> {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::change::PlannedChange;
+use super::change::{ChangeAction, PlannedChange};
 use crate::domain::Services;
 use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::application::RegisteredApplication;
@@ -86,6 +86,14 @@ impl<T> Existing<T> {
         match self {
             Self::None => None,
             Self::Owned(object) | Self::Adopted(object) => Some(object),
+        }
+    }
+
+    /// The action of a change of what exists.
+    pub(super) const fn update(&self) -> ChangeAction {
+        match self {
+            Self::Adopted(_) => ChangeAction::Adopt,
+            Self::None | Self::Owned(_) => ChangeAction::Update,
         }
     }
 
