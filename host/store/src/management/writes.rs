@@ -281,10 +281,11 @@ async fn execute(
 }
 
 /// Notes the owner and key of an application that no manifest manages.
-const MANAGE_APPLICATION: &str = "UPDATE applications SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL";
+const MANAGE_APPLICATION: &str = "UPDATE applications SET managed_by = $2, managed_key = $3
+     WHERE id = $1 AND managed_by IS NULL";
 /// Notes the owner and key of a group that no manifest manages.
-const MANAGE_GROUP: &str =
-    "UPDATE user_groups SET managed_by = $2, managed_key = $3 WHERE id = $1 AND managed_by IS NULL";
+const MANAGE_GROUP: &str = "UPDATE user_groups SET managed_by = $2, managed_key = $3
+     WHERE id = $1 AND managed_by IS NULL";
 
 /// Notes the owner and key of an object, by one of the statements above.
 async fn manage(
