@@ -83,7 +83,7 @@ slugs! {
     ManifestKey;
 }
 
-/// An owner and a key: what identifies a managed object of a kind.
+/// An owner and a key, which identify a managed object of a kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Management {
     /// The owner.

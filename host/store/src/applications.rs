@@ -135,7 +135,7 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
     insert_origins(db, application).await
 }
 
-/// Replaces what may change of an application: see [`Store::update_application`].
+/// Replaces the settings of an application that may change: see [`Store::update_application`].
 pub(crate) async fn update(
     db: &mut Connection,
     application: &Application,

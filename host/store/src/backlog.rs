@@ -1,11 +1,11 @@
-//! What waits to be delivered.
+//! The deliveries that wait.
 
 use crate::rows::moment;
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 
-/// What waits of one kind of delivery.
+/// The waiting deliveries of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
     /// How many wait.
@@ -14,7 +14,7 @@ pub struct Backlog {
     pub oldest: Option<Timestamp>,
 }
 
-/// What waits of every kind.
+/// The waiting deliveries of every kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlogs {
     /// Logout tokens.
@@ -41,7 +41,7 @@ const BACKLOGS: &str = "SELECT
     (SELECT MIN(last) FROM (SELECT MAX(expires_at) AS last FROM saml_keys GROUP BY application_id) AS k)";
 
 impl Store {
-    /// What waits to be delivered, and the earliest end of a SAML certificate.
+    /// The deliveries that wait, and the earliest end of a SAML certificate.
     ///
     /// # Errors
     /// If the database fails.

@@ -50,7 +50,7 @@ impl Connections {
         }
     }
 
-    /// What its connections record into.
+    /// The measurements that its connections record into.
     pub(crate) fn measurements(&self) -> &Arc<Measurements> {
         self.shared.options.measurements()
     }

@@ -1,5 +1,5 @@
-//! What the store measures since the process started: its queue, transactions and statements, and the events that were
-//! committed to the audit log.
+//! The measurements of the store since the process started: its queue, transactions and statements, and the events that
+//! were committed to the audit log.
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 

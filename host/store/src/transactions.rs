@@ -97,7 +97,7 @@ impl Transactions {
         }
     }
 
-    /// What the transactions record into.
+    /// The measurements that the transactions record into.
     pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
         &self.measurements
     }

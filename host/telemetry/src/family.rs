@@ -15,7 +15,7 @@ pub fn label(name: &'static str, value: &str) -> Vec<Label> {
 pub struct Family {
     /// The name; that of a counter without `_total`, which the text format appends.
     pub name: &'static str,
-    /// What it counts, in one sentence without its full stop.
+    /// The meaning, in one sentence without its full stop.
     pub help: &'static str,
     /// The samples.
     pub samples: Samples,

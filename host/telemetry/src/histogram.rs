@@ -7,7 +7,7 @@ use hdrhistogram::Histogram as Recorded;
 
 use crate::number::number;
 
-/// What a histogram counts, and the upper bounds of its buckets. Values are recorded to 1%.
+/// The unit of a histogram, and the upper bounds of its buckets. Values are recorded to 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
     /// The time of a request, in seconds.
@@ -84,7 +84,7 @@ struct State {
 /// The numbers of a histogram at a moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Buckets {
-    /// Upper bounds with the number of values in each bucket alone, the last of which has no bound (infinity).
+    /// Upper bounds with the number of values in each bucket (not cumulative). The last one has no bound (infinity).
     pub counts: Vec<(f64, u64)>,
     /// The number of values.
     pub count: u64,
@@ -170,7 +170,7 @@ impl Histogram {
             .map_or(0, |state| state.values.value_at_quantile(share))
     }
 
-    /// A thread that ended while it recorded left numbers, and numbers are what is asked for.
+    /// A thread that ended while it recorded left valid numbers.
     fn recorded(&self) -> MutexGuard<'_, Option<State>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }

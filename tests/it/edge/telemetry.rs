@@ -28,7 +28,7 @@ const PARENT: &str = "00f067aa0ba902b7";
 /// The address of the client that the proxy names.
 const CLIENT: &str = "203.0.113.77";
 
-/// What the collector received: the path, the headers and the body of each request.
+/// The requests that the collector received: the path, the headers and the body of each request.
 type Received = Arc<Mutex<Vec<(String, HeaderMap, Vec<u8>)>>>;
 
 async fn take(State(received): State<Received>, request: Request) -> StatusCode {

@@ -77,7 +77,7 @@ pub struct Services {
     pub logo: Option<Logo>,
     /// What the plugins did, on its way to the store.
     pub traces: Traces,
-    /// What this instance measures.
+    /// The measurements of this instance.
     pub metrics: Metrics,
     /// Where traces and metrics are exported to.
     pub collector: Option<Arc<Collector>>,

@@ -97,7 +97,7 @@ impl Collector {
         })
     }
 
-    /// What describes this instance in each export.
+    /// The description of this instance in each export.
     pub(super) fn resource(&self) -> Resource {
         self.resource.clone()
     }

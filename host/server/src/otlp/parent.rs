@@ -29,7 +29,7 @@ impl Extractor for Headers<'_> {
 }
 
 impl TraceParent {
-    /// What a valid `traceparent` says.
+    /// The parent in a valid `traceparent`.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         headers.get("traceparent")?;
         let propagator = TraceContextPropagator::new();

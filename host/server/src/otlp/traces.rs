@@ -29,7 +29,7 @@ const LAST: Duration = Duration::from_secs(5);
 pub struct TraceExport(SdkTracerProvider);
 
 impl TraceExport {
-    /// Begins to export to this collector. Call it within the runtime that shall send the requests.
+    /// Begins to export to this collector. Call it within the runtime that sends the requests.
     pub fn start(collector: Arc<Collector>) -> Self {
         let exporter = Exporter {
             collector,

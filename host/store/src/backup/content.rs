@@ -1,4 +1,4 @@
-//! What a backup has in it.
+//! The content of a backup.
 
 use crate::audit::context::{ANCHOR, EndRow, HEAD};
 use crate::keys::read_all;
@@ -8,7 +8,7 @@ use assent_model::audit::chain::{Heads, Mark};
 use assent_model::key::SigningKey;
 use assent_model::secret::Digest;
 
-/// What a backup has in it.
+/// The content of a backup.
 #[derive(Clone, Debug)]
 pub struct BackupContent {
     /// The newest migration that was applied.

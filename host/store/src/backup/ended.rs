@@ -1,4 +1,4 @@
-//! Counts what ends.
+//! Counts the sessions, tokens and links that end.
 
 use crate::Result;
 use crate::sql::{self, Connection};

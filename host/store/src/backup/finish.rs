@@ -20,12 +20,12 @@ use crate::{Result, StoreError, audit, deferred, partitions};
 use assent_model::audit::Event;
 use assent_model::clock::Timestamp;
 
-/// What a restore did.
+/// The outcome of a restore.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RestoreOutcome {
-    /// What was open in the backup and ended.
+    /// The sessions, tokens and links that ended.
     pub ended: EndedCounts,
-    /// What of the audit export was applied.
+    /// The changes of the audit export that were applied.
     pub reapplied: ReapplyCounts,
     /// The epoch of new tokens.
     pub epoch: u32,
@@ -77,8 +77,8 @@ impl UnfinishedRestore {
         Ok(Self { connection, kind })
     }
 
-    /// Ends what the backup contains, and applies what was revoked after it, in one transaction. From its commit on an
-    /// instance may open the database. `chaining` authenticates the audit log.
+    /// Ends the sessions and tokens of the backup, and applies the later revocations, in one transaction. From its
+    /// commit on an instance may open the database. `chaining` authenticates the audit log.
     ///
     /// # Errors
     /// If the database fails. Then no instance can open it.

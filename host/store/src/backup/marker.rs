@@ -1,5 +1,5 @@
-//! The mark of a database whose restore did not finish. The transaction that ends what the backup contains removes it,
-//! so no instance ever opens a restored database that lacks this transaction.
+//! The mark of a database whose restore did not finish. The transaction that ends the sessions of the backup removes
+//! it, so no instance ever opens a restored database that lacks this transaction.
 
 use crate::sql::{self, Connection, DatabaseKind};
 

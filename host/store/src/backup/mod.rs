@@ -1,4 +1,5 @@
-//! Backups of a database, and what a restore does with one: it ends what the database has forgotten to have ended.
+//! Backups of a database, and their restore. A restore ends sessions, tokens and codes, because their end after the
+//! backup is unknown.
 
 mod content;
 mod ended;

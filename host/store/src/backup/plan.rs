@@ -1,18 +1,18 @@
-//! What a restore is asked to do.
+//! The plan of a restore.
 
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
 use assent_model::id::{DeviceId, Did, UserId};
 
-/// What a restore does beside bringing back the rows.
+/// The changes of a restore beside the rows that it brings back.
 #[derive(Clone, Debug)]
 pub struct RestorePlan {
     /// The time of the backup.
     pub backup_at: Timestamp,
     /// The time of the restore.
     pub now: Timestamp,
-    /// What was revoked after the backup, in the order in which it happened; `None` if the operator has no audit export
+    /// The revocations after the backup, in their order; `None` if the operator has no audit export
     /// and accepts that these revocations are lost.
     pub revocations: Option<Vec<Revocation>>,
     /// For the ids of the audit log's entries.
@@ -25,7 +25,7 @@ impl RestorePlan {
     }
 }
 
-/// What the audit log says was revoked.
+/// A revocation in the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Revocation {
     /// A user was suspended.

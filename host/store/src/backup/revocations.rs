@@ -1,4 +1,4 @@
-//! Applies again what was revoked after the backup.
+//! Applies revocations again that happened after the backup.
 
 use crate::backup::plan::{RestorePlan, Revocation};
 use crate::sql::{self, Connection};

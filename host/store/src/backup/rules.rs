@@ -1,7 +1,7 @@
-//! What a restore does with each table, and why. A restored database has forgotten what was used, revoked and ended
-//! after the backup. So everything is ended that can be used once or revoked, unless its return is harmless.
+//! The action of a restore on each table, and its reason. A restored database does not contain later
+//! revocations and used codes. So everything ends that can be used once or revoked, unless its return is harmless.
 
-/// What a restore does with a table.
+/// The action of a restore on a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TableAction {
     /// The rows stay.
@@ -12,12 +12,12 @@ pub enum TableAction {
     Change(&'static str),
 }
 
-/// What a restore does with a table, and why.
+/// The action of a restore on a table, and its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableRule {
     /// The table.
     pub table: &'static str,
-    /// What is done.
+    /// The action.
     pub action: TableAction,
     /// Why.
     pub reason: &'static str,

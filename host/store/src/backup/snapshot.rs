@@ -60,7 +60,7 @@ pub struct PostgresSnapshot {
     pub name: String,
     /// The major version of the server.
     pub server_version: i64,
-    /// What the snapshot has in it.
+    /// The content of the snapshot.
     pub content: BackupContent,
     /// The environment of `pg_dump`. It may contain the password.
     pub variables: Vec<(&'static str, OsString)>,

@@ -1,4 +1,4 @@
-//! What a manifest changes: all of it in one transaction, or nothing.
+//! The changes of a manifest: all in one transaction, or none.
 
 use std::collections::HashSet;
 
@@ -16,7 +16,7 @@ use assent_model::id::{AccountId, Did, GroupId, UserId};
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::saml::{SamlKey, ServiceProvider};
 
-/// What is taken if another object has the key.
+/// The name of the value that is taken if another object has the key.
 const KEY: &str = "the key";
 
 /// A change of a managed object.

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, Host, SslNegotiation, TargetSessionAttrs};
 
-/// What the URL sets that [`Config`] does not have, or has together with our own settings.
+/// The parameters of the URL that [`Config`] lacks, or has together with our own settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UrlSettings {
     pub(super) options: String,

@@ -101,7 +101,7 @@ pub(in crate::cli) struct OpenBackup {
     dump_at: u64,
 }
 
-/// What every format has.
+/// The members that every format has.
 #[derive(Deserialize)]
 struct Format {
     format: u32,

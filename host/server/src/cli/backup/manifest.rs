@@ -1,4 +1,4 @@
-//! What a backup says of itself.
+//! The header of a backup.
 
 use serde::{Deserialize, Serialize};
 
@@ -82,7 +82,7 @@ impl Manifest {
     }
 }
 
-/// What only a holder of the master key can make of a manifest, in hexadecimal.
+/// The message authentication code of a manifest under the master key, in hexadecimal.
 pub(super) fn authentication_code(master: &MasterKey, manifest: &[u8]) -> Result<String, KeyError> {
     Ok(hex::encode(
         master.authenticate("backup manifest", manifest)?,

@@ -174,7 +174,7 @@ pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext
         .personal("after", Value::Object(shown(account)))
 }
 
-/// What the audit log is told of the deletion of an account.
+/// The entry of the audit log about the deletion of an account.
 pub(super) fn deletion(services: &Services, account: &Account, by: &AuditContext) -> Entry {
     about(services, Event::AccountDeleted, account, by)
         .personal("before", Value::Object(shown(account)))

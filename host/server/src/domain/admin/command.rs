@@ -166,7 +166,7 @@ enum Asker {
     Nobody,
     /// The administrator, in a session of the console.
     Console(Box<Console>),
-    /// The administrator whom the caller with a token named.
+    /// The administrator that the caller with a token named.
     Administrator(Box<TokenRequest>),
 }
 
@@ -239,7 +239,7 @@ impl AdminContext {
         Ok(Self { asker, ..self })
     }
 
-    /// The administrator whom a caller with a token named to approve.
+    /// The administrator that a caller with a token named to approve.
     pub(super) fn administrator(&self) -> Option<&User> {
         match &self.asker {
             Asker::Administrator(token) => Some(&token.administrator),

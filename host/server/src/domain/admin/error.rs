@@ -58,13 +58,13 @@ pub enum AdminError {
     Internal(#[from] InternalError),
 }
 
-/// What is wrong in a manifest.
+/// An error in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{pointer}: {detail}")]
 pub struct ManifestError {
     /// The place: a JSON pointer (RFC 6901) in the manifest.
     pub pointer: String,
-    /// What is expected there, with the key of the object.
+    /// The expected value, with the key of the object.
     pub detail: String,
 }
 

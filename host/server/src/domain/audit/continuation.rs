@@ -1,4 +1,4 @@
-//! What an export of the audit log tells of the time after a backup.
+//! The changes after a backup, read from an export of the audit log.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -14,10 +14,10 @@ use assent_model::secret::Digest;
 use assent_model::user::LifecycleState;
 use assent_store::Revocation;
 
-/// What happened after a backup, as far as a restore must know.
+/// The changes after a backup that matter to a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaterChanges {
-    /// What a restore applies again, in the order in which it happened. A suspension that was lifted is not in it.
+    /// The changes that a restore applies again, in their order. A suspension that was lifted is not among them.
     pub revocations: Vec<Revocation>,
     /// Changes that took rights away and that no restore applies: the event, and how often it happened.
     pub to_repeat: BTreeMap<&'static str, u64>,
@@ -27,7 +27,7 @@ pub struct LaterChanges {
     pub last: Option<Timestamp>,
 }
 
-/// Why an export does not tell what happened after a backup.
+/// The reason for which an export does not show the changes after a backup.
 #[derive(Debug, thiserror::Error)]
 pub enum ContinuationError {
     /// It cannot be read.
@@ -73,12 +73,12 @@ pub enum ContinuationError {
         /// The last position in the backup.
         last: i64,
     },
-    /// An entry of a revocation does not name what was revoked.
+    /// An entry of a revocation does not name the revoked object.
     #[error("entry {0} does not name what it is about, so it cannot be applied again")]
     Unreadable(String),
 }
 
-/// What a restore makes of an event.
+/// The effect of an event on a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     /// The change is applied again.
@@ -283,7 +283,7 @@ impl Reader<'_> {
     }
 }
 
-/// What an entry changed. The outer `None`: it does not name what it is about. The inner one: it took nothing away.
+/// The change of an entry. The outer `None`: it names no object. The inner one: it took nothing away.
 fn change(
     event: Event,
     record: &Record,

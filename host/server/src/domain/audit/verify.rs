@@ -415,7 +415,7 @@ pub(super) fn read_export(
     Ok(verdict)
 }
 
-/// What an entry of an export is.
+/// An entry of an export.
 enum Step {
     /// The next one of its lane.
     Next,

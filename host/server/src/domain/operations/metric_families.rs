@@ -12,11 +12,11 @@ use assent_model::key::{KeyStage, SigningAlgorithm};
 use assent_store::{Backlog, Backlogs};
 use assent_telemetry::{Family, label, number};
 
-/// For how long what waits in the database is not counted again.
+/// For how long the backlogs of the database are not counted again.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// All metrics of this instance. What waits in the database is the same on every instance; it is absent while the
-/// database does not answer.
+/// All metrics of this instance. The backlogs of the database are the same on every instance; they are absent while
+/// the database does not answer.
 pub async fn families(services: &Services) -> Vec<Family> {
     let mut families = vec![Family::gauges(
         "assent_build_info",
@@ -68,7 +68,7 @@ fn overload(services: &Services) -> [Family; 4] {
     ]
 }
 
-/// What waits to be delivered, and the certificates in the database.
+/// The deliveries that wait, and the certificates in the database.
 async fn deliveries(services: &Services) -> Vec<Family> {
     let now = services.now();
     let Some(backlogs) = backlogs(services, now).await else {
@@ -102,7 +102,7 @@ async fn deliveries(services: &Services) -> Vec<Family> {
     ]
 }
 
-/// What waits, as of some seconds ago at most.
+/// The backlogs, as of some seconds ago at most.
 async fn backlogs(services: &Services, now: Timestamp) -> Option<Backlogs> {
     let mut known = services.metrics.backlogs.lock().await;
     if let Some((at, backlogs)) = *known

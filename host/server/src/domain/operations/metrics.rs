@@ -1,4 +1,4 @@
-//! What this instance measures beside what the store and the plugins measure themselves.
+//! The measurements of this instance beside those of the store and the plugins.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,7 +23,7 @@ pub struct Metrics {
     pub logouts: LogoutCounts,
     /// When the certificates of the listeners expire; set when the instance begins to serve.
     pub certificates: OnceLock<Vec<ListenerCertificate>>,
-    /// What waited in the database, and when it was counted.
+    /// The backlogs of the database, and when they were counted.
     pub(super) backlogs: Mutex<Option<(Instant, Backlogs)>>,
 }
 
@@ -155,7 +155,7 @@ impl ApprovalMetrics {
     }
 }
 
-/// What came of an attempt to deliver a logout token.
+/// The outcome of an attempt to deliver a logout token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogoutAttempt {
     /// The application took it.

@@ -111,7 +111,7 @@ impl Default for RequestMetrics {
 }
 
 impl EndpointCounts {
-    /// A thread that ended while it counted left numbers, and numbers are what is asked for.
+    /// A thread that ended while it counted left valid numbers.
     fn statuses(&self) -> MutexGuard<'_, BTreeMap<u16, u64>> {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,7 +140,7 @@ impl RequestMetrics {
         }
     }
 
-    /// What the console shows of each endpoint; zeros for those without a request.
+    /// The latency of each endpoint; zeros for those without a request.
     pub fn overview(&self) -> Vec<(EndpointGroup, EndpointLatency)> {
         let latency =
             |endpoint: EndpointGroup| self.0.get(endpoint as usize).map(EndpointCounts::latency);

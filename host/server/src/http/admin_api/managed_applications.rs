@@ -1,4 +1,4 @@
-//! Applications by the keys of their owners, for tools that create or update what they describe.
+//! Applications by the keys of their owners, for tools that create or update them by a description.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl ManagedApplication {
     }
 }
 
-/// The owner and the key of a path; what is none names nothing.
+/// The owner and the key of a path; another text names nothing.
 fn management(owner: &str, key: &str) -> Result<Management, Problem> {
     Ok(Management {
         owner: id_of(owner, "application")?,

@@ -24,7 +24,7 @@ use assent_model::management::ManifestOwner;
 
 pub(super) fn routes() -> Area {
     Area::new()
-        .noun("plans", "What a manifest would change.")
+        .noun("plans", "The changes that a manifest would make.")
         .noun(
             "manifests",
             "The objects that an owner manages by manifests.",
@@ -77,7 +77,7 @@ struct ApplyRequest {
     approve_by: Option<String>,
 }
 
-/// What a manifest changes.
+/// The changes that a manifest makes.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Plan)]
 struct PlanView {
@@ -87,7 +87,7 @@ struct PlanView {
     digest: String,
     /// The changes; empty if all is as the manifest describes it.
     changes: Vec<ChangeView>,
-    /// What the owner should know.
+    /// Warnings for the manifest owner.
     warnings: Vec<String>,
 }
 
@@ -100,7 +100,7 @@ struct ChangeView {
     /// The key; of an assignment the keys of the application and the group, of an account the key of the application
     /// and the user's name.
     key: String,
-    /// The id of what exists.
+    /// The id of the existing object.
     id: Option<String>,
     /// The members that change, in the order of their names. Of a new object those that have no default.
     fields: Vec<FieldChange>,
@@ -123,7 +123,7 @@ fn view(plan: ManifestPlan) -> PlanView {
     }
 }
 
-/// Plan a manifest: what it would change.
+/// Plan a manifest: the changes that it would make.
 ///
 /// The server changes nothing. The caller needs the permission for each of the changes.
 #[utoipa::path(

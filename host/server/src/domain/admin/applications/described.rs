@@ -1,4 +1,4 @@
-//! Clients that a manifest describes: what it does not name has the value of a new client.
+//! Clients that a manifest describes: a missing member has the value of a new client.
 
 use serde_json::json;
 

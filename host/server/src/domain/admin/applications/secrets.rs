@@ -228,7 +228,8 @@ async fn written(
     Ok(Execution::Done(()))
 }
 
-/// Removes what the authentication method of a client does not use: the sealed form of its secrets, or all of them.
+/// Removes the credentials that the authentication method of a client does not use: the sealed form of its secrets, or
+/// all of them.
 pub(super) fn forget_unfit_secrets(client: &mut Application) {
     let method = client.settings.auth_method();
     if method != ClientAuthMethod::ClientSecretJwt {

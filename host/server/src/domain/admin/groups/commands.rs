@@ -27,7 +27,7 @@ assent_model::admin_command! {
     pub struct GroupUpdate, protected ProtectedGroupMembers {
         /// The name, which applications receive in the claim `groups`.
         protected name: Option<String>,
-        /// What the group is for.
+        /// The purpose of the group.
         harmless description: Option<String>,
     }
 }
@@ -101,7 +101,7 @@ assent_model::admin_command! {
     pub struct CreateGroup {
         /// The name.
         harmless name: String,
-        /// What the group is for.
+        /// The purpose of the group.
         harmless description: Option<String>,
     }
 }

@@ -275,7 +275,7 @@ async fn all_members(services: &Services, group: GroupId) -> Result<Vec<User>> {
     }
 }
 
-/// The members of a group but for terminated users, whom no manifest names.
+/// The members of a group without terminated users, which no manifest names.
 pub(in crate::domain::admin) async fn lasting_members(
     services: &Services,
     group: GroupId,

@@ -25,7 +25,7 @@ type Known = HashMap<Did, HashMap<UserId, Account>>;
 /// Plans the accounts of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     accounts: &[ManifestAccount],

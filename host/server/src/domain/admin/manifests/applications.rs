@@ -23,7 +23,7 @@ const OTHER_PROTOCOL: &str = "it cannot be changed; create a new application wit
 /// Plans the applications of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     applications: &[ManifestApplication],
@@ -65,7 +65,7 @@ pub(super) async fn plan(
     Ok(found)
 }
 
-/// What exists of an application. `None` if the manifest may not name it so.
+/// The existing application. `None` if the manifest may not name it so.
 async fn existing(
     planner: &mut Planner<'_>,
     place: &Place<'_>,

@@ -13,7 +13,7 @@ use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
 use assent_model::management::ManifestKey;
 
-/// What an application is assigned to.
+/// The assignments of an application.
 #[derive(Default)]
 struct Current {
     roles: HashMap<Assignee, Vec<String>>,
@@ -23,7 +23,7 @@ struct Current {
 /// Plans the assignments of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     assignments: &[ManifestAssignment],
@@ -102,7 +102,7 @@ fn assignee_of(group: Option<&Group>) -> Assignee {
     group.map_or(Assignee::Everyone, |group| Assignee::Group(group.id))
 }
 
-/// What an application is assigned to now, whoever manages that.
+/// The present assignments of an application, managed or not.
 async fn current(planner: &Planner<'_>, application: &Referenced<Did>) -> Result<Current> {
     let mut current = Current::default();
     if application.version.is_none() {

@@ -15,7 +15,7 @@ use assent_model::saml::ServiceProvider;
 use assent_model::user::User;
 use assent_store::UserAccount;
 
-/// What a change does.
+/// The action of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeAction {
@@ -82,20 +82,20 @@ pub struct FieldChange {
 /// A change. Its serialized form says all that it does, so that the digest of a plan covers it.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlannedChange {
-    /// What it does.
+    /// The action.
     pub action: ChangeAction,
     /// To an object of this kind.
     pub kind: ObjectKind,
     /// The key; of an assignment the application's and the group's, of an account the application's and the user's
     /// name.
     pub key: String,
-    /// The id of what exists.
+    /// The id of the existing object.
     pub id: Option<String>,
     /// The members that change. Of a new object those that have no default.
     pub fields: Vec<FieldChange>,
-    /// The version of what exists.
+    /// The version of the existing object.
     pub(super) version: Option<i64>,
-    /// The users whom it concerns: the names in the manifest may be those of other users later.
+    /// The users that it concerns: the names in the manifest may be those of other users later.
     pub(super) users: Vec<UserId>,
     #[serde(skip)]
     pub(super) operation: Operation,
@@ -143,7 +143,7 @@ impl PlannedChange {
     }
 }
 
-/// What a change does to the stored objects.
+/// The effect of a change on the stored objects.
 #[derive(Clone, Debug)]
 pub(super) enum Operation {
     CreateClient(Box<Application>, ManifestKey),

@@ -166,7 +166,7 @@ fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
     })
 }
 
-/// Members of an application that decide who receives its tokens, and what it may do.
+/// Members of an application that decide who receives its tokens, and its rights.
 const SENSITIVE: [&str; 8] = [
     "admin_scopes",
     "redirect_uris",
@@ -178,7 +178,7 @@ const SENSITIVE: [&str; 8] = [
     "grant_types",
 ];
 
-/// The changes as a device shows them: those with sensitive members first, then what is taken over or deleted.
+/// The changes as a device shows them: those with sensitive members first, then objects that are taken over or deleted.
 fn in_words(changes: &[PlannedChange]) -> Vec<String> {
     let mut words: Vec<(u8, String)> = changes
         .iter()

@@ -1,4 +1,4 @@
-//! Export: the manifest of what an owner has.
+//! Export: the manifest of an owner's objects.
 //!
 //! It has no ids, no times and no secrets, its objects are in the order of their keys, and members with default values
 //! are missing. So two instances with the same objects export the same text.

@@ -29,7 +29,7 @@ pub(super) type Users = HashMap<LoginName, User>;
 /// Plans the groups of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) for what is not about a value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     groups: &[ManifestGroup],
@@ -97,7 +97,7 @@ pub(super) async fn plan(
     Ok(found)
 }
 
-/// What exists of a group. `None` if the manifest may not name it so.
+/// The existing group. `None` if the manifest may not name it so.
 async fn existing(
     planner: &mut Planner<'_>,
     place: &Place<'_>,

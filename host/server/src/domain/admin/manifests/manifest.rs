@@ -1,4 +1,4 @@
-//! Manifests: what an owner wants to be there.
+//! Manifests: the desired objects of a manifest owner.
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -78,7 +78,7 @@ pub struct ManifestServiceProvider {
     pub(super) change: ServiceProviderChange,
 }
 
-/// By what a manifest names an application.
+/// The names of an application in a manifest.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 pub(super) struct ApplicationIdentity {
     /// The key. It never changes.
@@ -117,10 +117,10 @@ pub struct ManifestGroup {
     pub(super) adopt: Option<GroupId>,
     /// The name, which applications receive in the claim `groups`.
     pub(super) name: String,
-    /// What the group is for.
+    /// The purpose of the group.
     #[serde(default)]
     pub(super) description: Option<String>,
-    /// The names of its members at sign-in, all of them. Without this member the manifest leaves them alone.
+    /// The names of its members at sign-in, all of them. Without this member the manifest does not change them.
     #[serde(default)]
     pub(super) members: Option<Vec<String>>,
 }

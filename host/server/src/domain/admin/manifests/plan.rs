@@ -1,4 +1,4 @@
-//! Plans: what a manifest changes.
+//! Plans: the changes that a manifest makes.
 
 use std::collections::BTreeSet;
 
@@ -18,14 +18,14 @@ use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_store::ExpectedVersions;
 
-/// The form of what the digest covers. Another form has another number.
+/// The form of the digested text. Another form has another number.
 const FORMAT: &str = "assent-manifest-plan-1";
 /// How many objects of each kind a manifest may have: all of it is one transaction.
 const MOST_OBJECTS: usize = 500;
 /// How many accounts a manifest may have.
 const MOST_ACCOUNTS: usize = 5_000;
 
-/// What a manifest changes.
+/// The changes that a manifest makes.
 #[derive(Debug)]
 pub struct ManifestPlan {
     /// The owner of the manifest.
@@ -34,7 +34,7 @@ pub struct ManifestPlan {
     pub prune: bool,
     /// The changes.
     pub changes: Vec<PlannedChange>,
-    /// What the owner should know.
+    /// Warnings for the manifest owner.
     pub warnings: Vec<String>,
     /// The digest of the owner and the changes.
     pub digest: Digest,
@@ -158,7 +158,7 @@ fn must_be_bounded(manifest: &Manifest) -> Result<()> {
     }
 }
 
-/// The users whom a manifest names.
+/// The users that a manifest names.
 async fn users_of(context: &AdminContext, manifest: &Manifest) -> Result<Users> {
     let members = manifest
         .groups

@@ -1,4 +1,4 @@
-//! The state of a planning: what the owner has, and what was found so far.
+//! The state of a planning: the owner's objects, and the plan so far.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use assent_model::id::{Did, GroupId};
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_store::{ExpectedVersions, UserAccount};
 
-/// What an owner manages.
+/// The objects of a manifest owner.
 pub(super) struct OwnerState {
     pub(super) applications: BTreeMap<ManifestKey, RegisteredApplication>,
     pub(super) groups: BTreeMap<ManifestKey, Group>,
@@ -66,11 +66,11 @@ impl OwnerState {
 #[derive(Clone, Debug)]
 pub(super) struct Referenced<T> {
     pub(super) id: T,
-    /// The version of what exists; `None` for a new object.
+    /// The version of the existing object; `None` for a new object.
     pub(super) version: Option<i64>,
 }
 
-/// What exists of an object that a manifest names.
+/// The existing object that a manifest names.
 #[derive(Clone, Debug)]
 pub(super) enum Existing<T> {
     /// Nothing.
@@ -89,7 +89,7 @@ impl<T> Existing<T> {
         }
     }
 
-    /// The action of a change of what exists.
+    /// The action of a change of the existing object.
     pub(super) const fn update(&self) -> ChangeAction {
         match self {
             Self::Adopted(_) => ChangeAction::Adopt,
@@ -102,7 +102,7 @@ impl<T> Existing<T> {
     }
 }
 
-/// What was planned so far.
+/// The plan so far.
 pub(super) struct Planner<'a> {
     pub(super) context: &'a AdminContext,
     pub(super) prune: bool,
@@ -125,7 +125,7 @@ pub(super) struct Place<'a> {
 }
 
 impl Planner<'_> {
-    /// Notes what is wrong with an object.
+    /// Notes an error of an object.
     pub(super) fn reject(&mut self, place: &Place<'_>, field: &str, detail: impl AsRef<str>) {
         let Place { list, index, key } = place;
         let detail = detail.as_ref();

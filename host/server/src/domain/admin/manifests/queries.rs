@@ -1,4 +1,4 @@
-//! What manifests manage.
+//! The objects that manifests manage.
 
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};

@@ -1,4 +1,4 @@
-//! Service providers that a manifest describes: what it does not name has the value of a new service provider.
+//! Service providers that a manifest describes: a missing member has the value of a new service provider.
 
 use super::change::{ServiceProviderChange, apply};
 use super::commands::{made, unnamed};
