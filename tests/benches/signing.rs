@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use assent::keys::{KeyRing, MasterKey, TokenType, generate};
+use assent::keys::{KeyRing, SealingKeys, SymmetricKey, TokenType, generate};
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;
@@ -57,12 +57,12 @@ async fn measure() {
 }
 
 async fn ring() -> KeyRing {
-    let master =
-        MasterKey::from_text(&format!("{}=", "A".repeat(43)), "the benchmark").expect("a key");
+    let key = SymmetricKey::generate(&SystemEntropy);
+    let sealing = SealingKeys::single(key).expect("a sealing key");
     let mut stored = Vec::new();
     for algorithm in SigningAlgorithm::ALL {
         let purpose = KeyPurpose::IdToken(algorithm);
-        let sealed = generate(purpose, &master, &SystemEntropy)
+        let sealed = generate(purpose, &sealing, SystemClock.now(), &SystemEntropy)
             .await
             .expect("a key");
         let now = SystemClock.now();
@@ -74,7 +74,7 @@ async fn ring() -> KeyRing {
             times: KeyTimes::at_once(1, now),
         });
     }
-    KeyRing::open(&stored, &master).expect("a ring")
+    KeyRing::open(&stored, &sealing).expect("a ring")
 }
 
 fn signature(algorithm: SigningAlgorithm, key: &PKey<Private>, message: &[u8]) -> Vec<u8> {

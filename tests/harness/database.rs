@@ -16,12 +16,25 @@ pub enum Database {
     Postgres,
 }
 
-/// The URL of a test's own database.
-pub struct DatabaseUrl(String);
+/// The URL of a test's own database. PostgreSQL's is dropped at the end, so that the tests need little room.
+pub struct DatabaseUrl {
+    url: String,
+    /// The server to drop it at.
+    server: Option<String>,
+}
 
 impl DatabaseUrl {
+    const fn not_dropped(url: String) -> Self {
+        Self { url, server: None }
+    }
+
     pub fn url(&self) -> &str {
-        &self.0
+        &self.url
+    }
+
+    fn name(&self) -> String {
+        let url = url::Url::parse(&self.url).expect("a URL");
+        url.path().trim_start_matches('/').to_owned()
     }
 
     /// A fresh database of the PostgreSQL server at this URL, with these options of `CREATE DATABASE`.
@@ -39,12 +52,15 @@ impl DatabaseUrl {
         connection.close().await;
         let mut url = url::Url::parse(server).expect("a URL");
         url.set_path(&name);
-        Self(url.to_string())
+        Self {
+            url: url.to_string(),
+            server: Some(server.to_owned()),
+        }
     }
 
     /// The socket of the PostgreSQL server.
     pub fn socket(&self) -> PathBuf {
-        let url = url::Url::parse(&self.0).expect("a URL");
+        let url = url::Url::parse(&self.url).expect("a URL");
         let (_, folder) = url
             .query_pairs()
             .find(|(name, _)| name == "host")
@@ -54,23 +70,46 @@ impl DatabaseUrl {
 
     /// The database of the same name at the server with its socket in this folder.
     pub fn at_socket_of(&self, folder: &Path) -> Self {
-        let mut url = url::Url::parse(&self.0).expect("a URL");
+        let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(Some(&format!("host={}", folder.display())));
-        Self(url.to_string())
+        Self::not_dropped(url.to_string())
     }
 
     /// The same database behind a proxy.
     pub fn behind(&self, port: u16) -> Self {
-        let mut url = url::Url::parse(&self.0).expect("a URL");
+        let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(None);
         url.set_host(Some("127.0.0.1")).expect("a host");
         url.set_port(Some(port)).expect("a port");
-        Self(url.to_string())
+        Self::not_dropped(url.to_string())
     }
 
     /// A connection of the test, for reads and writes that the APIs do not offer.
     pub async fn connection(&self) -> Connection {
-        connect(&self.0).await
+        connect(&self.url).await
+    }
+}
+
+impl Drop for DatabaseUrl {
+    /// The test does not wait for it. The server may have ended with the tests, which is as good.
+    fn drop(&mut self) {
+        let Some(server) = self.server.take() else {
+            return;
+        };
+        let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name());
+        std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            let Ok(runtime) = runtime else { return };
+            runtime.block_on(async {
+                let options = Options::postgres(&server, "", None).expect("a URL");
+                if let Ok(mut connection) = options.connect().await {
+                    let _ = connection.batch(&statement).await;
+                    connection.close().await;
+                }
+            });
+        });
     }
 }
 
@@ -104,12 +143,12 @@ impl Database {
             return self.create(folder).await;
         }
         let migrate = || async {
-            let database = self.create(folder).await;
+            let mut database = self.create(folder).await;
+            database.server = None;
             assent_store::Database::migrate(database.url(), assent_store::MIGRATIONS)
                 .await
                 .expect("migrated");
-            let url = url::Url::parse(database.url()).expect("a URL");
-            url.path().trim_start_matches('/').to_owned()
+            database.name()
         };
         let template = MIGRATED.get_or_init(migrate).await;
         self.create_with(folder, &format!("TEMPLATE {template}"))
@@ -119,7 +158,10 @@ impl Database {
     /// The same as [`Self::create`], with these options of PostgreSQL's `CREATE DATABASE`.
     pub async fn create_with(self, folder: &Path, extra: &str) -> DatabaseUrl {
         match self {
-            Self::Sqlite => DatabaseUrl(format!("sqlite://{}", folder.join("assent.db").display())),
+            Self::Sqlite => {
+                let file = folder.join("assent.db");
+                DatabaseUrl::not_dropped(format!("sqlite://{}", file.display()))
+            }
             Self::Postgres => {
                 let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(
                     "ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`",

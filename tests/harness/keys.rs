@@ -1,40 +1,60 @@
-//! Signing keys of test instances. Tests share them, because generating two RSA keys takes longer than most tests.
+//! Keys of test instances. Tests share the signing keys, because generating two RSA keys takes longer than most tests.
 
 use std::sync::Arc;
 
-use assent::keys::{self, MasterKey};
+use assent::keys::{self, FileMasterKey, MasterKey, RootSecret, SealingKeys, SymmetricKey};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
+use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
 use assent_store::{ChainContext, Database, Store};
 use tokio::sync::OnceCell;
 
-/// Sealed with the master key that the instances of all tests have.
-static KEYS: OnceCell<Vec<(KeyPurpose, String)>> = OnceCell::const_new();
-
-async fn created(master: &MasterKey) -> Vec<(KeyPurpose, String)> {
-    let mut created = Vec::new();
-    for purpose in KeyPurpose::ALL {
-        created.push((
-            purpose,
-            keys::generate(purpose, master, &SystemEntropy)
-                .await
-                .expect("a key"),
-        ));
-    }
-    created
+/// The sealing key of all test instances, and the signing keys that it sealed.
+struct SharedKeys {
+    sealing: SymmetricKey,
+    signing: Vec<(KeyPurpose, String)>,
 }
 
-/// Stores the keys that a first instance would generate in an unused database.
-pub async fn give_keys(url: &str, master: &MasterKey, now: Timestamp) {
-    let code = master.authenticate("audit chain", b"").expect("a code");
+static KEYS: OnceCell<SharedKeys> = OnceCell::const_new();
+
+async fn created() -> SharedKeys {
+    let sealing = SymmetricKey::generate(&SystemEntropy);
+    let keys = SealingKeys::single(sealing.clone()).expect("a sealing key");
+    let mut signing = Vec::new();
+    for purpose in KeyPurpose::ALL {
+        let now = Timestamp::from_millis(0);
+        let sealed = keys::generate(purpose, &keys, now, &SystemEntropy).await;
+        signing.push((purpose, sealed.expect("a key")));
+    }
+    SharedKeys { sealing, signing }
+}
+
+/// Stores the keys that a first instance would generate in an unused database. The root secret authenticates the
+/// compiled plugins that all tests share, so it follows from the master key, which they share too.
+pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
+    let shared = KEYS.get_or_init(created).await;
+    let database = Database::open(url).await.expect("a database");
+    for (purpose, key) in [
+        (WrappedKeyPurpose::Root, master.key()),
+        (WrappedKeyPurpose::Sealing(1), &shared.sealing),
+    ] {
+        let wrapped = master.wrap(&purpose.to_string(), key, &SystemEntropy);
+        let key = WrappedKey {
+            purpose,
+            master_key: master.fingerprint().to_owned(),
+            wrapped: wrapped.expect("wrapped"),
+            seals_from: now,
+        };
+        database.add_wrapped_key(&key).await.expect("stored");
+    }
+    let root = RootSecret::new(master.key().clone());
+    let code = root.derive("audit chain", b"").expect("a code");
     let chaining = ChainContext::new(ChainKey::new(code), Arc::new(SystemEntropy));
-    let store = Store::start(Database::open(url).await.expect("a database"), chaining)
-        .await
-        .expect("a store");
-    for (purpose, sealed) in KEYS.get_or_init(async || created(master).await).await {
+    let store = Store::start(database, chaining).await.expect("a store");
+    for (purpose, sealed) in &shared.signing {
         let key = SigningKey {
             id: KeyId::new(now, &SystemEntropy),
             purpose: *purpose,

@@ -26,7 +26,7 @@ use std::time::Duration;
 use assent::app::{self, Environment, Ports, RunningServer};
 use assent::config;
 use assent::domain::{Services, admin};
-use assent::keys::MasterKey;
+use assent::keys::FileMasterKey;
 use assent_model::audit::AuditContext;
 use assent_model::clock::{Clock, ManualClock, SystemClock, Timestamp};
 use assent_model::entropy::SystemEntropy;
@@ -60,7 +60,7 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
         .mode(0o700)
         .create(&folder)
         .expect("a folder");
-    MasterKey::read_or_make(&folder.join("master.key"), &SystemEntropy).expect("a master key");
+    FileMasterKey::read_or_make(&folder.join("master.key"), &SystemEntropy).expect("a master key");
     folder
 });
 
@@ -94,6 +94,8 @@ pub struct HostOptions<'a> {
     pub plugins: &'a str,
     /// Further TOML. `{mtls_port}` in it is the port of the listener for client certificates.
     pub settings: &'a str,
+    /// Further TOML of `[keys]`.
+    pub keys: &'a str,
 }
 
 impl Default for HostOptions<'_> {
@@ -102,6 +104,7 @@ impl Default for HostOptions<'_> {
             database: Database::Sqlite,
             plugins: "",
             settings: "",
+            keys: "",
         }
     }
 }
@@ -229,16 +232,23 @@ impl TestHost {
     /// key. Its clock has the machine's time.
     pub async fn replace(mut self, database: DatabaseUrl, options: HostOptions<'_>) -> Self {
         self.stop().await;
+        self.database = database;
+        self.restart_with(options).await
+    }
+
+    /// An instance with these options in place of this one, which stops: at the same address, with the same database.
+    /// Its clock has the machine's time.
+    pub async fn restart_with(mut self, options: HostOptions<'_>) -> Self {
+        self.stop().await;
         let behind = SystemClock.now().remaining(self.clock.now());
         self.clock.advance(behind);
         let port = port_of(&self.admin.base);
         let (folder, clock) = (self.folder.path(), &self.clock);
-        let (host, running, base) = launch_at(&options, &database, folder, clock, port).await;
+        let (host, running, base) = launch_at(&options, &self.database, folder, clock, port).await;
         let admin = Admin::new(&host, base).await;
         Self {
             running: Some(running),
             host,
-            database,
             admin,
             ..self
         }
@@ -560,7 +570,7 @@ pub async fn give_master_key(folder: &Path, database: &DatabaseUrl, now: Timesta
     let master_key = folder.join("master.key");
     if !master_key.exists() {
         std::fs::copy(COMPILED.join("master.key"), &master_key).expect("a master key");
-        let master = MasterKey::read(&master_key).expect("a master key");
+        let master = FileMasterKey::read(&master_key).expect("a master key");
         keys::give_keys(database.url(), &master, now).await;
     }
     master_key
@@ -613,10 +623,11 @@ async fn launch_at(
         listener.local_addr().expect("an address").port()
     );
     let text = format!(
-        "base_url = \"{base}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{plugins}\n",
+        "base_url = \"{base}\"\n{}\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \"{}\"\n{}\n{plugins}\n",
         options.settings.replace("{mtls_port}", &mtls_port),
         database.url(),
         master_key.display(),
+        options.keys,
     );
     let file = folder.join(format!(
         "assent-{}.toml",

@@ -32,6 +32,19 @@ impl ServerProcess {
         Self::start_by(command.current_dir(folder).stderr(log), base).await
     }
 
+    /// Starts it with its data in this folder, these settings, and this variable in its environment.
+    pub async fn start_with(folder: &Path, settings: &str, (name, value): (&str, &Path)) -> Self {
+        let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = reserved.local_addr().expect("an address");
+        drop(reserved);
+        let base = format!("http://{address}");
+        let text = format!("base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n{settings}\n");
+        write_file(folder.join("assent.toml"), text);
+        let mut command = Command::new(binary("assent"));
+        command.args(["serve", "--config", "assent.toml"]);
+        Self::start_by(command.current_dir(folder).env(name, value), base).await
+    }
+
     /// Starts it by this command, and waits until it serves.
     pub async fn start_by(command: &mut Command, base: String) -> Self {
         let mut child = command

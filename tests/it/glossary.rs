@@ -43,7 +43,8 @@ fn the_glossary_names_each_section_of_the_settings() {
 fn the_glossary_names_each_table() {
     let schema = concat!(
         include_str!("../../host/store/migrations/0001_expand_initial.sql"),
-        include_str!("../../host/store/migrations/0002_expand_management.sql")
+        include_str!("../../host/store/migrations/0002_expand_management.sql"),
+        include_str!("../../host/store/migrations/0003_expand_wrapped_keys.sql")
     );
     // A partition is no table of its own.
     let tables = schema.split("\nCREATE TABLE ").skip(1);

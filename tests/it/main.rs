@@ -15,7 +15,7 @@ mod edge;
 mod faults;
 mod glossary;
 mod javascript;
-mod keys;
+pub(crate) mod keys;
 mod lan;
 mod lifecycle;
 mod login;

@@ -42,7 +42,7 @@ use assent_store::{
     Retention, Store, StoreError, Transition, UserGuard, UserUpdateOutcome, VersionedWrite,
 };
 
-use crate::harness::{Database, Parsed, open_store, temp_folder};
+use crate::harness::{Database, DatabaseUrl, Parsed, open_store, temp_folder};
 
 pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
@@ -50,20 +50,19 @@ pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 pub struct Fixture {
     pub store: Store,
     pub url: String,
+    _database: DatabaseUrl,
     _folder: tempfile::TempDir,
 }
 
 pub async fn fixture(database: Database) -> Fixture {
     let folder = temp_folder();
-    let url = database
-        .create_migrated(folder.path())
-        .await
-        .url()
-        .to_owned();
+    let database = database.create_migrated(folder.path()).await;
+    let url = database.url().to_owned();
     let store = open_store(&url).await.expect("a store");
     Fixture {
         store,
         url,
+        _database: database,
         _folder: folder,
     }
 }
@@ -562,10 +561,10 @@ async fn lists_are_paged(database: Database) {
 #[both_databases]
 async fn concurrent_starts_on_a_new_database_agree(database: Database) {
     let folder = temp_folder();
-    let url = database.create(folder.path()).await.url().to_owned();
+    let database = database.create(folder.path()).await;
     let mut starts = tokio::task::JoinSet::new();
     for number in 0..4 {
-        let url = url.clone();
+        let url = database.url().to_owned();
         starts.spawn(async move {
             let store = open_store(&url)
                 .await
@@ -587,7 +586,7 @@ async fn concurrent_starts_on_a_new_database_agree(database: Database) {
         });
     }
     let keys: BTreeSet<String> = starts.join_all().await.into_iter().collect();
-    assert_eq!(keys.len(), 1, "{database:?}: one key for all: {keys:?}");
+    assert_eq!(keys.len(), 1, "one key for all: {keys:?}");
 }
 
 #[both_databases]

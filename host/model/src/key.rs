@@ -43,7 +43,7 @@ impl SigningKey {
 /// What is kept of a key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeyMaterial {
-    /// The PKCS #8 private key, sealed with the master key: base64.
+    /// The PKCS #8 private key, sealed.
     Sealed(String),
     /// The public key alone (RFC 7517): the key will never sign again.
     Public(Value),

@@ -47,3 +47,4 @@ pub mod syslog;
 pub mod test_sign_in;
 pub mod token;
 pub mod user;
+pub mod wrapped_key;

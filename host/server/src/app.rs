@@ -3,6 +3,7 @@
 mod error;
 mod listen;
 mod maintenance;
+mod master_keys;
 mod serve;
 mod supervision;
 
@@ -11,14 +12,14 @@ use std::sync::Arc;
 
 use tracing_appender::non_blocking::ErrorCounter;
 
-use crate::config::{CreateMasterKey, Keys, MailSecurity, Migrate, Settings};
+use crate::config::{MailSecurity, Migrate, Settings};
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
 use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
 use crate::domain::operations::span_sampler::SpanSampler;
 use crate::geoip::GeoIp;
-use crate::keys::{KeyRing, MasterKey, MasterKeyError, PushKey, TokenSealer, volume};
+use crate::keys::{KeyRing, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
 use crate::smtp::{Mailer, SmtpSecurity, SmtpServer};
 use crate::{domain, keys};
@@ -36,6 +37,7 @@ use assent_store::{
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
+pub use master_keys::existing_master_keys;
 pub use serve::{RunningServer, Shutdown, serve};
 
 /// What the server takes from its surroundings.
@@ -72,21 +74,6 @@ impl Environment {
     }
 }
 
-/// Checks, before the database is opened, that the first start may create the master key.
-fn check_master_key(keys: &Keys) -> Result<(), MasterKeyError> {
-    let file = &keys.master_key_file;
-    let is_there = keys.master_key.is_some() || file.exists();
-    match keys.create_file {
-        CreateMasterKey::Never if !is_there => {
-            Err(MasterKeyError::NotCreated { file: file.clone() })
-        }
-        CreateMasterKey::OnVolume if !is_there && !volume::holds(file) => {
-            Err(MasterKeyError::Ephemeral { file: file.clone() })
-        }
-        CreateMasterKey::Never | CreateMasterKey::OnVolume | CreateMasterKey::Always => Ok(()),
-    }
-}
-
 /// Opens the database and the keys, and loads the plugins: everything but the listener.
 pub async fn compose(
     settings: Settings,
@@ -101,22 +88,19 @@ pub async fn compose(
         collector,
         serves,
     } = surroundings;
-    check_master_key(&settings.keys)?;
+    master_keys::check_creation(&settings.keys)?;
     let options = database_options(&settings);
     let database = Database::open_with(&settings.database.url, options).await?;
-    let master_key = match &settings.keys.master_key {
-        Some(text) => MasterKey::from_text(text, "keys.master_key")?,
-        // A fresh key in place of a lost one would open nothing, and hide that the old one is missing.
-        None if database.holds_keys().await? => MasterKey::read(&settings.keys.master_key_file)?,
-        None => MasterKey::read_or_make(&settings.keys.master_key_file, &*entropy)?,
-    };
-    let store = start_store(database, &master_key, &clock, &entropy, serves).await?;
-    let kept = with_first_keys(&store, &master_key, &clock, &entropy).await?;
-    let key_ring = KeyRing::open(&kept, &master_key)?;
-    let token_sealer = TokenSealer::new(&master_key)?;
+    let opening = master_keys::open(&settings.keys, &database, &*clock, &*entropy);
+    let opened = Box::pin(opening).await?;
+    let database = database.with_master_key(opened.master.current.fingerprint());
+    let store = start_store(database, &opened.root, &clock, &entropy, serves).await?;
+    let kept = with_first_keys(&store, &opened.sealing, &clock, &entropy).await?;
+    let key_ring = KeyRing::open(&kept, &opened.sealing)?;
+    let token_sealer = TokenSealer::new(Arc::clone(&opened.sealing));
     let push_key = Arc::new(PushKey::open(
         push_key(&kept)?,
-        &master_key,
+        &opened.sealing,
         settings.origin(),
     )?);
     let credentials = Arc::new(PushCredentials {
@@ -126,7 +110,7 @@ pub async fn compose(
     let compiled = match &settings.plugins.compiled_folder {
         Some(folder) => Some(CompilationCache::new(
             folder.clone(),
-            master_key.authenticate("compiled plugins", b"")?.into(),
+            opened.root.derive("compiled plugins", b"")?.into(),
         )),
         None => None,
     };
@@ -164,7 +148,9 @@ pub async fn compose(
         fetched_keys: domain::keys::fetched_keys::FetchedKeys::default(),
         passkeys,
         store,
-        master_key,
+        master_keys: opened.master,
+        root_secret: opened.root,
+        sealing_keys: opened.sealing,
         key_ring,
         token_sealer,
         push_key,
@@ -245,11 +231,11 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
 /// # Errors
 /// If the cryptographic library fails.
 pub fn chain_context(
-    master_key: &MasterKey,
+    root_secret: &RootSecret,
     entropy: &SharedEntropy,
 ) -> Result<ChainContext, StartError> {
     Ok(ChainContext::new(
-        ChainKey::new(master_key.authenticate("audit chain", b"")?),
+        ChainKey::new(root_secret.derive("audit chain", b"")?),
         Arc::clone(entropy),
     ))
 }
@@ -258,12 +244,12 @@ pub fn chain_context(
 /// migration must not overlook it.
 async fn start_store(
     database: Database,
-    master_key: &MasterKey,
+    root_secret: &RootSecret,
     clock: &SharedClock,
     entropy: &SharedEntropy,
     serves: bool,
 ) -> Result<Store, StartError> {
-    let chaining = chain_context(master_key, entropy)?;
+    let chaining = chain_context(root_secret, entropy)?;
     let store = Store::start(database, chaining).await?;
     if serves {
         store.probe(&**clock).await?;
@@ -320,7 +306,7 @@ pub fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
 /// All keys, after a fresh one was made for each purpose that had none which may sign.
 async fn with_first_keys(
     store: &Store,
-    master: &MasterKey,
+    sealing: &SealingKeys,
     clock: &SharedClock,
     entropy: &SharedEntropy,
 ) -> Result<Vec<SigningKey>, StartError> {
@@ -335,7 +321,7 @@ async fn with_first_keys(
             .map(|key| key.times.generation)
             .max()
             .unwrap_or_default();
-        let sealed = keys::generate(purpose, master, &**entropy).await?;
+        let sealed = keys::generate(purpose, sealing, clock.now(), &**entropy).await?;
         let now = clock.now();
         let fresh = SigningKey {
             id: KeyId::new(now, &**entropy),

@@ -1,6 +1,6 @@
 //! Applications.
 
-mod client_secrets;
+pub(crate) mod client_secrets;
 mod cursor;
 mod noted_secret_uses;
 mod recorded_use;

@@ -67,6 +67,8 @@ pub struct Database {
     pub(crate) kind: DatabaseKind,
     /// The newest migration that this release knows.
     pub(crate) schema_version: i64,
+    /// The fingerprint of the master key that its instance has.
+    pub(crate) master_key: Option<String>,
     /// How many connections write: one for SQLite, which lets no two write at once.
     pub(crate) writer_count: u32,
     /// The statement that begins a transaction which will write.
@@ -177,15 +179,16 @@ impl Database {
         found.map_err(failed)
     }
 
-    /// Whether a master key was used with it: it holds keys that were sealed with one.
+    /// A sealed signing key, with its purpose, if there is one. In an installation that has no sealing keys yet, the
+    /// master key has sealed it.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn holds_keys(&self) -> Result<bool> {
-        let key: Option<(String,)> = sql::query_as("SELECT id FROM signing_keys LIMIT 1")
+    pub async fn sealed_signing_key(&self) -> Result<Option<(String, String)>> {
+        let statement = "SELECT purpose, sealed FROM signing_keys WHERE sealed IS NOT NULL LIMIT 1";
+        Ok(sql::query_as(statement)
             .fetch_optional(&self.readers)
-            .await?;
-        Ok(key.is_some())
+            .await?)
     }
 }
 
@@ -301,6 +304,7 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
         probe,
         kind,
         schema_version: schema_version(options.migrations),
+        master_key: None,
         writer_count,
         begin,
     })

@@ -33,6 +33,8 @@ pub(crate) struct Instance {
     schema_version: i64,
     /// The name of the machine.
     host: String,
+    /// The fingerprint of its master key; `None` if it does not serve.
+    master_key: Option<String>,
     /// Of its own, so that readiness does not fail because others wait for connections.
     connections: Connections,
     pub(crate) start: OnceCell<RunStart>,
@@ -54,6 +56,7 @@ impl Instance {
             kind: database.kind,
             schema_version: database.schema_version,
             host: host_name(),
+            master_key: database.master_key.clone(),
             connections: database.probe.clone(),
             start: OnceCell::new(),
             last: Mutex::new(None),
@@ -95,7 +98,7 @@ impl Instance {
     /// it.
     pub(crate) fn heartbeat(&self, started_at: Timestamp, now: Timestamp) -> QueryAs<(i64, bool)> {
         let statement = sql::query_as(match self.kind {
-            DatabaseKind::Sqlite => statement!(SEEN, "$6, $7", UPDATE, "seen_at", CONTRACTED),
+            DatabaseKind::Sqlite => statement!(SEEN, "$7, $8", UPDATE, "seen_at", CONTRACTED),
             DatabaseKind::Postgres => {
                 statement!(SEEN, CLOCK, ", ", CLOCK, UPDATE, CLOCK, CONTRACTED)
             }
@@ -104,7 +107,8 @@ impl Instance {
         .bind(RELEASE)
         .bind(self.host.clone())
         .bind(i64::from(std::process::id()))
-        .bind(self.schema_version);
+        .bind(self.schema_version)
+        .bind(self.master_key.clone());
         match self.kind {
             DatabaseKind::Sqlite => statement.bind(started_at.millis()).bind(now.millis()),
             DatabaseKind::Postgres => statement,
@@ -135,8 +139,8 @@ impl Instance {
 /// PostgreSQL's time in milliseconds.
 const CLOCK: &str = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)";
 const SEEN: &str =
-    "INSERT INTO instances (id, release, host, process_id, schema_version, started_at, seen_at)
-     VALUES ($1, $2, $3, $4, $5, ";
+    "INSERT INTO instances (id, release, host, process_id, schema_version, master_key, started_at, seen_at)
+     VALUES ($1, $2, $3, $4, $5, $6, ";
 const UPDATE: &str = ") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING ";
 /// Older versions than the newest known one are all known.
 const CONTRACTED: &str =

@@ -68,6 +68,7 @@ mod retention;
 mod rows;
 mod saml_keys;
 mod saml_logouts;
+mod sealed_values;
 mod sessions;
 mod sign_on;
 mod sign_on_queues;
@@ -84,6 +85,7 @@ mod transactions;
 mod turn;
 mod users;
 mod versioned_cache;
+mod wrapped_keys;
 mod writer;
 
 pub use accounts::{AccountWrite, UserAccount};
@@ -129,6 +131,7 @@ pub use repeats::{COUNTED_FOR, RepetitionCount};
 pub use requested_approvals::{ApprovalRequest, RefusedRequest};
 pub use retention::Retention;
 pub use saml_keys::KeyDeletion;
+pub use sealed_values::{SealedPlace, SealedValue};
 pub use store::Store;
 pub use test_sign_ins::{StepRecord, TestSignInResult};
 pub use tokens::{
@@ -136,5 +139,6 @@ pub use tokens::{
 };
 pub use traces::ClaimTrace;
 pub use users::{UserGuard, UserOrder, UserSummary, UserUpdateOutcome, UserWrite};
+pub use wrapped_keys::NewSealingKey;
 
 pub(crate) use error::taken;

@@ -19,6 +19,7 @@ use crate::sql::{self, Connection, DatabaseKind, Options};
 pub(crate) use applied::plan;
 pub(crate) use error::MigrationError;
 pub(crate) use list::schema_version;
+pub(crate) use older_instances::heartbeat_clock;
 
 pub use list::MIGRATIONS;
 pub use migration::{Backfill, Migration, MigrationKind};

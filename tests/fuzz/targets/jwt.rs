@@ -7,7 +7,7 @@
 use std::sync::LazyLock;
 
 use assent::keys::client::{verify, verify_with_secret};
-use assent::keys::{KeyRing, MasterKey};
+use assent::keys::{KeyRing, SealingKeys, SymmetricKey};
 use assent::oidc::client_auth::assertion::claimed_client;
 use assent_fuzz::lines;
 use assent_model::clock::Timestamp;
@@ -42,7 +42,8 @@ struct Keys {
 }
 
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
-    let master = MasterKey::from_text(&STANDARD.encode([7; 32]), "a fuzz target").expect("a key");
+    let key = SymmetricKey::from_bytes(&[7; 32]).expect("a key");
+    let sealing = SealingKeys::single(key).expect("a sealing key");
     let ours = [rsa(105, 179), rsa(1397, 3177)];
     let kept = SigningAlgorithm::ALL
         .into_iter()
@@ -50,8 +51,8 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
         .map(|(algorithm, key)| {
             let purpose = KeyPurpose::IdToken(algorithm);
             let plain = key.private_key_to_pkcs8().expect("PKCS #8");
-            let sealed = master
-                .seal(purpose.as_str(), &plain, &SystemEntropy)
+            let sealed = sealing
+                .seal(purpose.as_str(), &plain, NOW, &SystemEntropy)
                 .expect("sealed");
             let id = KeyId::new(NOW, &SystemEntropy);
             SigningKey {
@@ -61,7 +62,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
                 times: KeyTimes::at_once(1, NOW),
             }
         });
-    let ring = KeyRing::open(&kept.collect::<Vec<_>>(), &master).expect("a ring");
+    let ring = KeyRing::open(&kept.collect::<Vec<_>>(), &sealing).expect("a ring");
     let kid = ring
         .signer(SigningAlgorithm::Rs256, NOW)
         .key_id()

@@ -2,9 +2,9 @@
 
 #![no_main]
 
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
-use assent::keys::{MasterKey, TokenSealer};
+use assent::keys::{SealingKeys, SymmetricKey, TokenSealer};
 use assent::oidc::bearer;
 use assent_model::id::{Did, UserId};
 use assent_model::secret::{Digest, Token};
@@ -21,15 +21,21 @@ const KINDS: [&str; 5] = [
     prefix::ENROLMENT,
 ];
 
-static SEALER: LazyLock<TokenSealer> = LazyLock::new(|| {
-    let master = MasterKey::from_text("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=", "fuzzing");
-    TokenSealer::new(&master.expect("a key")).expect("a sealer")
+static SEALING: LazyLock<Arc<SealingKeys>> = LazyLock::new(|| {
+    let key = SymmetricKey::from_bytes(&[7; 32]).expect("a key");
+    Arc::new(SealingKeys::single(key).expect("a sealing key"))
 });
+
+static SEALER: LazyLock<TokenSealer> = LazyLock::new(|| TokenSealer::new(Arc::clone(&SEALING)));
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
+    assert!(
+        SEALING.open("cookie", text).is_err(),
+        "a value that nobody sealed"
+    );
     let parsed: Vec<(&str, Token)> = KINDS
         .into_iter()
         .filter_map(|kind| Some((kind, Token::parse(kind, text)?)))

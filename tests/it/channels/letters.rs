@@ -15,6 +15,7 @@ async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost
         plugins: &settings,
         database,
         settings: LIMITS,
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;
@@ -166,6 +167,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
         plugins: &channels,
         database,
         settings,
+        ..HostOptions::default()
     })
     .await;
     let ada = host.ada().await;

@@ -116,8 +116,8 @@ fn path_of(callback_url: &str) -> String {
 fn callback_path(host: &TestHost, channel: &str) -> String {
     let code = host
         .host
-        .master_key
-        .authenticate("approval callback", channel.as_bytes())
+        .root_secret
+        .derive("approval callback", channel.as_bytes())
         .expect("a code");
     format!("/approvals/callbacks/{}", URL_SAFE_NO_PAD.encode(code))
 }

@@ -39,7 +39,7 @@ async fn a_healthy_instance_has_no_problem_and_a_stopped_one_has_advice() {
         "warning  plugins: the settings have no digest of account-roles\n         Add sha256"
             .to_owned(),
         "ok       database: SQLite ".to_owned(),
-        "ok       master key: it can be read\n".to_owned(),
+        "ok       master key: it can be used\n".to_owned(),
         "ok       disk: data has ".to_owned(),
         format!("ok       base URL: {base} leads to this installation\n"),
         "ok       server: it is ready\n".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use assent::keys::{IdTokenError, KeyRing, MasterKey, TokenType, generate};
+use assent::keys::{IdTokenError, KeyRing, SealingKeys, SymmetricKey, TokenType, generate};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
@@ -29,11 +29,12 @@ struct Fixture {
 
 impl Fixture {
     async fn new() -> Self {
-        let master = MasterKey::from_text(&STANDARD.encode([7; 32]), "a test").expect("a key");
+        let key = SymmetricKey::from_bytes(&[7; 32]).expect("a key");
+        let sealing = SealingKeys::single(key).expect("a sealing key");
         let mut stored = Vec::new();
         for algorithm in SigningAlgorithm::ALL {
             let purpose = KeyPurpose::IdToken(algorithm);
-            let sealed = generate(purpose, &master, &SystemEntropy)
+            let sealed = generate(purpose, &sealing, NOW, &SystemEntropy)
                 .await
                 .expect("a key");
             let id = KeyId::new(NOW, &SystemEntropy);
@@ -48,10 +49,10 @@ impl Fixture {
                 },
             ));
         }
-        let ours = master.open("id_token", &stored[0].0).expect("opened");
+        let ours = sealing.open("id_token", &stored[0].0).expect("opened");
         let ours = PKey::private_key_from_pkcs8(&ours).expect("a key");
         let stored: Vec<SigningKey> = stored.into_iter().map(|(_, key)| key).collect();
-        let ring = Arc::new(KeyRing::open(&stored, &master).expect("a ring"));
+        let ring = Arc::new(KeyRing::open(&stored, &sealing).expect("a ring"));
         let kid = |algorithm| ring.signer(algorithm, NOW).key_id().to_owned();
         let (kid, ps256_kid) = (kid(SigningAlgorithm::Rs256), kid(SigningAlgorithm::Ps256));
         Self {

@@ -3,7 +3,9 @@
 mod commands;
 mod hints;
 mod lifecycle;
+pub(crate) mod master_key;
 mod rotation;
+mod token;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +22,7 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use serde_json::{Map, Value, json};
 
-use crate::harness::{Database, Json, Text, parse_json, temp_folder, write_file};
+use crate::harness::{Database, DatabaseUrl, Json, Text, parse_json, temp_folder, write_file};
 
 const HOURS: Duration = Duration::from_secs(60 * 60);
 const DAYS: Duration = Duration::from_secs(24 * 60 * 60);
@@ -28,17 +30,17 @@ const DAYS: Duration = Duration::from_secs(24 * 60 * 60);
 /// A database with its master key and clock. Its instances do not serve, and maintain the keys only on request.
 struct Installation {
     folder: tempfile::TempDir,
-    url: String,
+    database: DatabaseUrl,
     clock: Arc<ManualClock>,
 }
 
 impl Installation {
     async fn new(database: Database) -> Self {
         let folder = temp_folder();
-        let url = database.create(folder.path()).await.url().to_owned();
+        let database = database.create(folder.path()).await;
         Self {
             folder,
-            url,
+            database,
             clock: Arc::new(ManualClock::new(SystemClock.now())),
         }
     }
@@ -54,18 +56,24 @@ impl Installation {
 
     /// An instance with a clock of its own.
     async fn host_by(&self, clock: &Arc<ManualClock>, settings: &str) -> Arc<Services> {
+        self.try_host(clock, settings).await.expect("a host")
+    }
+
+    async fn try_host(
+        &self,
+        clock: &Arc<ManualClock>,
+        settings: &str,
+    ) -> Result<Arc<Services>, app::StartError> {
         let text = format!(
             "base_url = \"http://localhost:8080\"\n[database]\nurl = \"{}\"\n[keys]\nmaster_key_file = \
              \"{}\"\n{settings}\n",
-            self.url,
+            self.database.url(),
             self.folder.path().join("master.key").display(),
         );
         let file = self.folder.path().join("assent.toml");
         write_file(&file, text);
         let surroundings = crate::harness::surroundings(clock, None);
-        app::compose(config::load(&file).expect("good settings"), surroundings)
-            .await
-            .expect("a host")
+        app::compose(config::load(&file).expect("good settings"), surroundings).await
     }
 
     /// Lets that time pass, and then lets the instance look after its keys.

@@ -82,7 +82,11 @@ async fn concurrent_rotations_create_one_key(database: Database) {
 #[both_databases]
 async fn concurrent_revocations_leave_an_active_key(database: Database) {
     let installation = Installation::new(database).await;
-    let open = async || open_store(&installation.url).await.expect("a store");
+    let open = async || {
+        open_store(installation.database.url())
+            .await
+            .expect("a store")
+    };
     let (one, two, now) = (open().await, open().await, installation.clock.now());
     let key = |times| SigningKey {
         id: KeyId::new(now, &SystemEntropy),

@@ -393,6 +393,10 @@ events! {
     SigningKeyActivated = "signing-key.activated",
     /// One was taken out of use.
     SigningKeyRevoked = "signing-key.revoked",
+    /// A sealing key was created, because the master key was replaced.
+    SealingKeyCreated = "sealing-key.created",
+    /// Sealing keys that were replaced, and that nothing needed any more, were deleted.
+    SealingKeyDeleted = "sealing-key.deleted",
     /// The operator revoked all access and refresh tokens.
     TokensRevoked = "tokens.revoked",
     /// A backup was restored: everything that could be used once or revoked has ended.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::config::HumanDuration;
 use crate::domain;
 use crate::domain::Services;
-use crate::domain::keys::signing_keys;
+use crate::domain::keys::{sealing_keys, signing_keys};
 use crate::domain::operations::metric_families::families;
 use crate::otlp;
 use assent_store::{Retention, StoreError};
@@ -15,6 +15,8 @@ use assent_store::{Retention, StoreError};
 const GEOIP_CHECK: Duration = Duration::from_secs(60);
 /// How often rows that are over are deleted.
 const RETENTION: Duration = Duration::from_secs(10 * 60);
+/// How often each instance looks whether a sealing key is to be replaced.
+const SEALING_KEYS: Duration = Duration::from_secs(30);
 /// The time between two heartbeats. A contracting migration waits for an instance for six times as long
 /// ([`HEARTBEAT_LIMIT`](assent_store::HEARTBEAT_LIMIT)).
 const HEARTBEAT: Duration = Duration::from_secs(20);
@@ -61,7 +63,20 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
         if let Err(error) = domain::keys::saml_keys::maintain(&services).await {
             tracing::warn!(%error, "SAML certificate rotation failed");
         }
+        if let Err(error) = sealing_keys::delete_replaced(&services).await {
+            tracing::warn!(%error, "replaced sealing keys not deleted");
+        }
         tokio::time::sleep(RETENTION).await;
+    }
+}
+
+/// Replaces sealing keys after the master key was replaced.
+pub(super) async fn replace_sealing_keys(services: Arc<Services>) {
+    loop {
+        if let Err(error) = sealing_keys::maintain(&services).await {
+            tracing::warn!(%error, "sealing key not replaced");
+        }
+        tokio::time::sleep(SEALING_KEYS).await;
     }
 }
 
@@ -85,6 +100,9 @@ pub(super) async fn poll_changes(services: Arc<Services>) {
 /// Publishes, retires and forgets signing keys when it is time, and notices what others did.
 pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
+        if let Err(error) = sealing_keys::reload(&services).await {
+            tracing::warn!(%error, "sealing keys not read");
+        }
         if let Err(error) = signing_keys::maintain(&services).await {
             tracing::warn!(%error, "signing key rotation failed");
         }

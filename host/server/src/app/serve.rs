@@ -11,7 +11,7 @@ use crate::app::error::StartError;
 use crate::app::listen::{Identities, Ports, identities, most_connections};
 use crate::app::maintenance::{
     delete_expired, export_metrics, heartbeat, keep_keys, poll_changes, refresh_geoip,
-    write_client_secret_uses,
+    replace_sealing_keys, write_client_secret_uses,
 };
 use crate::app::supervision::{Pauses, supervise};
 use crate::config::Http;
@@ -131,6 +131,12 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     in_background(&mut background, services, "heartbeat", heartbeat);
     in_background(&mut background, services, "retention", delete_expired);
     in_background(&mut background, services, "keys", keep_keys);
+    in_background(
+        &mut background,
+        services,
+        "sealing_keys",
+        replace_sealing_keys,
+    );
     in_background(&mut background, services, "geoip", refresh_geoip);
     in_background(&mut background, services, "changes", poll_changes);
     in_background(&mut background, services, "telemetry", export_metrics);

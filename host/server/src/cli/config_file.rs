@@ -55,7 +55,8 @@ pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Serv
         );
     }
     check_user(&settings.database.url)?;
-    Ok(app::compose(settings, Environment::of_this_program(file)).await?)
+    let composing = app::compose(settings, Environment::of_this_program(file));
+    Ok(Box::pin(composing).await?)
 }
 
 /// Rejects a command of root on the SQLite database of another user: files that root creates beside the database would

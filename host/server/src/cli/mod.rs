@@ -17,6 +17,7 @@ mod health;
 mod log;
 mod manifest;
 mod manual;
+mod master_key;
 mod migrate;
 mod plugin;
 mod qr_code;
@@ -126,6 +127,8 @@ enum AdminCommand {
         #[command(flatten)]
         config: ConfigFile,
     },
+    /// Show how far the replacement of the master key is, and what to do next.
+    MasterKey(ConfigFile),
     /// Revoke all access and refresh tokens and end all sessions, for example after the restore of a backup.
     RevokeTokens {
         /// Confirm that every user has to sign in again.
@@ -220,6 +223,7 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Admin(AdminCommand::RevokeTokens { yes, config }) => {
             revoke_tokens(config.path(), yes).await
         }
+        Command::Admin(AdminCommand::MasterKey(file)) => master_key::run(file.path()).await,
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugins(command) => plugin::run(command).await,

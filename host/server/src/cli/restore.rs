@@ -9,14 +9,13 @@ use anyhow::{Context, ensure};
 use clap::Args;
 use tempfile::Builder;
 
-use crate::app::chain_context;
+use crate::app::{chain_context, existing_master_keys};
 use crate::cli::backup::archive::{OpenBackup, folder_of, keep};
 use crate::cli::backup::manifest::DumpKind;
 use crate::cli::backup::postgres;
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::config::Settings;
 use crate::domain::audit::{LaterChanges, later_changes, moment, moment_text};
-use crate::keys::MasterKey;
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_store::{
@@ -59,9 +58,8 @@ pub(super) struct Restore {
 
 pub(super) async fn run(arguments: Restore) -> anyhow::Result<()> {
     let settings = settings(arguments.config.path())?;
-    let keys = &settings.keys;
-    let master = MasterKey::existing(keys.master_key.as_deref(), &keys.master_key_file)?;
-    let mut backup = OpenBackup::open(&arguments.file, &master)?;
+    let masters = existing_master_keys(&settings.keys, &SystemEntropy)?;
+    let mut backup = OpenBackup::open(&arguments.file, &masters)?;
     check_schema(&backup)?;
     let export = arguments.audit_export.as_deref();
     ensure!(
@@ -86,7 +84,7 @@ pub(super) async fn run(arguments: Restore) -> anyhow::Result<()> {
         revocations: later.as_ref().map(|later| later.revocations.clone()),
         entropy: Arc::clone(&entropy),
     };
-    let chaining = chain_context(&master, &entropy)?;
+    let chaining = chain_context(&backup.root, &entropy)?;
     let outcome = restore(&settings, &mut backup, &chaining, &plan).await?;
     print_outcome(&settings, &backup, later.as_ref(), &outcome);
     Ok(())

@@ -8,7 +8,12 @@ use super::Settings;
 use super::environment::variable_of;
 
 /// Keys whose values are secrets, or may hold one.
-pub(super) const SECRETS: [&str; 3] = ["keys.master_key", "database.url", "mail.password"];
+pub(super) const SECRETS: [&str; 4] = [
+    "keys.master_key",
+    "keys.previous_master_key",
+    "database.url",
+    "mail.password",
+];
 
 /// The source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,6 +118,7 @@ mod tests {
         let file = folder.path().join("assent.toml");
         let text = "base_url = \"http://localhost:1\"\n[database]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
                     [keys]\nmaster_key = \"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
+                    previous_master_key = \"BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\"\n\
                     [mail]\nserver = \"smtp.example.org\"\nfrom = \"id@example.org\"\nuser = \"a\"\n\
                     password = \"hunter2\"\n\
                     [[plugins.claim_mappers]]\nname = \"a\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\nconfig = { \

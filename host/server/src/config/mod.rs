@@ -39,7 +39,7 @@ pub use duration::HumanDuration;
 pub use http::{Http, Mtls, Tls};
 pub use in_force::{ConfigSource, Setting, in_force};
 pub use ip_network::IpNetwork;
-pub use keys::{CreateMasterKey, Keys};
+pub use keys::{CreateMasterKey, Keys, Pkcs11};
 pub use lifetimes::{Lifetimes, Session};
 pub use load::{ConfigError, load};
 pub use log::{Log, LogFormat};

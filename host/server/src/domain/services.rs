@@ -26,7 +26,7 @@ use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
-use crate::keys::{KeyRing, MasterKey, PushKey, TokenSealer};
+use crate::keys::{KeyError, KeyRing, MasterKeys, PushKey, RootSecret, SealingKeys, TokenSealer};
 use crate::otlp::Collector;
 use crate::smtp::Mailer;
 use assent_model::clock::{SharedClock, Timestamp};
@@ -44,8 +44,12 @@ pub struct Services {
     pub issuer: String,
     /// The database.
     pub store: Store,
-    /// Seals keys and authenticates cookies.
-    pub master_key: MasterKey,
+    /// The master keys of the settings.
+    pub master_keys: MasterKeys,
+    /// Everything is derived from it that stays the same while keys change.
+    pub root_secret: RootSecret,
+    /// Seals private keys, cookies and short-lived records.
+    pub sealing_keys: Arc<SealingKeys>,
     /// Seals and opens access and refresh tokens.
     pub token_sealer: TokenSealer,
     /// Signs ID tokens, and knows them again.
@@ -125,5 +129,14 @@ impl Services {
     /// The present moment.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Seals `plain` for `purpose`.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn seal(&self, purpose: &str, plain: &[u8]) -> Result<String, KeyError> {
+        self.sealing_keys
+            .seal(purpose, plain, self.now(), &*self.entropy)
     }
 }

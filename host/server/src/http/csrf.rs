@@ -15,11 +15,7 @@ pub(super) fn token(
 ) -> Result<String, InternalError> {
     // The cookie has a fixed length, so the two can't run into each other.
     let message = format!("{}{purpose}", browser.secret().expose());
-    Ok(URL_SAFE_NO_PAD.encode(
-        services
-            .master_key
-            .authenticate("csrf", message.as_bytes())?,
-    ))
+    Ok(URL_SAFE_NO_PAD.encode(services.root_secret.derive("csrf", message.as_bytes())?))
 }
 
 /// Whether `presented` is that token.

@@ -11,11 +11,35 @@ pub enum KeyError {
     /// The cryptographic library refused.
     #[error("the cryptographic library failed: {0}")]
     Library(#[from] ErrorStack),
-    /// The sealed key does not open with this master key.
+    /// A sealed value was not sealed with a key at hand, or for another purpose, or was changed.
+    #[error("a sealed value cannot be opened: it was changed, or is another installation's")]
+    NotOpened,
+    /// No key seals.
+    #[error("the database has no sealing key")]
+    NoneToSeal,
+    /// The root secret is missing.
+    #[error("the database has no root secret")]
+    NoRootSecret,
+    /// A key was not wrapped by this master key.
+    #[error("a key in the database cannot be decrypted with this master key: it was changed")]
+    NotUnwrapped,
+    /// The keys were wrapped with other master keys.
     #[error(
-        "a key in the database does not open with this master key: is it another installation's?"
+        "the keys in the database are encrypted with the master key {stored}, and the settings have {configured}; put \
+         the right master key back, or set it as keys.previous_master_key_file"
     )]
-    WrongMasterKey,
+    WrongMasterKey {
+        /// The fingerprints of the master keys that would do.
+        stored: String,
+        /// The fingerprints of the master keys in the settings.
+        configured: String,
+    },
+    /// The token with the master key failed.
+    #[error("the PKCS#11 token failed: {0}")]
+    Token(#[from] cryptoki::error::Error),
+    /// The token with the master key cannot be used.
+    #[error("{0}")]
+    TokenUnusable(String),
     /// A key could not be brought into its public form.
     #[error("a key has no public form: {0}")]
     Form(String),

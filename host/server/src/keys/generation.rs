@@ -1,10 +1,11 @@
-//! Fresh private keys, sealed with the master key, and sealed ones opened.
+//! New private keys, sealed, and sealed ones opened.
 
 use openssl::pkey::{PKey, Private};
 use zeroize::Zeroizing;
 
 use crate::keys::error::KeyError;
-use crate::keys::master::MasterKey;
+use crate::keys::sealing::SealingKeys;
+use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::key::KeyPurpose;
 
@@ -12,12 +13,13 @@ use assent_model::key::KeyPurpose;
 /// threads.
 pub async fn generate(
     purpose: KeyPurpose,
-    master: &MasterKey,
+    sealing: &SealingKeys,
+    now: Timestamp,
     entropy: &dyn Entropy,
 ) -> Result<String, KeyError> {
     let making = tokio::task::spawn_blocking(move || private_key(purpose));
     let plain = making.await.map_err(|_| KeyError::BrokenOff)??;
-    master.seal(purpose.as_str(), &plain, entropy)
+    sealing.seal(purpose.as_str(), &plain, now, entropy)
 }
 
 fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
@@ -42,8 +44,8 @@ pub fn fresh_ed25519_public_key() -> Result<[u8; 32], KeyError> {
 pub(super) fn open(
     purpose: KeyPurpose,
     sealed: &str,
-    master: &MasterKey,
+    sealing: &SealingKeys,
 ) -> Result<PKey<Private>, KeyError> {
-    let plain = master.open(purpose.as_str(), sealed)?;
+    let plain = sealing.open(purpose.as_str(), sealed)?;
     Ok(PKey::private_key_from_pkcs8(&plain)?)
 }

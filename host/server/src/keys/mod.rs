@@ -1,23 +1,33 @@
-//! Keys: the master key, and what it seals.
+//! Keys. A master key outside the database wraps the root secret and the sealing keys in it. Everything that must stay
+//! the same is derived from the root secret; the sealing keys seal private keys, tokens and other values.
 
 pub mod client;
 mod error;
 mod generation;
+mod legacy;
 mod master;
 mod ring;
+mod root;
 pub mod saml;
+mod sealing;
 mod self_issued;
 mod signing;
+mod symmetric;
 mod token_sealer;
 mod vapid;
 mod verification;
 pub mod volume;
+mod wrapped;
 
 pub use error::KeyError;
 pub use generation::{fresh_ed25519_public_key, generate};
-pub use master::{MasterKey, MasterKeyError};
+pub use master::{FileMasterKey, MasterKey, MasterKeyError, Pkcs11Key, Pkcs11MasterKey};
 pub use ring::{KeyRing, KnownKey, PublishedKeySet, Reading};
+pub use root::RootSecret;
+pub use sealing::{LEGACY, SealingKey, SealingKeys, generation_of};
 pub use self_issued::IdTokenError;
 pub use signing::{IdTokenKey, SigningError, TokenType};
+pub use symmetric::SymmetricKey;
 pub use token_sealer::{OpenedToken, TokenSealer};
 pub use vapid::PushKey;
+pub use wrapped::{MasterKeys, UnwrappedKeys};

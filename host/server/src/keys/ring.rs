@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::self_issued::{self, IdTokenError};
 use super::signing::IdTokenKey;
 use super::verification::VerificationKey;
-use super::{KeyError, MasterKey};
+use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::id::KeyId;
 use assent_model::key::{
@@ -100,8 +100,8 @@ struct RingKey {
 
 impl KeyRing {
     /// The ring of these keys; those for other purposes than ID tokens are passed over.
-    pub fn open(keys: &[SigningKey], master: &MasterKey) -> Result<Self, KeyError> {
-        let held = RingState::open(Reading(0), keys, master, None)?;
+    pub fn open(keys: &[SigningKey], sealing: &SealingKeys) -> Result<Self, KeyError> {
+        let held = RingState::open(Reading(0), keys, sealing, None)?;
         Ok(Self {
             held: RwLock::new(Arc::new(held)),
             readings: AtomicU64::new(0),
@@ -120,9 +120,9 @@ impl KeyRing {
         &self,
         reading: Reading,
         keys: &[SigningKey],
-        master: &MasterKey,
+        sealing: &SealingKeys,
     ) -> Result<(), KeyError> {
-        let fresh = Arc::new(RingState::open(reading, keys, master, Some(&self.held()))?);
+        let fresh = Arc::new(RingState::open(reading, keys, sealing, Some(&self.held()))?);
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         if held.reading < reading {
             *held = fresh;
@@ -200,7 +200,7 @@ impl RingState {
     fn open(
         reading: Reading,
         keys: &[SigningKey],
-        master: &MasterKey,
+        sealing: &SealingKeys,
         before: Option<&Self>,
     ) -> Result<Self, KeyError> {
         let before: HashMap<KeyId, &RingKey> = before
@@ -213,7 +213,7 @@ impl RingState {
                 .iter()
                 .filter(|key| key.purpose == KeyPurpose::IdToken(algorithm));
             let opened =
-                own.map(|key| RingKey::open(algorithm, key, master, before.get(&key.id).copied()));
+                own.map(|key| RingKey::open(algorithm, key, sealing, before.get(&key.id).copied()));
             Line::new(algorithm, opened.collect::<Result<_, KeyError>>()?)
         };
         Ok(Self {
@@ -320,7 +320,7 @@ impl RingKey {
     fn open(
         algorithm: SigningAlgorithm,
         key: &SigningKey,
-        master: &MasterKey,
+        sealing: &SealingKeys,
         before: Option<&Self>,
     ) -> Result<Self, KeyError> {
         let (id, times) = (key.id, key.times);
@@ -330,7 +330,7 @@ impl RingKey {
                 ..before.clone()
             }),
             (KeyMaterial::Sealed(sealed), _) => {
-                let (private, public) = IdTokenKey::open(algorithm, sealed, master)?;
+                let (private, public) = IdTokenKey::open(algorithm, sealed, sealing)?;
                 Ok(Self {
                     id,
                     times,

@@ -16,7 +16,7 @@ use openssl::x509::extension::{BasicConstraints, KeyUsage, SubjectKeyIdentifier}
 use openssl::x509::{X509, X509Name};
 use zeroize::Zeroizing;
 
-use super::{KeyError, MasterKey};
+use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::id::{Did, KeyId};
@@ -52,12 +52,12 @@ impl std::fmt::Debug for OpenKeys {
 
 impl OpenKeys {
     /// Opens a key, or finds it open.
-    pub fn open(&self, key: &SamlKey, master: &MasterKey) -> Result<Arc<OpenKey>, KeyError> {
+    pub fn open(&self, key: &SamlKey, sealing: &SealingKeys) -> Result<Arc<OpenKey>, KeyError> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = lock().get(&key.id) {
             return Ok(Arc::clone(open));
         }
-        let plain = master.open(&purpose(&key.application, key.id), &key.sealed)?;
+        let plain = sealing.open(&purpose(&key.application, key.id), &key.sealed)?;
         let open = Arc::new(OpenKey {
             key: PKey::private_key_from_pkcs8(&plain)?,
             certificate: X509::from_pem(key.certificate.as_bytes())?,
@@ -80,7 +80,7 @@ impl OpenKeys {
 }
 
 /// What a service provider's key is sealed for.
-fn purpose(application: &Did, id: KeyId) -> String {
+pub fn purpose(application: &Did, id: KeyId) -> String {
     format!("saml {application} {id}")
 }
 
@@ -101,7 +101,7 @@ pub async fn generate(
     application: &Did,
     generation: i64,
     validity: Validity,
-    master: &MasterKey,
+    sealing: &SealingKeys,
     entropy: &dyn Entropy,
 ) -> Result<SamlKey, KeyError> {
     let (subject, serial) = (application.clone(), entropy.bytes::<16>());
@@ -117,7 +117,7 @@ pub async fn generate(
         id,
         application: application.clone(),
         generation,
-        sealed: master.seal(&purpose(application, id), &plain, entropy)?,
+        sealed: sealing.seal(&purpose(application, id), &plain, validity.now, entropy)?,
         certificate: String::from_utf8(pem).map_err(|error| KeyError::Form(error.to_string()))?,
         created_at: validity.now,
         signs_from: validity.signs_from,

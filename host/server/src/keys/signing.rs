@@ -11,7 +11,7 @@ use serde_json::{Map, Value, json};
 
 use super::generation::open;
 use super::verification::VerificationKey;
-use super::{KeyError, MasterKey};
+use super::{KeyError, SealingKeys};
 use assent_model::key::{KeyPurpose, SigningAlgorithm};
 
 /// A token that could not be signed.
@@ -53,9 +53,9 @@ impl IdTokenKey {
     pub(super) fn open(
         algorithm: SigningAlgorithm,
         sealed: &str,
-        master: &MasterKey,
+        sealing: &SealingKeys,
     ) -> Result<(Self, VerificationKey), KeyError> {
-        let key = open(KeyPurpose::IdToken(algorithm), sealed, master)?;
+        let key = open(KeyPurpose::IdToken(algorithm), sealed, sealing)?;
         let rsa = key.rsa()?;
         let public = VerificationKey::new(algorithm, rsa.n().to_owned()?, rsa.e().to_owned()?)?;
         let header = |token_type: TokenType| {
@@ -75,13 +75,13 @@ impl IdTokenKey {
     /// The `kid` of a sealed key.
     ///
     /// # Errors
-    /// If the master key does not open it.
+    /// If no sealing key opens it.
     pub fn sealed_key_id(
         algorithm: SigningAlgorithm,
         sealed: &str,
-        master: &MasterKey,
+        sealing: &SealingKeys,
     ) -> Result<String, KeyError> {
-        let (key, _) = Self::open(algorithm, sealed, master)?;
+        let (key, _) = Self::open(algorithm, sealed, sealing)?;
         Ok(key.key_id)
     }
 

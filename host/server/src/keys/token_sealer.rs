@@ -5,9 +5,10 @@
 //! at_ base64url( epoch: 4 bytes | period: 4 bytes | nonce: 24 bytes | ciphertext | tag: 16 bytes )
 //! ```
 //!
-//! The sealing key is derived from the master key, the epoch and the period, so all instances have it without messages.
-//! A new period begins every 30 days. A token of an earlier period can be opened until it expires. A new epoch ends all
-//! tokens that were issued before: see `Store::begin_token_epoch`.
+//! The key of a token is derived from a sealing key, the epoch and the period, so all instances have it without
+//! messages. A new period begins every 30 days. A token of an earlier period can be opened until it expires. A new
+//! epoch ends all tokens that were issued before: see `Store::begin_token_epoch`. A token does not name its sealing
+//! key: there is one, and after the replacement of the master key a second one for a while.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -19,7 +20,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{KeyError, MasterKey};
+use super::{KeyError, SealingKey, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::id::{FamilyId, TokenId};
@@ -37,9 +38,9 @@ const LONGEST: usize = 4096;
 
 /// Seals and opens tokens.
 pub struct TokenSealer {
-    root: Zeroizing<[u8; 32]>,
-    /// The cipher that sealed last.
-    current: RwLock<Option<(KeyName, Arc<XChaCha20Poly1305>)>>,
+    keys: Arc<SealingKeys>,
+    /// The cipher that sealed last, and the generation of its sealing key.
+    current: RwLock<Option<(u32, KeyName, Arc<XChaCha20Poly1305>)>>,
 }
 
 /// A token that this installation sealed. Whether it is valid depends on the database.
@@ -92,15 +93,12 @@ impl std::fmt::Debug for TokenSealer {
 }
 
 impl TokenSealer {
-    /// Seals with keys that are derived from the master key.
-    ///
-    /// # Errors
-    /// If the cryptographic library fails.
-    pub fn new(master: &MasterKey) -> Result<Self, KeyError> {
-        Ok(Self {
-            root: Zeroizing::new(master.authenticate("token sealing", b"")?),
+    /// Seals with keys that are derived from these.
+    pub const fn new(keys: Arc<SealingKeys>) -> Self {
+        Self {
+            keys,
             current: RwLock::new(None),
-        })
+        }
     }
 
     /// The text of an access token of this epoch.
@@ -130,7 +128,8 @@ impl TokenSealer {
             expires_at: grant.expires_at.millis(),
         };
         let name = KeyName::new(epoch, grant.issued_at);
-        self.seal(prefix::ACCESS, &sealed, name, entropy)
+        let key = self.keys.at(grant.issued_at)?;
+        self.seal(prefix::ACCESS, &sealed, (&key, name), entropy)
     }
 
     /// The text of a refresh token of this epoch.
@@ -150,7 +149,8 @@ impl TokenSealer {
             expires_at: grant.expires_at.millis(),
         };
         let name = KeyName::new(epoch, grant.issued_at);
-        self.seal(prefix::REFRESH, &sealed, name, entropy)
+        let key = self.keys.at(grant.issued_at)?;
+        self.seal(prefix::REFRESH, &sealed, (&key, name), entropy)
     }
 
     /// What an access token stands for, expired or not. `None` if this installation did not issue it.
@@ -195,13 +195,13 @@ impl TokenSealer {
         &self,
         prefix: &str,
         token: &T,
-        name: KeyName,
+        (key, name): (&SealingKey, KeyName),
         entropy: &dyn Entropy,
     ) -> Result<Secret, KeyError> {
         let plain = Zeroizing::new(postcard::to_allocvec(token).map_err(|_| KeyError::Sealing)?);
         let nonce: [u8; NONCE] = entropy.bytes();
         let header = name.to_bytes();
-        let sealed = self.cipher(name, true)?.encrypt(
+        let sealed = self.cipher(key, name, true)?.encrypt(
             &XNonce::from(nonce),
             Payload {
                 msg: &plain,
@@ -225,36 +225,45 @@ impl TokenSealer {
         let (header, rest) = bytes.split_first_chunk::<HEADER>()?;
         let (nonce, sealed) = rest.split_first_chunk::<NONCE>()?;
         let name = KeyName::from_bytes(*header);
-        let plain = self
-            .cipher(name, false)
-            .ok()?
-            .decrypt(
-                &XNonce::from(*nonce),
-                Payload {
-                    msg: sealed,
-                    aad: &aad(prefix, *header),
-                },
-            )
-            .map(Zeroizing::new)
-            .ok()?;
+        let aad = aad(prefix, *header);
+        let keys = self.keys.all();
+        let plain = keys.iter().enumerate().rev().find_map(|(at, key)| {
+            // A key that was replaced before the epoch began has sealed no token of it.
+            let replaced = keys.get(at + 1).map(|next| next.seals_from);
+            if replaced.is_some_and(|replaced| replaced.seconds() <= i64::from(name.epoch)) {
+                return None;
+            }
+            let message = Payload {
+                msg: sealed,
+                aad: &aad,
+            };
+            let cipher = self.cipher(key, name, false).ok()?;
+            cipher.decrypt(&XNonce::from(*nonce), message).ok()
+        });
+        let plain = Zeroizing::new(plain?);
         Some((name.epoch, postcard::from_bytes(&plain).ok()?))
     }
 
-    /// The cipher with this key. The one that seals is kept.
-    fn cipher(&self, name: KeyName, seals: bool) -> Result<Arc<XChaCha20Poly1305>, KeyError> {
+    /// The cipher of this sealing key with this name. The one that seals is kept.
+    fn cipher(
+        &self,
+        key: &SealingKey,
+        name: KeyName,
+        seals: bool,
+    ) -> Result<Arc<XChaCha20Poly1305>, KeyError> {
         {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some((found, cipher)) = &*current
-                && *found == name
+            if let Some((generation, found, cipher)) = &*current
+                && (*generation, *found) == (key.generation, name)
             {
                 return Ok(Arc::clone(cipher));
             }
         }
-        let key = Zeroizing::new(super::master::hmac(&*self.root, &name.to_bytes())?);
-        let cipher = Arc::new(XChaCha20Poly1305::new(&Key::from(*key)));
+        let token_key = key.token_key(&name.to_bytes())?;
+        let cipher = Arc::new(XChaCha20Poly1305::new(&Key::from(*token_key)));
         if seals {
             *self.current.write().unwrap_or_else(PoisonError::into_inner) =
-                Some((name, Arc::clone(&cipher)));
+                Some((key.generation, name, Arc::clone(&cipher)));
         }
         Ok(cipher)
     }
@@ -303,11 +312,20 @@ mod tests {
 
     use super::*;
 
-    const MASTER: &str = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE=";
+    use super::super::SymmetricKey;
+
+    fn key(generation: u8, from: i64) -> Arc<SealingKey> {
+        let key = SymmetricKey::from_bytes(&[generation; 32]).expect("a key");
+        let from = Timestamp::from_millis(from);
+        Arc::new(SealingKey::new(generation.into(), from, key).expect("a key"))
+    }
+
+    fn sealer_of(keys: Vec<Arc<SealingKey>>) -> TokenSealer {
+        TokenSealer::new(Arc::new(SealingKeys::new(keys).expect("a key")))
+    }
 
     fn sealer() -> TokenSealer {
-        let master = MasterKey::from_text(MASTER, "test").expect("a key");
-        TokenSealer::new(&master).expect("a sealer")
+        sealer_of(vec![key(1, 0)])
     }
 
     fn access(at: i64) -> AccessGrant {
@@ -375,13 +393,38 @@ mod tests {
     }
 
     #[test]
-    fn another_master_key_opens_nothing() {
-        let other = MasterKey::from_text("MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDI=", "test");
-        let other = TokenSealer::new(&other.expect("a key")).expect("a sealer");
+    fn another_sealing_key_opens_nothing() {
+        let other = sealer_of(vec![key(2, 0)]);
         let text = sealer()
             .seal_access(&access(0), 1, &SystemEntropy)
             .expect("sealed");
         assert!(other.open_access(text.expose()).is_none());
+    }
+
+    #[test]
+    fn tokens_of_a_replaced_sealing_key_open_until_a_new_epoch_begins() {
+        let replaced = 50_000;
+        let both = sealer_of(vec![key(1, 0), key(2, replaced)]);
+        let of = |sealer: &TokenSealer, at, epoch| {
+            let sealed = sealer.seal_access(&access(at), epoch, &SystemEntropy);
+            sealed.expect("sealed")
+        };
+        let is_open = |text: &Secret| both.open_access(text.expose()).is_some();
+        assert!(is_open(&of(&both, replaced - 1, 49)), "sealed before");
+        assert!(is_open(&of(&both, replaced, 49)), "sealed after");
+        assert!(
+            sealer()
+                .open_access(of(&both, replaced - 1, 49).expose())
+                .is_some()
+        );
+        assert!(
+            sealer()
+                .open_access(of(&both, replaced, 49).expose())
+                .is_none()
+        );
+        // Someone who knows the replaced key makes a token of the present epoch, which began after the replacement.
+        assert!(!is_open(&of(&sealer(), 0, 50)));
+        assert!(is_open(&of(&both, replaced, 50)));
     }
 
     proptest! {

@@ -10,7 +10,7 @@ use openssl::ec::PointConversionForm;
 use serde_json::json;
 
 use super::generation::open;
-use super::{KeyError, MasterKey};
+use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::key::KeyPurpose;
 
@@ -27,8 +27,8 @@ pub struct PushKey {
 
 impl PushKey {
     /// Opens the sealed key. `contact` is the URL at which a push service's operator learns about this server.
-    pub fn open(sealed: &str, master: &MasterKey, contact: String) -> Result<Self, KeyError> {
-        let key = open(KeyPurpose::Push, sealed, master)?;
+    pub fn open(sealed: &str, sealing: &SealingKeys, contact: String) -> Result<Self, KeyError> {
+        let key = open(KeyPurpose::Push, sealed, sealing)?;
         let ec = key.ec_key()?;
         let mut context = BigNumContext::new()?;
         let point = ec.public_key().to_bytes(

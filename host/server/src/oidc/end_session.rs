@@ -146,7 +146,7 @@ struct SealedRequest {
 /// Reads what [`EndSessionRequest::sealed`] made, a short while ago. The application is looked at again.
 pub async fn unseal(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     let opened = services
-        .master_key
+        .sealing_keys
         .open(PURPOSE, text)
         .map_err(|_| EndSessionError::Sealed)?;
     let sealed: SealedRequest =
@@ -217,11 +217,7 @@ impl EndSessionRequest {
             until: services.now() + SEALED_FOR,
         };
         let text = serde_json::json!(sealed).to_string();
-        Ok(Some(services.master_key.seal(
-            PURPOSE,
-            text.as_bytes(),
-            &*services.entropy,
-        )?))
+        Ok(Some(services.seal(PURPOSE, text.as_bytes())?))
     }
 
     /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.

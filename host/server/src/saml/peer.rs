@@ -95,8 +95,8 @@ pub fn session_index(
     sid: &str,
 ) -> Result<String, InternalError> {
     let code = services
-        .master_key
-        .authenticate("session index", format!("{provider}\n{sid}").as_bytes())?;
+        .root_secret
+        .derive("session index", format!("{provider}\n{sid}").as_bytes())?;
     Ok(format!("_{}", hex::encode(code)))
 }
 

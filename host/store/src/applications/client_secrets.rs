@@ -31,7 +31,7 @@ pub(super) fn to_column(secrets: &ClientSecrets) -> Result<String> {
     to_json(&stored)
 }
 
-pub(super) fn from_column(text: &str, cell: Cell<'_>) -> Result<ClientSecrets> {
+pub(crate) fn from_column(text: &str, cell: Cell<'_>) -> Result<ClientSecrets> {
     let stored: Vec<StoredSecret> = from_json(text, cell)?;
     let secrets = stored.into_iter().map(|secret| {
         Ok(ClientSecret {

@@ -1,12 +1,12 @@
 //! The content of a backup.
 
 use crate::audit::context::{ANCHOR, EndRow, HEAD};
-use crate::keys::read_all;
 use crate::sql::{self, Connection};
+use crate::wrapped_keys::read_all;
 use crate::{Result, StoreError};
 use assent_model::audit::chain::{Heads, Mark};
-use assent_model::key::SigningKey;
 use assent_model::secret::Digest;
+use assent_model::wrapped_key::WrappedKey;
 
 /// The content of a backup.
 #[derive(Clone, Debug)]
@@ -15,8 +15,8 @@ pub struct BackupContent {
     pub schema_version: i64,
     /// The last entry of each lane of the audit log. An export that continues this log has them.
     pub heads: Heads,
-    /// The signing keys, which show whether a master key is the one of this database.
-    pub keys: Vec<SigningKey>,
+    /// The keys that the master key has wrapped, which show whether a master key is the one of this database.
+    pub wrapped_keys: Vec<WrappedKey>,
 }
 
 impl BackupContent {
@@ -50,7 +50,7 @@ impl BackupContent {
         Ok(Self {
             schema_version,
             heads,
-            keys: read_all(&mut *db).await?,
+            wrapped_keys: read_all(&mut *db).await?,
         })
     }
 }

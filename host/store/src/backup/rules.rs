@@ -227,6 +227,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     // Keys.
     keep(
+        "wrapped_keys",
+        "identifiers and sealed values need them, and the master key shows that the restore is allowed",
+    ),
+    keep(
         "signing_keys",
         "the restore reports keys that were revoked after the backup",
     ),

@@ -15,6 +15,7 @@ macro_rules! file {
 pub const MIGRATIONS: &[Migration] = &[
     file!("0001_expand_initial"),
     file!("0002_expand_management"),
+    file!("0003_expand_wrapped_keys"),
 ];
 
 /// The newest version in a list of migrations: what a release expects of the database.

@@ -49,20 +49,28 @@ crate::sql::row! {
     }
 }
 
-/// The instances that run and do not know migration `version`. Heartbeats have the time of the clock that is read here:
-/// PostgreSQL's, or of SQLite that of the machine.
-pub(crate) async fn find(
+/// The time in milliseconds, of the clock that heartbeats have: PostgreSQL's, or of SQLite that of the machine.
+pub(crate) async fn heartbeat_clock(
     kind: DatabaseKind,
     connection: &mut Connection,
-    version: i64,
-) -> sql::Result<Vec<OlderInstance>> {
+) -> sql::Result<i64> {
     let clock = match kind {
         DatabaseKind::Sqlite => "SELECT CAST(strftime('%s', 'now') AS INTEGER) * 1000",
         DatabaseKind::Postgres => {
             "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
         }
     };
-    let (now,): (i64,) = sql::query_as(clock).fetch_one(&mut *connection).await?;
+    let (now,): (i64,) = sql::query_as(clock).fetch_one(connection).await?;
+    Ok(now)
+}
+
+/// The instances that run and do not know migration `version`.
+pub(crate) async fn find(
+    kind: DatabaseKind,
+    connection: &mut Connection,
+    version: i64,
+) -> sql::Result<Vec<OlderInstance>> {
+    let now = heartbeat_clock(kind, connection).await?;
     let limit = i64::try_from(HEARTBEAT_LIMIT.as_millis()).unwrap_or(i64::MAX);
     let rows: Vec<InstanceRow> = sql::query_as(sql::statement!(
         "SELECT ",

@@ -1,12 +1,14 @@
 //! Two client secrets of an application: both valid, each with its last use, until one is deleted.
 
+use assent::domain::keys::sealing_keys;
 use assent_test_macros::both_databases;
 use josekit::jws::HS256;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::{accepted, application, ask_with, by_basic, claims, refused, sign};
-use crate::harness::{Admin, Database, HostOptions, Json, TestHost, Text, id};
+use crate::harness::{Admin, Database, HostOptions, Json, TestHost, Text, connect, id};
+use crate::keys::master_key::{previous_is, replace_master_key};
 
 /// Creates a secret; its id and the secret.
 async fn create(host: &TestHost, application: &Value) -> (String, String) {
@@ -206,4 +208,37 @@ async fn only_applications_with_a_secret_method_have_secrets() {
         .await;
     assert_eq!(listed(&host, &web).await, []);
     assert!(web.members().contains_key("has_secret"));
+}
+
+#[both_databases]
+async fn a_shared_secret_survives_a_new_master_key(database: Database) {
+    let on = |keys| HostOptions {
+        database,
+        keys,
+        ..HostOptions::default()
+    };
+    let host = TestHost::start_on(database).await;
+    let method = json!({"token_endpoint_auth_method": "client_secret_jwt"});
+    let web = application(&host, method).await;
+    let (_, secret) = create(&host, &web).await;
+    let previous = previous_is(&replace_master_key(host.folder()));
+    let host = host.restart_with(on(&previous)).await;
+    let by = |n| {
+        let signer = HS256.signer_from_bytes(&secret).expect("a signer");
+        sign(&claims(&host, id(&web), n), json!({}), &signer)
+    };
+    // The instance keeps the application in memory from now on.
+    assert_eq!(ask_with(&host, &by(1)).await, accepted());
+    let services = &host.host;
+    for _ in 0..2 {
+        let done = sealing_keys::maintain_at(services, services.now()).await;
+        done.expect("maintained");
+        host.clock.advance(sealing_keys::AHEAD);
+    }
+    let mut connection = connect(host.database_url()).await;
+    let deleted = "DELETE FROM wrapped_keys WHERE purpose = 'sealing' AND generation = 1";
+    connection.batch(deleted).await.expect("deleted");
+    connection.close().await;
+    sealing_keys::reload(services).await.expect("read");
+    assert_eq!(ask_with(&host, &by(2)).await, accepted());
 }

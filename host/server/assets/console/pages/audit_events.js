@@ -431,6 +431,12 @@ export const GROUPS = [
       'signing-key.published': ['Signing key published', 'calm', ({ who }) => [who, ' published the next signing key']],
       'signing-key.activated': ['Signing key activated', 'calm', ({ who }) => [who, ' activated the next signing key']],
       'signing-key.revoked': ['Signing key revoked', 'bad', ({ who }) => [who, ' revoked a signing key']],
+      'sealing-key.created': [
+        'Sealing key created',
+        'calm',
+        () => ['The server created a sealing key for a new master key'],
+      ],
+      'sealing-key.deleted': ['Sealing keys deleted', 'calm', () => ['The server deleted replaced sealing keys']],
       'plugins.reloaded': ['Plugins reloaded', 'calm', ({ who }) => [who, ' reloaded the plugins']],
       'plugins.rolled-back': ['Plugins rolled back', 'warn', ({ who }) => [who, ' rolled the plugins back']],
       'mail.tested': ['Test email sent', 'calm', ({ who }) => [who, ' sent a test email']],

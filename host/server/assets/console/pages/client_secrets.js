@@ -15,7 +15,7 @@ const MOST = 2;
  * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
  */
 export const keptAs = ({ token_endpoint_auth_method: method }) =>
-  method === 'client_secret_jwt' ? 'Assent keeps it sealed with its master key' : 'Assent keeps a digest of it';
+  method === 'client_secret_jwt' ? 'Assent keeps it encrypted' : 'Assent keeps a digest of it';
 
 /**
  * Creates a secret beside the one that the application has, and shows it once.

@@ -12,7 +12,7 @@ use tar::{Archive, Builder, Entry, EntryType, Header};
 use tempfile::NamedTempFile;
 
 use super::manifest::{DumpDigest, FORMAT, Manifest, authentication_code};
-use crate::keys::MasterKey;
+use crate::keys::{KeyError, MasterKeys, RootSecret};
 
 const MANIFEST: &str = "manifest.json";
 const CODE: &str = "manifest.hmac";
@@ -24,12 +24,12 @@ const LONGEST_CODE: u64 = 64;
 pub(super) fn write(
     path: &Path,
     manifest: &Manifest,
-    master: &MasterKey,
+    root: &RootSecret,
     dump: &mut File,
 ) -> anyhow::Result<()> {
     let folder = folder_of(path);
     let text = serde_json::to_vec_pretty(manifest)?;
-    let code = authentication_code(master, &text)?;
+    let code = authentication_code(root, &text)?;
     // Its mode is 0600.
     let written = new_file(folder)?;
     let mut archive = Builder::new(written);
@@ -97,6 +97,8 @@ pub(super) fn digest(dump: &mut File) -> anyhow::Result<DumpDigest> {
 pub(in crate::cli) struct OpenBackup {
     file: File,
     pub(in crate::cli) manifest: Manifest,
+    /// The root secret of the installation that the backup is of.
+    pub(in crate::cli) root: RootSecret,
     /// Where the dump begins.
     dump_at: u64,
 }
@@ -108,15 +110,15 @@ struct Format {
 }
 
 impl OpenBackup {
-    /// Opens a backup. Its manifest must be authentic under this master key.
-    pub(in crate::cli) fn open(path: &Path, master: &MasterKey) -> anyhow::Result<Self> {
+    /// Opens a backup. One of these master keys must have wrapped its root secret, and its manifest must be authentic.
+    pub(in crate::cli) fn open(path: &Path, masters: &MasterKeys) -> anyhow::Result<Self> {
         let opened = File::open(path)
             .map_err(anyhow::Error::from)
-            .and_then(|file| Self::read(file, master));
+            .and_then(|file| Self::read(file, masters));
         opened.with_context(|| path.display().to_string())
     }
 
-    fn read(file: File, master: &MasterKey) -> anyhow::Result<Self> {
+    fn read(file: File, masters: &MasterKeys) -> anyhow::Result<Self> {
         let mut archive = Archive::new(BufReader::new(&file));
         let mut members = archive.entries()?;
         let mut next = |name: &str| -> anyhow::Result<Entry<'_, _>> {
@@ -137,17 +139,20 @@ impl OpenBackup {
              wrote it, or a newer one"
         );
         let manifest: Manifest = serde_json::from_slice(&text).with_context(unreadable)?;
-        let fingerprint = master.fingerprint()?;
-        let is_fingerprint = manifest.master_key.bytes().all(|b| b.is_ascii_hexdigit());
-        ensure!(is_fingerprint, unreadable());
-        ensure!(
-            manifest.master_key == fingerprint,
-            "the backup was made with another master key. The fingerprint of its key is {}, of the key in the settings \
-             {fingerprint}. Put the right key back: without it, nobody can read the keys in the backup",
-            manifest.master_key
-        );
+        let mut fingerprints = manifest.root_secret.iter().map(|root| &root.master_key);
+        let are_fingerprints =
+            fingerprints.all(|fingerprint| fingerprint.bytes().all(|b| b.is_ascii_hexdigit()));
+        ensure!(are_fingerprints, unreadable());
+        let root = match manifest.root_secret(masters) {
+            Err(KeyError::WrongMasterKey { stored, configured }) => bail!(
+                "the backup was made with another master key. The fingerprint of its key is {stored}, of the key in \
+                 the settings {configured}. Put the right key back, or set it as keys.previous_master_key_file: \
+                 without it, nobody can read the keys in the backup"
+            ),
+            other => other?,
+        };
         let code = read_member(next(CODE)?, LONGEST_CODE)?;
-        let expected = authentication_code(master, &text)?;
+        let expected = authentication_code(&root, &text)?;
         let is_authentic = code.len() == expected.len() && memcmp::eq(&code, expected.as_bytes());
         ensure!(
             is_authentic,
@@ -164,6 +169,7 @@ impl OpenBackup {
         Ok(Self {
             file,
             manifest,
+            root,
             dump_at,
         })
     }

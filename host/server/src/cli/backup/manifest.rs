@@ -2,11 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::keys::{KeyError, MasterKey};
+use crate::keys::{KeyError, MasterKeys, RootSecret};
 use assent_model::audit::chain::Heads;
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
 
 /// The format of backups that this release writes. A later format has a greater number.
-pub(in crate::cli) const FORMAT: u32 = 1;
+pub(in crate::cli) const FORMAT: u32 = 2;
 
 /// The first member of a backup, as JSON. The second one authenticates it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,12 +24,36 @@ pub(in crate::cli) struct Manifest {
     pub(in crate::cli) database: DumpKind,
     /// The newest migration that the database has.
     pub(in crate::cli) schema_version: i64,
-    /// The fingerprint of the master key.
-    pub(in crate::cli) master_key: String,
+    /// The root secret, as each master key has wrapped it. It authenticates the manifest.
+    pub(in crate::cli) root_secret: Vec<WrappedRoot>,
     /// The last entry of each lane of the audit log.
     pub(in crate::cli) audit_heads: String,
     /// The last member.
     pub(in crate::cli) dump: DumpDigest,
+}
+
+/// The root secret, wrapped with a master key.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::cli) struct WrappedRoot {
+    /// The fingerprint of the master key.
+    pub(in crate::cli) master_key: String,
+    /// The encrypted secret.
+    pub(in crate::cli) wrapped: String,
+}
+
+impl WrappedRoot {
+    /// The copies of the root secret among the wrapped keys of a database.
+    pub(super) fn among(keys: &[WrappedKey]) -> Vec<Self> {
+        let roots = keys
+            .iter()
+            .filter(|key| key.purpose == WrappedKeyPurpose::Root);
+        roots
+            .map(|key| Self {
+                master_key: key.master_key.clone(),
+                wrapped: key.wrapped.clone(),
+            })
+            .collect()
+    }
 }
 
 /// Which database a dump is of.
@@ -76,15 +103,31 @@ pub(in crate::cli) struct DumpDigest {
 }
 
 impl Manifest {
+    /// The root secret, which one of these master keys has wrapped.
+    ///
+    /// # Errors
+    /// If none of them has wrapped it.
+    pub(super) fn root_secret(&self, masters: &MasterKeys) -> Result<RootSecret, KeyError> {
+        let wrapped: Vec<WrappedKey> = self
+            .root_secret
+            .iter()
+            .map(|root| WrappedKey {
+                purpose: WrappedKeyPurpose::Root,
+                master_key: root.master_key.clone(),
+                wrapped: root.wrapped.clone(),
+                seals_from: Timestamp::from_millis(0),
+            })
+            .collect();
+        Ok(masters.unwrap(&wrapped, &SystemEntropy)?.root)
+    }
+
     /// The heads of the audit log; `None` if the text has none.
     pub(in crate::cli) fn heads(&self) -> Option<Heads> {
         Heads::parse(&self.audit_heads)
     }
 }
 
-/// The message authentication code of a manifest under the master key, in hexadecimal.
-pub(super) fn authentication_code(master: &MasterKey, manifest: &[u8]) -> Result<String, KeyError> {
-    Ok(hex::encode(
-        master.authenticate("backup manifest", manifest)?,
-    ))
+/// The message authentication code of a manifest under the root secret, in hexadecimal.
+pub(super) fn authentication_code(root: &RootSecret, manifest: &[u8]) -> Result<String, KeyError> {
+    Ok(hex::encode(root.derive("backup manifest", manifest)?))
 }

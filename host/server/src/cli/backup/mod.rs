@@ -9,12 +9,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, ensure};
 use clap::Args;
 
+use crate::app::existing_master_keys;
 use crate::cli::backup::archive::{folder_of, new_file};
-use crate::cli::backup::manifest::{DumpKind, FORMAT, Manifest};
+use crate::cli::backup::manifest::{DumpKind, FORMAT, Manifest, WrappedRoot};
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::domain::audit::moment_text;
-use crate::keys::{KeyRing, MasterKey};
 use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::SystemEntropy;
 use assent_store::{BackupContent, PostgresSnapshot, copy_sqlite};
 
 /// Write a backup of the database to a file, while the instances serve.
@@ -41,8 +42,7 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
         "{} exists; name another file",
         file.display()
     );
-    let keys = &settings.keys;
-    let master = MasterKey::existing(keys.master_key.as_deref(), &keys.master_key_file)?;
+    let masters = existing_master_keys(&settings.keys, &SystemEntropy)?;
     let created_at = moment_text(SystemClock.now());
     let database = DumpKind::of(url);
     let mut dump = new_file(folder_of(file))?;
@@ -50,25 +50,33 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
         DumpKind::Sqlite => copy_sqlite(url, dump.path()).await?,
         DumpKind::PostgreSql => dump_postgres(url, dump.path()).await?,
     };
-    KeyRing::open(&content.keys, &master)
-        .context("the master key in the settings is not the one of this database")?;
+    ensure!(
+        !content.wrapped_keys.is_empty(),
+        "no instance of this release has used the database; start one, or make the backup with the release that used it"
+    );
+    let root = masters
+        .unwrap(&content.wrapped_keys, &SystemEntropy)
+        .context("the master key in the settings is not the one of this database")?
+        .root;
     let manifest = Manifest {
         format: FORMAT,
         assent: env!("CARGO_PKG_VERSION").to_owned(),
         created_at,
         database,
         schema_version: content.schema_version,
-        master_key: master.fingerprint()?,
+        root_secret: WrappedRoot::among(&content.wrapped_keys),
         audit_heads: content.heads.to_text(),
         dump: archive::digest(dump.as_file_mut())?,
     };
-    archive::write(file, &manifest, &master, dump.as_file_mut())?;
+    archive::write(file, &manifest, &root, dump.as_file_mut())?;
     println!(
         "Wrote {} ({} bytes of {database}).",
         file.display(),
         manifest.dump.size
     );
-    println!("Fingerprint of the master key: {}", manifest.master_key);
+    for root in &manifest.root_secret {
+        println!("Fingerprint of the master key: {}", root.master_key);
+    }
     eprintln!(
         "The master key is not in the backup. Keep a copy of it elsewhere: without it, the backup is worth nothing."
     );

@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use super::finding::Finding;
+use crate::app::existing_master_keys;
 use crate::config::{Keys, Migrate, Settings};
-use crate::keys::MasterKey;
+
 use assent_model::clock::{Clock, SystemClock};
+use assent_model::entropy::SystemEntropy;
 use assent_store::{ConnectionCounts, Database, DatabaseProblem, Diagnosis, MIGRATIONS, Store};
 
 /// A round trip that is longer than this makes each sign-in slow.
@@ -146,22 +148,24 @@ async fn migrations(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// Whether the master key can be read.
+/// Whether the master keys can be read.
 fn master_key(keys: &Keys) -> Finding {
     let check = "master key";
     let file = &keys.master_key_file;
-    let read = match &keys.master_key {
-        Some(text) => MasterKey::from_text(text, "keys.master_key"),
-        None if !file.exists() => {
-            let text = format!("{} does not exist", file.display());
-            let advice =
-                "If this installation was started before, restore the file from its backup.";
-            return Finding::warning(check, text, advice);
+    let is_in_file =
+        keys.master_key.is_none() && keys.pkcs11.as_ref().is_none_or(|token| token.key.is_none());
+    if is_in_file && !file.exists() {
+        let text = format!("{} does not exist", file.display());
+        let advice = "If this installation was started before, restore the file from its backup.";
+        return Finding::warning(check, text, advice);
+    }
+    match existing_master_keys(keys, &SystemEntropy) {
+        Ok(found) if found.previous.is_some() => {
+            let text = "the settings name a previous master key";
+            let advice = "Run: assent admin master-key. It says when to remove the previous key from the settings.";
+            Finding::warning(check, text, advice)
         }
-        None => MasterKey::read(file),
-    };
-    match read {
-        Ok(_) => Finding::ok(check, "it can be read"),
+        Ok(_) => Finding::ok(check, "it can be used"),
         Err(error) => Finding::problem(check, error.to_string(), ""),
     }
 }

@@ -165,12 +165,7 @@ pub(super) async fn insert_link(
     let (id, expires_at) = (enrolment.id, enrolment.expires_at);
     let sealed_link = match delivery {
         InvitationDelivery::Link => None,
-        InvitationDelivery::Email => Some(outbox::seal_link(
-            &services.master_key,
-            id,
-            &link,
-            &*services.entropy,
-        )?),
+        InvitationDelivery::Email => Some(outbox::seal_link(services, id, &link)?),
     };
     let entry = |event| {
         audit::entry(services, event, by)

@@ -19,8 +19,8 @@ pub(super) fn callback_url(services: &Services, channel: &str) -> Result<String,
 fn callback_id(services: &Services, channel: &str) -> Result<String, InternalError> {
     Ok(URL_SAFE_NO_PAD.encode(
         services
-            .master_key
-            .authenticate("approval callback", channel.as_bytes())?,
+            .root_secret
+            .derive("approval callback", channel.as_bytes())?,
     ))
 }
 

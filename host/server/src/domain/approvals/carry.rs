@@ -242,9 +242,7 @@ async fn store_delivery(
         approval: approval.id,
         channel: channel.name.clone(),
         recipient,
-        handle: services
-            .master_key
-            .seal(&purpose, &begun.handle, &*services.entropy)?,
+        handle: services.seal(&purpose, &begun.handle)?,
     };
     let due = delivery_timing::next(now, first, approval.expires_at);
     if services.store.add_delivery(delivery, due, now).await? {

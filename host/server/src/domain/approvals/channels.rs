@@ -175,8 +175,8 @@ pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
 /// If the cryptographic library fails.
 pub fn binding(services: &Services, approval: ApprovalId) -> Result<String, InternalError> {
     let code = services
-        .master_key
-        .authenticate("approval binding", approval.to_string().as_bytes())?;
+        .root_secret
+        .derive("approval binding", approval.to_string().as_bytes())?;
     let letter = |byte: &u8| {
         BINDING_LETTERS
             .chars()

@@ -357,7 +357,7 @@ async fn take_back(services: &Services, delivery: &Delivery) -> Result<(), Inter
 fn handle(services: &Services, delivery: &Delivery) -> Result<Vec<u8>, InternalError> {
     let purpose = sealed_for(delivery.approval, &delivery.channel);
     Ok(services
-        .master_key
+        .sealing_keys
         .open(&purpose, &delivery.handle)?
         .to_vec())
 }

@@ -166,6 +166,8 @@ const fn effect(event: Event) -> Effect {
         | Event::CertificateActivated
         | Event::SigningKeyPublished
         | Event::SigningKeyActivated
+        | Event::SealingKeyCreated
+        | Event::SealingKeyDeleted
         | Event::PluginsReloaded
         | Event::PluginsRolledBack
         | Event::ClaimsCompared => Effect::None,

@@ -25,11 +25,7 @@ pub fn name_id_for(
         let message = format!("{}\n{of}", provider.id);
         Ok(Some(format!(
             "_{}",
-            hex::encode(
-                services
-                    .master_key
-                    .authenticate(purpose, message.as_bytes())?
-            )
+            hex::encode(services.root_secret.derive(purpose, message.as_bytes())?)
         )))
     };
     let value = match format {

@@ -57,8 +57,8 @@ pub fn subject_of(
             // A sector is a host name, so it holds no line break.
             let message = format!("{sector}\n{}", user.subject);
             let code = services
-                .master_key
-                .authenticate("pairwise subject", message.as_bytes())?;
+                .root_secret
+                .derive("pairwise subject", message.as_bytes())?;
             Ok(URL_SAFE_NO_PAD.encode(code))
         }
     }
@@ -78,8 +78,8 @@ pub fn sid_of(
         SubjectType::Public => Ok(sid.to_owned()),
         SubjectType::Pairwise { sector } => {
             let code = services
-                .master_key
-                .authenticate("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
+                .root_secret
+                .derive("pairwise sid", format!("{sector}\n{sid}").as_bytes())?;
             Ok(URL_SAFE_NO_PAD.encode(code))
         }
     }

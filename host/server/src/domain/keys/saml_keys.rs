@@ -33,7 +33,7 @@ pub async fn signing(
     let keys = keys(services, application).await?;
     Ok(services
         .saml_keys
-        .open(&keys.signing, &services.master_key)?)
+        .open(&keys.signing, &services.sealing_keys)?)
 }
 
 /// The keys in a service provider's metadata.
@@ -92,7 +92,7 @@ async fn make(
         application,
         generation,
         validity,
-        &services.master_key,
+        &services.sealing_keys,
         &*services.entropy,
     )
     .await?)

@@ -76,7 +76,7 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
     let kept = services.store.signing_keys().await?;
     Ok(services
         .key_ring
-        .replace(reading, &kept, &services.master_key)?)
+        .replace(reading, &kept, &services.sealing_keys)?)
 }
 
 /// Reloads the keys, and rotates and deletes them when it is time. Every instance calls it every few seconds. An
@@ -303,7 +303,7 @@ fn published(
     // By its `kid`, as the other entries about it.
     Ok(match &key.material {
         KeyMaterial::Sealed(sealed) => {
-            let kid = IdTokenKey::sealed_key_id(algorithm, sealed, &services.master_key)?;
+            let kid = IdTokenKey::sealed_key_id(algorithm, sealed, &services.sealing_keys)?;
             entry.with("kid", kid)
         }
         KeyMaterial::Public(_) => entry,
@@ -348,7 +348,7 @@ async fn next_key(
         .map(|key| key.times.generation)
         .max()
         .unwrap_or_default();
-    let sealed = keys::generate(purpose, &services.master_key, &*services.entropy).await?;
+    let sealed = keys::generate(purpose, &services.sealing_keys, now, &*services.entropy).await?;
     let signs_from = match takeover {
         Takeover::InTime => now + services.settings.keys.publish_ahead.get(),
         Takeover::Now => now + PUBLICATION_MARGIN,

@@ -13,13 +13,12 @@ use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use crate::smtp::Mailer;
 use assent_model::audit::{AuditContext, Event};
-use assent_model::entropy::Entropy;
 use assent_model::id::EnrolmentId;
 use assent_model::invitation::{LeasedMail, MailOutcome};
 use assent_model::user::{LifecycleState, User};
 use assent_telemetry::ROOT_SPANS;
 
-use crate::keys::{KeyError, MasterKey};
+use crate::keys::KeyError;
 
 /// How often the database is read without a wake-up: another instance may have stopped, or a pause may be over.
 const LOOK: Duration = Duration::from_secs(3);
@@ -45,7 +44,7 @@ const fn minutes(count: u64) -> Duration {
 }
 
 /// What a link is sealed for: one link cannot take the place of another.
-fn purpose(id: EnrolmentId) -> String {
+pub(in crate::domain) fn purpose(id: EnrolmentId) -> String {
     format!("invitation {id}")
 }
 
@@ -53,13 +52,8 @@ fn purpose(id: EnrolmentId) -> String {
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub fn seal_link(
-    key: &MasterKey,
-    id: EnrolmentId,
-    link: &str,
-    entropy: &dyn Entropy,
-) -> Result<String, KeyError> {
-    key.seal(&purpose(id), link.as_bytes(), entropy)
+pub fn seal_link(services: &Services, id: EnrolmentId, link: &str) -> Result<String, KeyError> {
+    services.seal(&purpose(id), link.as_bytes())
 }
 
 /// Sends emails, until the task is dropped.
@@ -190,7 +184,7 @@ async fn deliver(
         return failed("the user has no email address");
     };
     let opened = services
-        .master_key
+        .sealing_keys
         .open(&purpose(mail.enrolment), &mail.sealed_link)?;
     let Ok(link) = std::str::from_utf8(&opened) else {
         return failed("the link cannot be read");

@@ -95,7 +95,7 @@ pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyCla
             false => KeyClaim::InProgress,
         });
     };
-    let opened = services.master_key.open(&request.purpose(), &sealed)?;
+    let opened = services.sealing_keys.open(&request.purpose(), &sealed)?;
     Ok(KeyClaim::Executed(opened.to_vec()))
 }
 
@@ -110,9 +110,7 @@ pub async fn store_response(
     response: &[u8],
     subjects: BTreeSet<String>,
 ) -> Result<(), InternalError> {
-    let sealed = services
-        .master_key
-        .seal(&request.purpose(), response, &*services.entropy)?;
+    let sealed = services.seal(&request.purpose(), response)?;
     let until = services.now() + KEYED_REQUEST_RETENTION;
     Ok(services
         .store

@@ -49,7 +49,7 @@ pub struct KnownUsers(Vec<KnownUser>);
 impl KnownUsers {
     /// Opens the cookie of a browser. A cookie of another browser, or none of ours, knows no one.
     pub fn open(services: &Services, browser: Digest, cookie: &str) -> Self {
-        let opened = services.master_key.open(&purpose(browser), cookie).ok();
+        let opened = services.sealing_keys.open(&purpose(browser), cookie).ok();
         let known: Vec<KnownUser> = opened
             .and_then(|plain| serde_json::from_slice(&plain).ok())
             .unwrap_or_default();
@@ -83,9 +83,7 @@ impl KnownUsers {
         );
         self.0.truncate(MOST_USERS);
         let plain = serde_json::to_vec(&self.0).unwrap_or_default();
-        Ok(services
-            .master_key
-            .seal(&purpose(browser), &plain, &*services.entropy)?)
+        Ok(services.seal(&purpose(browser), &plain)?)
     }
 
     /// What this browser is to the user with this name.

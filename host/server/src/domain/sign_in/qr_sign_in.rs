@@ -50,7 +50,7 @@ pub fn path(services: &Services, login: &Login) -> Result<String, InternalError>
 /// It can't be guessed, and follows from the login and its browser, so that each host knows it.
 fn proof(services: &Services, login: &Login) -> Result<[u8; PROOF], InternalError> {
     let message = [login.id.as_bytes().as_slice(), login.browser.as_bytes()].concat();
-    let code = services.master_key.authenticate("login code", &message)?;
+    let code = services.root_secret.derive("login code", &message)?;
     let mut proof = [0; PROOF];
     proof.copy_from_slice(&code[..PROOF]);
     Ok(proof)

@@ -152,10 +152,7 @@ fn recovered(
     link: &str,
     login: Option<LoginId>,
 ) -> Result<String, InternalError> {
-    let sealed =
-        services
-            .master_key
-            .seal(&purpose(browser), link.as_bytes(), &*services.entropy)?;
+    let sealed = services.seal(&purpose(browser), link.as_bytes())?;
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair("link", &sealed);
     if let Some(login) = login {
@@ -183,7 +180,7 @@ pub(crate) async fn done(
     query: Result<Query<RecoveredQuery>, QueryRejection>,
 ) -> Response {
     let Query(RecoveredQuery { link, login }) = query.unwrap_or_default();
-    let opened = services.master_key.open(&purpose(&browser), &link).ok();
+    let opened = services.sealing_keys.open(&purpose(&browser), &link).ok();
     let Some(link) = opened.and_then(|link| String::from_utf8(link.to_vec()).ok()) else {
         return see_other(RECOVER);
     };

@@ -195,6 +195,8 @@ pub(super) fn activity_message(
         | Event::SigningKeyPublished
         | Event::SigningKeyActivated
         | Event::SigningKeyRevoked
+        | Event::SealingKeyCreated
+        | Event::SealingKeyDeleted
         | Event::TokensRevoked
         | Event::DatabaseRestored
         | Event::TestSignInStarted
@@ -340,6 +342,8 @@ const fn plain_activity(event: Event) -> Message {
         Event::PluginsReloaded => Message::new("activity-plugins-reloaded"),
         Event::SigningKeyPublished => Message::new("activity-key-published"),
         Event::SigningKeyActivated => Message::new("activity-key-activated"),
+        Event::SealingKeyCreated => Message::new("activity-sealing-key-created"),
+        Event::SealingKeyDeleted => Message::new("activity-sealing-key-deleted"),
         Event::TokensRevoked => Message::new("activity-tokens-revoked"),
         Event::DatabaseRestored => Message::new("activity-database-restored"),
         Event::TestSignInStarted => Message::new("activity-test-sign-in-started"),

@@ -101,7 +101,7 @@ fn verify_with_secrets(
             continue;
         };
         let secret = services
-            .master_key
+            .sealing_keys
             .open(&secret_purpose(&application.id), sealed)?;
         match verify_with_secret(text, &secret) {
             Ok(claims) => return Ok(Ok((claims, Some(known.id)))),

@@ -57,7 +57,7 @@ pub async fn document(
     let keys = saml_keys::keys(services, &provider.id).await?;
     let open = services
         .saml_keys
-        .open(&keys.signing, &services.master_key)?;
+        .open(&keys.signing, &services.sealing_keys)?;
     let signer = Signer::new(open.key.clone(), &open.certificate)
         .map_err(|error| InternalError::Saml(error.to_string()))?;
     let others = keys

@@ -258,10 +258,7 @@ fn new_secret(
     let sealed = match client.settings.auth_method() {
         ClientAuthMethod::ClientSecretJwt => {
             let purpose = client::secret_purpose(&client.id);
-            let sealed =
-                services
-                    .master_key
-                    .seal(&purpose, secret.expose().as_bytes(), &*services.entropy);
+            let sealed = services.seal(&purpose, secret.expose().as_bytes());
             Some(sealed.map_err(InternalError::from)?)
         }
         _ => None,

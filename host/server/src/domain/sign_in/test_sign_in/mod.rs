@@ -72,8 +72,8 @@ pub fn derived(
         DerivedValue::Message => "message",
     };
     let code = services
-        .master_key
-        .authenticate("test-sign-in", format!("{name}\n{id}").as_bytes())?;
+        .root_secret
+        .derive("test-sign-in", format!("{name}\n{id}").as_bytes())?;
     Ok(match what {
         // An `xs:ID` begins with a letter or an underscore.
         DerivedValue::Message => format!("_{}", hex::encode(code)),
@@ -96,8 +96,8 @@ pub fn response_seal(
         Digest::sha256(answer.as_bytes()).to_text()
     );
     let code = services
-        .master_key
-        .authenticate("test-sign-in", message.as_bytes())?;
+        .root_secret
+        .derive("test-sign-in", message.as_bytes())?;
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 

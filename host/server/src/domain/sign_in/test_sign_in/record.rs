@@ -45,16 +45,12 @@ pub(super) fn kept(
 }
 
 pub(super) fn sealed(services: &Services, value: &Value) -> Result<String, InternalError> {
-    Ok(services.master_key.seal(
-        "test-sign-in",
-        value.to_string().as_bytes(),
-        &*services.entropy,
-    )?)
+    Ok(services.seal("test-sign-in", value.to_string().as_bytes())?)
 }
 
 pub(super) fn unsealed(services: &Services, sealed: &str) -> Result<Value, InternalError> {
     Ok(
-        serde_json::from_slice(&services.master_key.open("test-sign-in", sealed)?)
+        serde_json::from_slice(&services.sealing_keys.open("test-sign-in", sealed)?)
             .unwrap_or_default(),
     )
 }

@@ -1,0 +1,154 @@
+//! The master keys that the settings name, and the keys in the database that they wrap.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::app::error::StartError;
+use crate::config::{CreateMasterKey, Keys, Pkcs11};
+use crate::domain::operations::plugin_specs::read_secret;
+use crate::keys::{
+    FileMasterKey, MasterKey, MasterKeyError, MasterKeys, Pkcs11Key, Pkcs11MasterKey, RootSecret,
+    SealingKeys, volume,
+};
+use assent_model::clock::Clock;
+use assent_model::entropy::Entropy;
+use assent_store::Database;
+
+/// Checks, before the database is opened, that the first start may create the master key.
+pub(super) fn check_creation(keys: &Keys) -> Result<(), MasterKeyError> {
+    let file = &keys.master_key_file;
+    let is_there = keys.master_key.is_some() || token_key(keys).is_some() || file.exists();
+    match keys.create_file {
+        CreateMasterKey::Never if !is_there => {
+            Err(MasterKeyError::NotCreated { file: file.clone() })
+        }
+        CreateMasterKey::OnVolume if !is_there && !volume::holds(file) => {
+            Err(MasterKeyError::Ephemeral { file: file.clone() })
+        }
+        CreateMasterKey::Never | CreateMasterKey::OnVolume | CreateMasterKey::Always => Ok(()),
+    }
+}
+
+fn token_key(keys: &Keys) -> Option<(&Pkcs11, &str)> {
+    let token = keys.pkcs11.as_ref()?;
+    Some((token, token.key.as_deref()?))
+}
+
+/// The master keys of the settings. All must exist.
+///
+/// # Errors
+/// If a file or a token cannot be read.
+pub fn existing_master_keys(keys: &Keys, entropy: &dyn Entropy) -> Result<MasterKeys, StartError> {
+    master_keys(keys, FileMasterKey::read, entropy)
+}
+
+/// The master keys of the settings. The file is created if the database has no keys yet: a fresh key in place of a lost
+/// one would open nothing, and hide that the old one is missing.
+async fn master_keys_for_start(
+    keys: &Keys,
+    database: &Database,
+    entropy: &dyn Entropy,
+) -> Result<MasterKeys, StartError> {
+    let has_keys = !database.wrapped_keys().await?.is_empty()
+        || database.sealed_signing_key().await?.is_some();
+    let read = |file: &Path| match has_keys {
+        true => FileMasterKey::read(file),
+        false => FileMasterKey::read_or_make(file, entropy),
+    };
+    master_keys(keys, read, entropy)
+}
+
+fn master_keys(
+    keys: &Keys,
+    read: impl Fn(&Path) -> Result<FileMasterKey, MasterKeyError>,
+    entropy: &dyn Entropy,
+) -> Result<MasterKeys, StartError> {
+    let mut known = Vec::new();
+    let mut file_key = |key: FileMasterKey| -> Arc<dyn MasterKey> {
+        let key = Arc::new(key);
+        known.push(Arc::clone(&key));
+        key
+    };
+    let current = match (token_key(keys), &keys.master_key) {
+        (Some((token, key)), _) => open_token(token, key, entropy)?,
+        (None, Some(text)) => file_key(FileMasterKey::from_text(text, "keys.master_key")?),
+        (None, None) => file_key(read(&keys.master_key_file)?),
+    };
+    let previous_token = keys.pkcs11.as_ref().and_then(|token| {
+        let key = token.previous_key.as_deref()?;
+        Some((token, key))
+    });
+    let previous = match (
+        previous_token,
+        &keys.previous_master_key,
+        &keys.previous_master_key_file,
+    ) {
+        (Some((token, key)), _, _) => Some(open_token(token, key, entropy)?),
+        (None, Some(text), _) => {
+            let key = FileMasterKey::from_text(text, "keys.previous_master_key")?;
+            Some(file_key(key))
+        }
+        (None, None, Some(file)) => Some(file_key(FileMasterKey::read(file)?)),
+        (None, None, None) => None,
+    };
+    Ok(MasterKeys {
+        current,
+        previous,
+        known,
+    })
+}
+
+fn open_token(
+    token: &Pkcs11,
+    key: &str,
+    entropy: &dyn Entropy,
+) -> Result<Arc<dyn MasterKey>, StartError> {
+    let place = Pkcs11Key {
+        module: token.module.clone(),
+        token: token.token.clone(),
+        key: key.to_owned(),
+        pin: read_secret("keys.pkcs11.pin_file", &token.pin_file)?,
+    };
+    Ok(Arc::new(Pkcs11MasterKey::open(place, entropy)?))
+}
+
+/// The keys that everything else needs.
+pub(super) struct OpenedKeys {
+    pub(super) master: MasterKeys,
+    pub(super) root: RootSecret,
+    pub(super) sealing: Arc<SealingKeys>,
+}
+
+/// Opens the keys of the database. The first start creates them. Keys that the current master key has not wrapped are
+/// wrapped with it: the previous one is needed no more once all instances have the current one.
+pub(super) async fn open(
+    keys: &Keys,
+    database: &Database,
+    clock: &dyn Clock,
+    entropy: &dyn Entropy,
+) -> Result<OpenedKeys, StartError> {
+    let master = master_keys_for_start(keys, database, entropy).await?;
+    let mut wrapped = database.wrapped_keys().await?;
+    if wrapped.is_empty() {
+        let first = match database.sealed_signing_key().await? {
+            None => master.new_keys(clock.now(), entropy)?,
+            Some((purpose, sealed)) => {
+                master.legacy_keys((&purpose, &sealed), clock.now(), entropy)?
+            }
+        };
+        for key in first {
+            database.add_wrapped_key(&key).await?;
+        }
+        // Another instance that started at the same time may have been faster: its keys count.
+        wrapped = database.wrapped_keys().await?;
+    }
+    let unwrapped = master.unwrap(&wrapped, entropy)?;
+    for key in &unwrapped.to_add {
+        database.add_wrapped_key(key).await?;
+    }
+    Ok(OpenedKeys {
+        master,
+        root: unwrapped.root,
+        sealing: Arc::new(SealingKeys::new(unwrapped.sealing)?),
+    })
+}

@@ -1,0 +1,245 @@
+//! A master key in a PKCS#11 token: a hardware security module, or the PKCS#11 library of a key management service. The
+//! key never leaves the token.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
+use cryptoki::mechanism::Mechanism;
+use cryptoki::mechanism::aead::GcmParams;
+use cryptoki::object::{Attribute, AttributeType, ObjectClass, ObjectHandle};
+use cryptoki::session::{Session, UserType};
+use cryptoki::slot::Slot;
+use cryptoki::types::AuthPin;
+use zeroize::Zeroizing;
+
+use super::super::{KeyError, SymmetricKey};
+use super::key::{MasterKey, MasterKeyError};
+use assent_model::entropy::Entropy;
+use assent_model::secret::{Digest, Secret};
+
+const NONCE: usize = 12;
+const TAG_BITS: u64 = 128;
+
+/// Where a master key is.
+#[derive(Clone, Debug)]
+pub struct Pkcs11Key {
+    /// The library of the token's vendor.
+    pub module: PathBuf,
+    /// The label of the token.
+    pub token: String,
+    /// The label of the AES key of 256 bits.
+    pub key: String,
+    /// The PIN of the token's user.
+    pub pin: Secret,
+}
+
+/// A master key in a PKCS#11 token.
+#[derive(Debug)]
+pub struct Pkcs11MasterKey {
+    place: Pkcs11Key,
+    library: Pkcs11,
+    fingerprint: String,
+}
+
+/// The libraries that this process has loaded. Each may be initialised once (PKCS#11 version 2.40, section 5.4).
+static LIBRARIES: Mutex<Vec<(PathBuf, Pkcs11)>> = Mutex::new(Vec::new());
+
+impl Pkcs11MasterKey {
+    /// Finds the key, and tries it out.
+    ///
+    /// # Errors
+    /// [`MasterKeyError::Token`] if the library, the token or the key cannot be used. The message says what to do.
+    pub fn open(place: Pkcs11Key, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
+        let library = library(&place)?;
+        let mut opened = Self {
+            place,
+            library,
+            fingerprint: String::new(),
+        };
+        opened.fingerprint = opened.read_fingerprint()?;
+        let trial = SymmetricKey::generate(entropy);
+        let wrapped = opened.wrap("trial", &trial, entropy);
+        let unwrapped = wrapped.and_then(|wrapped| opened.unwrap("trial", &wrapped));
+        match unwrapped {
+            Ok(found) if found.bytes() == trial.bytes() => Ok(opened),
+            Ok(_) => Err(opened.unusable("it does not decrypt what it encrypted")),
+            Err(error) => Err(opened.unusable(&error.to_string())),
+        }
+    }
+
+    fn unusable(&self, reason: &str) -> MasterKeyError {
+        let Pkcs11Key { token, key, .. } = &self.place;
+        MasterKeyError::Token {
+            reason: format!(
+                "the key {key:?} of the token {token:?} cannot encrypt with AES-GCM: {reason}; it has to be an AES key \
+                 of 256 bits that may encrypt and decrypt"
+            ),
+        }
+    }
+
+    /// The label and the `CKA_ID` identify the key: copies in several tokens of a cluster have the same.
+    fn read_fingerprint(&self) -> Result<String, MasterKeyError> {
+        let (session, key) = self.session()?;
+        let attributes = session
+            .get_attributes(key, &[AttributeType::Id])
+            .map_err(KeyError::from)?;
+        let id = attributes
+            .into_iter()
+            .find_map(|attribute| match attribute {
+                Attribute::Id(id) => Some(id),
+                _ => None,
+            });
+        let text = format!(
+            "pkcs11\n{}\n{}",
+            self.place.key,
+            hex::encode(id.unwrap_or_default())
+        );
+        Ok(hex::encode(Digest::sha256(text.as_bytes()).as_bytes()))
+    }
+
+    /// A session of the token's user, and the key. Each operation has one of its own, so that the token may be
+    /// restarted in between.
+    fn session(&self) -> Result<(Session, ObjectHandle), MasterKeyError> {
+        let Pkcs11Key {
+            token, key, pin, ..
+        } = &self.place;
+        let slot = self.slot()?;
+        let session = self.library.open_ro_session(slot).map_err(KeyError::from)?;
+        let pin = AuthPin::from(pin.expose().to_owned());
+        if let Err(error) = session.login(UserType::User, Some(&pin))
+            && !is_logged_in(&error)
+        {
+            return Err(MasterKeyError::Token {
+                reason: format!(
+                    "the token {token:?} rejected the PIN of keys.pkcs11.pin_file: {error}"
+                ),
+            });
+        }
+        let template = [
+            Attribute::Class(ObjectClass::SECRET_KEY),
+            Attribute::Label(key.as_bytes().to_vec()),
+        ];
+        let found = session.find_objects(&template).map_err(KeyError::from)?;
+        match found.as_slice() {
+            [found] => Ok((session, *found)),
+            [] => Err(MasterKeyError::Token {
+                reason: format!(
+                    "the token {token:?} has no secret key with the label {key:?}; create one: pkcs11-tool --module {} \
+                     --token-label {token:?} --login --keygen --key-type AES:32 --label {key:?} --id 01",
+                    self.place.module.display()
+                ),
+            }),
+            _ => Err(MasterKeyError::Token {
+                reason: format!(
+                    "the token {token:?} has several secret keys with the label {key:?}; give each its own label"
+                ),
+            }),
+        }
+    }
+
+    fn slot(&self) -> Result<Slot, MasterKeyError> {
+        let wanted = &self.place.token;
+        let slots = self
+            .library
+            .get_slots_with_token()
+            .map_err(KeyError::from)?;
+        let mut labels = Vec::new();
+        for slot in slots {
+            let token = self.library.get_token_info(slot).map_err(KeyError::from)?;
+            if token.label() == wanted {
+                return Ok(slot);
+            }
+            labels.push(format!("{:?}", token.label()));
+        }
+        let known = match labels.is_empty() {
+            true => "it has none".to_owned(),
+            false => format!("it has {}", labels.join(", ")),
+        };
+        Err(MasterKeyError::Token {
+            reason: format!(
+                "{} has no token with the label {wanted:?}; {known}",
+                self.place.module.display()
+            ),
+        })
+    }
+
+    fn with_session<T>(
+        &self,
+        operation: impl FnOnce(&Session, ObjectHandle) -> Result<T, cryptoki::error::Error>,
+    ) -> Result<T, KeyError> {
+        let (session, key) = self.session().map_err(|error| match error {
+            MasterKeyError::Key(error) => error,
+            other => KeyError::TokenUnusable(other.to_string()),
+        })?;
+        Ok(operation(&session, key)?)
+    }
+}
+
+impl MasterKey for Pkcs11MasterKey {
+    fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    fn wrap(
+        &self,
+        purpose: &str,
+        key: &SymmetricKey,
+        entropy: &dyn Entropy,
+    ) -> Result<String, KeyError> {
+        let nonce: [u8; NONCE] = entropy.bytes();
+        let wrapped = self.with_session(|session, master| {
+            let mut iv = nonce;
+            let parameters = GcmParams::new(&mut iv, purpose.as_bytes(), TAG_BITS.into())?;
+            let mechanism = Mechanism::AesGcm(parameters);
+            session.encrypt(&mechanism, master, key.bytes())
+        })?;
+        Ok(STANDARD.encode([nonce.as_slice(), &wrapped].concat()))
+    }
+
+    fn unwrap(&self, purpose: &str, wrapped: &str) -> Result<SymmetricKey, KeyError> {
+        let bytes = STANDARD
+            .decode(wrapped)
+            .map_err(|_| KeyError::NotUnwrapped)?;
+        let (nonce, wrapped) = bytes
+            .split_first_chunk::<NONCE>()
+            .ok_or(KeyError::NotUnwrapped)?;
+        let key = self.with_session(|session, master| {
+            let mut iv = *nonce;
+            let parameters = GcmParams::new(&mut iv, purpose.as_bytes(), TAG_BITS.into())?;
+            let mechanism = Mechanism::AesGcm(parameters);
+            session
+                .decrypt(&mechanism, master, wrapped)
+                .map(Zeroizing::new)
+        });
+        let key = key.map_err(|error| match error {
+            // The token does not say whether the key or the text is wrong.
+            KeyError::Token(cryptoki::error::Error::Pkcs11(..)) => KeyError::NotUnwrapped,
+            other => other,
+        })?;
+        SymmetricKey::from_bytes(&key).ok_or(KeyError::NotUnwrapped)
+    }
+}
+
+fn is_logged_in(error: &cryptoki::error::Error) -> bool {
+    use cryptoki::error::{Error, RvError};
+    matches!(error, Error::Pkcs11(RvError::UserAlreadyLoggedIn, _))
+}
+
+fn library(place: &Pkcs11Key) -> Result<Pkcs11, MasterKeyError> {
+    let failed = |error: cryptoki::error::Error| MasterKeyError::Token {
+        reason: format!("cannot load {}: {error}", place.module.display()),
+    };
+    let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, library)) = libraries.iter().find(|(path, _)| *path == place.module) {
+        return Ok(library.clone());
+    }
+    let library = Pkcs11::new(&place.module).map_err(failed)?;
+    library
+        .initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK))
+        .map_err(failed)?;
+    libraries.push((place.module.clone(), library.clone()));
+    Ok(library)
+}

@@ -1,0 +1,217 @@
+//! The keys that seal values: private keys, client secrets, tokens, cookies and short-lived records.
+//!
+//! A sealed value names its key: `<generation>.<base64>`. A value without a generation was sealed by an installation
+//! that had no sealing keys; its key has generation 0.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use zeroize::Zeroizing;
+
+use super::{KeyError, SymmetricKey, legacy, symmetric};
+use assent_model::clock::Timestamp;
+use assent_model::entropy::Entropy;
+
+/// The generation of the key of an installation that had no sealing keys: its master key.
+pub const LEGACY: u32 = 0;
+
+/// The sealing keys, as the database had them when they were last read.
+#[derive(Debug)]
+pub struct SealingKeys(RwLock<Arc<[Arc<SealingKey>]>>);
+
+/// One of the keys that seal values.
+#[derive(Debug)]
+pub struct SealingKey {
+    /// Its number. A greater one replaces it.
+    pub generation: u32,
+    /// From when it seals.
+    pub seals_from: Timestamp,
+    key: SymmetricKey,
+    token_root: Zeroizing<[u8; 32]>,
+}
+
+impl SealingKey {
+    /// A key of this generation.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn new(
+        generation: u32,
+        seals_from: Timestamp,
+        key: SymmetricKey,
+    ) -> Result<Self, KeyError> {
+        let token_root = Zeroizing::new(key.derive("token sealing", b"")?);
+        Ok(Self {
+            generation,
+            seals_from,
+            key,
+            token_root,
+        })
+    }
+
+    /// The key of the tokens of an epoch and a period.
+    pub(super) fn token_key(&self, name: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeyError> {
+        symmetric::hmac(&*self.token_root, name).map(Zeroizing::new)
+    }
+
+    fn seal(&self, purpose: &str, plain: &[u8], entropy: &dyn Entropy) -> Result<String, KeyError> {
+        match self.generation {
+            LEGACY => legacy::encrypt(&self.key, purpose, plain, entropy),
+            generation => {
+                let encrypted = self.key.encrypt(purpose, plain, entropy)?;
+                Ok(format!("{generation}.{encrypted}"))
+            }
+        }
+    }
+}
+
+impl SealingKeys {
+    /// These keys.
+    ///
+    /// # Errors
+    /// [`KeyError::NoneToSeal`] if there is none.
+    pub fn new(keys: Vec<Arc<SealingKey>>) -> Result<Self, KeyError> {
+        Ok(Self(RwLock::new(in_order(keys)?)))
+    }
+
+    /// One key, which seals at all times.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn single(key: SymmetricKey) -> Result<Self, KeyError> {
+        let key = SealingKey::new(1, Timestamp::from_millis(0), key)?;
+        Self::new(vec![Arc::new(key)])
+    }
+
+    /// Takes these keys in place of those at hand.
+    ///
+    /// # Errors
+    /// [`KeyError::NoneToSeal`] if there is none.
+    pub fn replace(&self, keys: Vec<Arc<SealingKey>>) -> Result<(), KeyError> {
+        let keys = in_order(keys)?;
+        *self.0.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        Ok(())
+    }
+
+    /// All keys, in the order of their generations.
+    pub fn all(&self) -> Arc<[Arc<SealingKey>]> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The key that seals at `now`.
+    ///
+    /// # Errors
+    /// [`KeyError::NoneToSeal`] if there is none.
+    pub fn at(&self, now: Timestamp) -> Result<Arc<SealingKey>, KeyError> {
+        let keys = self.all();
+        let begun = keys.iter().rev().find(|key| key.seals_from <= now);
+        // The clock may have been set back to before all of them.
+        let key = begun.or_else(|| keys.first());
+        key.cloned().ok_or(KeyError::NoneToSeal)
+    }
+
+    /// Seals `plain` for `purpose`.
+    ///
+    /// # Errors
+    /// If the cryptographic library fails.
+    pub fn seal(
+        &self,
+        purpose: &str,
+        plain: &[u8],
+        now: Timestamp,
+        entropy: &dyn Entropy,
+    ) -> Result<String, KeyError> {
+        self.at(now)?.seal(purpose, plain, entropy)
+    }
+
+    /// Opens what was sealed for `purpose`.
+    ///
+    /// # Errors
+    /// [`KeyError::NotOpened`] if it was sealed with a key that is not at hand, for another purpose, or changed.
+    pub fn open(&self, purpose: &str, sealed: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
+        let generation = generation_of(sealed).ok_or(KeyError::NotOpened)?;
+        let keys = self.all();
+        let key = keys.iter().find(|key| key.generation == generation);
+        let key = &key.ok_or(KeyError::NotOpened)?.key;
+        let opened = match sealed.split_once('.') {
+            None => legacy::decrypt(key, purpose, sealed),
+            Some((_, encrypted)) => key.decrypt(purpose, encrypted),
+        };
+        opened.ok_or(KeyError::NotOpened)
+    }
+}
+
+fn in_order(mut keys: Vec<Arc<SealingKey>>) -> Result<Arc<[Arc<SealingKey>]>, KeyError> {
+    keys.sort_by_key(|key| key.generation);
+    match keys.is_empty() {
+        true => Err(KeyError::NoneToSeal),
+        false => Ok(keys.into()),
+    }
+}
+
+/// The generation of the key that sealed a value; `None` if it is no sealed value.
+pub fn generation_of(sealed: &str) -> Option<u32> {
+    match sealed.split_once('.') {
+        None => Some(LEGACY),
+        Some((generation, _)) => generation.parse().ok().filter(|found| *found != LEGACY),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assent_model::entropy::SystemEntropy;
+
+    const fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_millis(seconds * 1000)
+    }
+
+    fn key(generation: u32, from: i64) -> Arc<SealingKey> {
+        let bytes = [u8::try_from(generation).unwrap(); 32];
+        let key = SymmetricKey::from_bytes(&bytes).unwrap();
+        Arc::new(SealingKey::new(generation, at(from), key).unwrap())
+    }
+
+    #[test]
+    fn each_generation_seals_from_its_time_on() {
+        let keys = SealingKeys::new(vec![key(2, 20), key(1, 10)]).unwrap();
+        let generation = |now| generation_of(&keys.seal("a", b"x", now, &SystemEntropy).unwrap());
+        assert_eq!(generation(at(5)), Some(1));
+        assert_eq!(generation(at(19)), Some(1));
+        assert_eq!(generation(at(20)), Some(2));
+    }
+
+    #[test]
+    fn values_of_each_generation_at_hand_are_opened() {
+        let keys = SealingKeys::new(vec![key(0, 0)]).unwrap();
+        let old = keys.seal("a", b"old", at(1), &SystemEntropy).unwrap();
+        assert!(!old.contains('.'), "{old}");
+        keys.replace(vec![key(0, 0), key(1, 2)]).unwrap();
+        let new = keys.seal("a", b"new", at(3), &SystemEntropy).unwrap();
+        assert!(new.starts_with("1."), "{new}");
+        assert_eq!(keys.open("a", &old).unwrap().as_slice(), b"old");
+        assert_eq!(keys.open("a", &new).unwrap().as_slice(), b"new");
+        keys.replace(vec![key(1, 2)]).unwrap();
+        assert!(matches!(keys.open("a", &old), Err(KeyError::NotOpened)));
+        let other = new.replacen("1.", "2.", 1);
+        for broken in [
+            other.as_str(),
+            "",
+            ".",
+            "0.AAAA",
+            "1.",
+            "1.!",
+            "x.AAAA",
+            "-1.AAAA",
+        ] {
+            assert!(
+                matches!(keys.open("a", broken), Err(KeyError::NotOpened)),
+                "{broken}"
+            );
+        }
+        assert!(matches!(keys.open("b", &new), Err(KeyError::NotOpened)));
+        assert!(matches!(
+            keys.replace(Vec::new()),
+            Err(KeyError::NoneToSeal)
+        ));
+    }
+}

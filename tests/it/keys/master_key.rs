@@ -1,0 +1,336 @@
+//! The replacement of the master key.
+
+use std::path::{Path, PathBuf};
+
+use assent::domain::audit;
+use assent::domain::keys::sealing_keys::{self, AHEAD, KEPT_FOR, ReplacementStage};
+use assent::keys::generation_of;
+use assent_model::key::KeyMaterial;
+use assent_test_macros::both_databases;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use openssl::symm::{Cipher, encrypt_aead};
+use reqwest::StatusCode;
+
+use super::*;
+use crate::harness::{Application, HostOptions, TestHost, connect, jwt_claims};
+use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
+
+/// Puts a new master key in place of the one in this folder; the file of the replaced one.
+pub(crate) fn replace_master_key(folder: &Path) -> PathBuf {
+    let (current, previous) = (folder.join("master.key"), folder.join("previous.key"));
+    std::fs::rename(&current, &previous).expect("renamed");
+    assent::keys::FileMasterKey::read_or_make(&current, &SystemEntropy).expect("a master key");
+    previous
+}
+
+pub(crate) fn previous_is(file: &Path) -> String {
+    format!("previous_master_key_file = \"{}\"", file.display())
+}
+
+/// The generations of the keys that sealed the signing keys in the database.
+async fn generations(url: &str) -> Vec<Option<u32>> {
+    let mut connection = connect(url).await;
+    let statement = "SELECT sealed FROM signing_keys WHERE sealed IS NOT NULL";
+    let rows: Vec<(String,)> = assent_store::sql::query_as(statement)
+        .fetch_all(&mut connection)
+        .await
+        .expect("read");
+    connection.close().await;
+    rows.iter().map(|(sealed,)| generation_of(sealed)).collect()
+}
+
+async fn stage(host: &Services) -> ReplacementStage {
+    let found = sealing_keys::replacement(host).await;
+    found.expect("read").stage
+}
+
+/// Lets that time pass, and then lets the instance look after its sealing keys.
+async fn pass(installation: &Installation, host: &Services, time: Duration) {
+    installation.clock.advance(time);
+    sealing_keys::maintain_at(host, host.now())
+        .await
+        .expect("looked after");
+}
+
+/// The reason for which an instance does not start.
+async fn rejection(installation: &Installation, settings: &str) -> String {
+    let host = installation.try_host(&installation.clock, settings).await;
+    host.expect_err("another master key").to_string()
+}
+
+#[both_databases]
+async fn identifiers_and_values_survive_a_new_master_key(database: Database) {
+    let installation = Installation::new(database).await;
+    let url = installation.database.url();
+    let before = installation.host().await;
+    let derived = |host: &Services| {
+        host.root_secret
+            .derive("pairwise subject", b"x")
+            .expect("derived")
+    };
+    let (kid, identifier) = (signing(&before), derived(&before));
+    let cookie = before.seal("a cookie", b"plain").expect("sealed");
+    assert_eq!(generation_of(&cookie), Some(1));
+    before.store.close().await;
+    let old = installation.folder.path().join("previous.key");
+    let previous = replace_master_key(installation.folder.path());
+    assert_eq!(old, previous);
+
+    let message = rejection(&installation, "").await;
+    assert!(
+        message.contains("encrypted with the master key"),
+        "{message}"
+    );
+    let host = installation.host_with(&previous_is(&previous)).await;
+    assert_eq!(stage(&host).await, ReplacementStage::Waits { instances: 0 });
+    pass(&installation, &host, Duration::ZERO).await;
+    // Until all instances know the new sealing key, the old one seals.
+    assert_eq!(
+        generation_of(&host.seal("a", b"b").expect("sealed")),
+        Some(1)
+    );
+    pass(&installation, &host, AHEAD).await;
+    assert_eq!(
+        generation_of(&host.seal("a", b"b").expect("sealed")),
+        Some(2)
+    );
+    assert!(generations(url).await.iter().all(|found| *found == Some(2)));
+    assert_eq!(stage(&host).await, ReplacementStage::Expires);
+    host.store.close().await;
+
+    // The old master key opens nothing any more, and the new one everything.
+    std::fs::rename(
+        installation.folder.path().join("master.key"),
+        installation.folder.path().join("new.key"),
+    )
+    .expect("renamed");
+    std::fs::copy(&previous, installation.folder.path().join("master.key")).expect("copied");
+    let message = rejection(&installation, "").await;
+    assert!(
+        message.contains("encrypted with the master key"),
+        "{message}"
+    );
+    std::fs::rename(
+        installation.folder.path().join("new.key"),
+        installation.folder.path().join("master.key"),
+    )
+    .expect("renamed");
+    let after = installation.host().await;
+    assert_eq!((signing(&after), derived(&after)), (kid, identifier));
+    let opened = after
+        .sealing_keys
+        .open("a cookie", &cookie)
+        .expect("opened");
+    assert_eq!(opened.as_slice(), b"plain");
+    let verdict = audit::verify(&after.store, None).await.expect("read");
+    assert!(verdict.broken.is_none(), "{verdict:?}");
+}
+
+#[both_databases]
+async fn the_sealing_key_waits_for_instances_with_the_old_master_key(database: Database) {
+    let installation = Installation::new(database).await;
+    let old = installation.host().await;
+    old.store.probe(&*old.clock).await.expect("a heartbeat");
+    let previous = replace_master_key(installation.folder.path());
+    let new = installation.host_with(&previous_is(&previous)).await;
+    new.store.probe(&*new.clock).await.expect("a heartbeat");
+    pass(&installation, &new, Duration::ZERO).await;
+    assert_eq!(stage(&new).await, ReplacementStage::Waits { instances: 1 });
+    sealing_keys::reload(&old).await.expect("read");
+    let cookie = new.seal("a cookie", b"plain").expect("sealed");
+    assert!(old.sealing_keys.open("a cookie", &cookie).is_ok());
+    old.store.close().await;
+    pass(&installation, &new, Duration::ZERO).await;
+    assert_eq!(new.sealing_keys.all().len(), 2);
+    assert_eq!(stage(&new).await, ReplacementStage::Expires);
+}
+
+#[both_databases]
+async fn concurrent_instances_create_one_sealing_key(database: Database) {
+    let installation = Installation::new(database).await;
+    installation.host().await.store.close().await;
+    let previous = previous_is(&replace_master_key(installation.folder.path()));
+    let hosts = [
+        installation.host_with(&previous).await,
+        installation.host_with(&previous).await,
+        installation.host_with(&previous).await,
+    ];
+    let mut tasks = tokio::task::JoinSet::new();
+    for host in &hosts {
+        let host = Arc::clone(host);
+        tasks.spawn(async move { sealing_keys::maintain_at(&host, host.now()).await });
+    }
+    while let Some(done) = tasks.join_next().await {
+        done.expect("no panic").expect("looked after");
+    }
+    installation.clock.advance(AHEAD);
+    let cookie = hosts[0].seal("a cookie", b"plain").expect("sealed");
+    assert_eq!(generation_of(&cookie), Some(2));
+    for host in &hosts {
+        sealing_keys::reload(host).await.expect("read");
+        assert_eq!(host.sealing_keys.all().len(), 2);
+        assert!(host.sealing_keys.open("a cookie", &cookie).is_ok());
+    }
+}
+
+#[both_databases]
+async fn replaced_sealing_keys_are_deleted_when_nothing_needs_them(database: Database) {
+    let installation = Installation::new(database).await;
+    installation.host().await.store.close().await;
+    let previous = previous_is(&replace_master_key(installation.folder.path()));
+    let host = installation.host_with(&previous).await;
+    pass(&installation, &host, Duration::ZERO).await;
+    pass(&installation, &host, AHEAD).await;
+    let delete = async || {
+        sealing_keys::delete_replaced_at(&host, host.now())
+            .await
+            .expect("looked after");
+        host.sealing_keys.all().len()
+    };
+    installation
+        .clock
+        .advance(KEPT_FOR - Duration::from_secs(1));
+    assert_eq!(delete().await, 2, "browsers are known by cookies");
+    installation.clock.advance(Duration::from_secs(1));
+    let mut connection = connect(installation.database.url()).await;
+    let family = "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, scopes, user_id, \
+        account_id, session_id, context, claims, offline, created_at, code_expires_at, retain_until) \
+        VALUES ('f', '', '', '', '', '', '', '', '', '', 1, 0, 0, 9999999999999)";
+    connection.batch(family).await.expect("inserted");
+    assert_eq!(delete().await, 2, "a refresh token is valid");
+    connection
+        .batch("DELETE FROM token_families")
+        .await
+        .expect("deleted");
+    let response = "INSERT INTO idempotent_requests (id, body_digest, response, in_progress_until, expires_at, \
+        attempt) VALUES ('r', '', '1.AAAA', 0, 0, '')";
+    connection.batch(response).await.expect("inserted");
+    assert_eq!(delete().await, 2, "a response is kept");
+    connection
+        .batch("DELETE FROM idempotent_requests")
+        .await
+        .expect("deleted");
+    assert_eq!(delete().await, 1);
+    assert_eq!(stage(&host).await, ReplacementStage::None);
+    let events = "SELECT event FROM audit_entries WHERE event LIKE 'sealing-key.%' ORDER BY event";
+    let events: Vec<(String,)> = assent_store::sql::query_as(events)
+        .fetch_all(&mut connection)
+        .await
+        .expect("read");
+    connection.close().await;
+    let events: Vec<&str> = events.iter().map(|(event,)| event.as_str()).collect();
+    assert_eq!(events, ["sealing-key.created", "sealing-key.deleted"]);
+}
+
+/// AES-256-GCM with the master key, as the release without sealing keys sealed.
+fn sealed_by_master_key(master: &[u8], purpose: &str, plain: &[u8]) -> String {
+    let (nonce, mut tag) = ([3; 12], [0; 16]);
+    let cipher = Cipher::aes_256_gcm();
+    let sealed = encrypt_aead(
+        cipher,
+        master,
+        Some(&nonce),
+        purpose.as_bytes(),
+        plain,
+        &mut tag,
+    );
+    STANDARD.encode([nonce.as_slice(), &sealed.expect("sealed"), &tag].concat())
+}
+
+#[both_databases]
+async fn an_installation_without_sealing_keys_is_adopted(database: Database) {
+    let installation = Installation::new(database).await;
+    let url = installation.database.url();
+    let host = installation.host().await;
+    let kid = signing(&host);
+    // The state that the release without sealing keys left.
+    let master = std::fs::read_to_string(installation.folder.path().join("master.key"));
+    let master = STANDARD.decode(master.expect("a file")).expect("base64");
+    let mut connection = connect(url).await;
+    for key in host.store.signing_keys().await.expect("read") {
+        let KeyMaterial::Sealed(sealed) = &key.material else {
+            panic!("a sealed key")
+        };
+        let plain = host
+            .sealing_keys
+            .open(key.purpose.as_str(), sealed)
+            .expect("opened");
+        let sealed = sealed_by_master_key(&master, key.purpose.as_str(), &plain);
+        assent_store::sql::query("UPDATE signing_keys SET sealed = $2 WHERE id = $1")
+            .bind(key.id.to_string())
+            .bind(sealed)
+            .execute(&mut connection)
+            .await
+            .expect("updated");
+    }
+    connection
+        .batch("DELETE FROM wrapped_keys")
+        .await
+        .expect("deleted");
+    connection
+        .batch("DELETE FROM audit_entries")
+        .await
+        .expect("deleted");
+    connection
+        .batch("DELETE FROM audit_anchors")
+        .await
+        .expect("deleted");
+    connection.close().await;
+    host.store.close().await;
+
+    let adopted = installation.host().await;
+    assert_eq!(signing(&adopted), kid);
+    assert_eq!(stage(&adopted).await, ReplacementStage::None);
+    // Instances of that release go on reading what this one seals.
+    let cookie = adopted.seal("a cookie", b"plain").expect("sealed");
+    assert!(!cookie.contains('.'), "{cookie}");
+    adopted.store.close().await;
+    let previous = previous_is(&replace_master_key(installation.folder.path()));
+    let host = installation.host_with(&previous).await;
+    pass(&installation, &host, Duration::ZERO).await;
+    pass(&installation, &host, AHEAD).await;
+    assert!(generations(url).await.iter().all(|found| *found == Some(1)));
+    assert!(host.sealing_keys.open("a cookie", &cookie).is_ok());
+}
+
+/// The identifiers that an application learned, and a refresh token.
+async fn refreshed(host: &TestHost, application: &Application, token: &str) -> (Value, String) {
+    let (status, answer) = refresh(&host.base, application, token, &[]).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    let claims = jwt_claims(answer["id_token"].text());
+    (claims["sub"].clone(), refresh_token(&answer).to_owned())
+}
+
+#[both_databases]
+async fn tokens_and_subjects_survive_a_new_master_key(database: Database) {
+    let options = |keys| HostOptions {
+        database,
+        keys,
+        ..HostOptions::default()
+    };
+    let host = TestHost::start_on(database).await;
+    let application = host.web_application().await;
+    let ada = host.user_with_account("ada", application.clone()).await;
+    let tokens = offline_tokens(&host, &ada).await;
+    let (subject, token) = refreshed(&host, &application, refresh_token(&tokens)).await;
+    let access = tokens["access_token"].text().to_owned();
+
+    let previous = previous_is(&replace_master_key(host.folder()));
+    let host = host.restart_with(options(&previous)).await;
+    sealing_keys::maintain_at(&host.host, host.host.now())
+        .await
+        .expect("looked after");
+    host.clock.advance(AHEAD);
+    sealing_keys::maintain_at(&host.host, host.host.now())
+        .await
+        .expect("looked after");
+    let (again, token) = refreshed(&host, &application, &token).await;
+    assert_eq!(again, subject);
+    let (status, _) = crate::oidc::token::userinfo(&host, &access).await;
+    assert_eq!(status, StatusCode::OK);
+
+    let host = host.restart_with(options("")).await;
+    let (again, _) = refreshed(&host, &application, &token).await;
+    assert_eq!(again, subject);
+}
