@@ -55,7 +55,39 @@ class Browser:
         for action, fields in Forms(self.page).forms:
             if field in fields:
                 return action, fields
-        sys.exit(f"no form with a field {field} at {self.address}:\n{self.page}")
+        raise SignInError(f"no form with a field {field} at {self.address}:\n{self.page}")
+
+
+class SignInError(Exception):
+    """A sign-in that did not succeed."""
+
+
+class Device:
+    """A device of the headless authenticator, with its key in a file."""
+
+    def __init__(self, command, store):
+        self.command, self.store = shlex.split(command), store
+
+    def run(self, *words):
+        subprocess.run([*self.command, "authenticator", *words, "--store", self.store], check=True, stdout=sys.stderr)
+
+
+def sign_in(base_url, user, device):
+    """Signs in to the portal with a new browser, and approves on the device."""
+    began = time.monotonic()
+    browser = Browser()
+    browser.open(f"{base_url}/sign-in")
+    action, fields = browser.form_with("name")
+    browser.open(action, fields | {"name": user})
+    number = re.search(r'id="number">(\d\d)<', browser.page)
+    if number is None:
+        raise SignInError(f"no number at {browser.address}:\n{browser.page}")
+    device.run("decide", "--number", number[1])
+    while 'id="number"' in browser.page and time.monotonic() - began < 60:
+        browser.open(browser.address)
+        time.sleep(0.1)
+    if 'class="signed-in"' not in browser.page:
+        raise SignInError(f"not signed in at {browser.address}:\n{browser.page}")
 
 
 def main():
@@ -67,25 +99,13 @@ def main():
     arguments.add_argument("--link", help="the enrolment link; without it the device is enrolled already")
     given = arguments.parse_args()
     began = time.monotonic()
-
-    def assent(*words):
-        subprocess.run([*shlex.split(given.assent), *words, "--store", given.store], check=True, stdout=sys.stderr)
-
+    device = Device(given.assent, given.store)
     if given.link:
-        assent("authenticator", "enrol", given.link)
-    browser = Browser()
-    browser.open(f"{given.base_url}/sign-in")
-    action, fields = browser.form_with("name")
-    browser.open(action, fields | {"name": given.user})
-    number = re.search(r'id="number">(\d\d)<', browser.page)
-    if number is None:
-        sys.exit(f"no number at {browser.address}:\n{browser.page}")
-    assent("authenticator", "decide", "--number", number[1])
-    while 'id="number"' in browser.page and time.monotonic() - began < 60:
-        browser.open(browser.address)
-        time.sleep(0.1)
-    if 'class="signed-in"' not in browser.page:
-        sys.exit(f"not signed in at {browser.address}:\n{browser.page}")
+        device.run("enrol", given.link)
+    try:
+        sign_in(given.base_url, given.user, device)
+    except SignInError as error:
+        sys.exit(str(error))
     print(f"{time.monotonic() - began:.1f}")
 
 

@@ -16,25 +16,32 @@ pub enum Database {
     Postgres,
 }
 
-/// The URL of a test's own database. PostgreSQL's is dropped at the end, so that the tests need little room.
+/// The URL of a test's own database. PostgreSQL's is dropped with the last URL of it, so that the tests need little
+/// room.
+#[derive(Debug)]
 pub struct DatabaseUrl {
     url: String,
-    /// The server to drop it at.
-    server: Option<String>,
+    owned: Option<Arc<OwnedDatabase>>,
+}
+
+/// A database of the PostgreSQL server at this URL.
+#[derive(Debug)]
+struct OwnedDatabase {
+    server: String,
+    name: String,
 }
 
 impl DatabaseUrl {
-    const fn not_dropped(url: String) -> Self {
-        Self { url, server: None }
+    /// The same database by another URL.
+    fn by(&self, url: &url::Url) -> Self {
+        Self {
+            url: url.to_string(),
+            owned: self.owned.clone(),
+        }
     }
 
     pub fn url(&self) -> &str {
         &self.url
-    }
-
-    fn name(&self) -> String {
-        let url = url::Url::parse(&self.url).expect("a URL");
-        url.path().trim_start_matches('/').to_owned()
     }
 
     /// A fresh database of the PostgreSQL server at this URL, with these options of `CREATE DATABASE`.
@@ -54,7 +61,10 @@ impl DatabaseUrl {
         url.set_path(&name);
         Self {
             url: url.to_string(),
-            server: Some(server.to_owned()),
+            owned: Some(Arc::new(OwnedDatabase {
+                server: server.to_owned(),
+                name,
+            })),
         }
     }
 
@@ -72,7 +82,7 @@ impl DatabaseUrl {
     pub fn at_socket_of(&self, folder: &Path) -> Self {
         let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(Some(&format!("host={}", folder.display())));
-        Self::not_dropped(url.to_string())
+        self.by(&url)
     }
 
     /// The same database behind a proxy.
@@ -81,7 +91,7 @@ impl DatabaseUrl {
         url.set_query(None);
         url.set_host(Some("127.0.0.1")).expect("a host");
         url.set_port(Some(port)).expect("a port");
-        Self::not_dropped(url.to_string())
+        self.by(&url)
     }
 
     /// A connection of the test, for reads and writes that the APIs do not offer.
@@ -90,13 +100,11 @@ impl DatabaseUrl {
     }
 }
 
-impl Drop for DatabaseUrl {
+impl Drop for OwnedDatabase {
     /// The test does not wait for it. The server may have ended with the tests, which is as good.
     fn drop(&mut self) {
-        let Some(server) = self.server.take() else {
-            return;
-        };
-        let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name());
+        let server = std::mem::take(&mut self.server);
+        let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
         std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
@@ -138,21 +146,21 @@ impl Database {
 
     /// A fresh database with the schema of this release. PostgreSQL copies one that was migrated once, which is faster.
     pub async fn create_migrated(self, folder: &Path) -> DatabaseUrl {
-        static MIGRATED: OnceCell<String> = OnceCell::const_new();
+        static MIGRATED: OnceCell<DatabaseUrl> = OnceCell::const_new();
         if self == Self::Sqlite {
             return self.create(folder).await;
         }
         let migrate = || async {
-            let mut database = self.create(folder).await;
-            database.server = None;
+            let database = self.create(folder).await;
             assent_store::Database::migrate(database.url(), assent_store::MIGRATIONS)
                 .await
                 .expect("migrated");
-            database.name()
+            database
         };
         let template = MIGRATED.get_or_init(migrate).await;
-        self.create_with(folder, &format!("TEMPLATE {template}"))
-            .await
+        let template = url::Url::parse(template.url()).expect("a URL");
+        let name = template.path().trim_start_matches('/');
+        self.create_with(folder, &format!("TEMPLATE {name}")).await
     }
 
     /// The same as [`Self::create`], with these options of PostgreSQL's `CREATE DATABASE`.
@@ -160,7 +168,10 @@ impl Database {
         match self {
             Self::Sqlite => {
                 let file = folder.join("assent.db");
-                DatabaseUrl::not_dropped(format!("sqlite://{}", file.display()))
+                DatabaseUrl {
+                    url: format!("sqlite://{}", file.display()),
+                    owned: None,
+                }
             }
             Self::Postgres => {
                 let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use assent::keys::{self, FileMasterKey, MasterKey, RootSecret, SealingKeys, SymmetricKey};
+use assent::keys::{self, FileMasterKey, RootSecret, SealingKeys, SymmetricKey};
 use assent_model::audit::chain::ChainKey;
 use assent_model::clock::Timestamp;
 use assent_model::entropy::SystemEntropy;
 use assent_model::id::KeyId;
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
-use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
+use assent_model::wrapped_key::WrappedKeyPurpose;
 use assent_store::{ChainContext, Database, Store};
 use tokio::sync::OnceCell;
 
@@ -37,19 +37,16 @@ async fn created() -> SharedKeys {
 pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
     let shared = KEYS.get_or_init(created).await;
     let database = Database::open(url).await.expect("a database");
+    let mut all = Vec::new();
     for (purpose, key) in [
         (WrappedKeyPurpose::Root, master.key()),
         (WrappedKeyPurpose::Sealing(1), &shared.sealing),
     ] {
-        let wrapped = master.wrap(&purpose.to_string(), key, &SystemEntropy);
-        let key = WrappedKey {
-            purpose,
-            master_key: master.fingerprint().to_owned(),
-            wrapped: wrapped.expect("wrapped"),
-            seals_from: now,
-        };
-        database.add_wrapped_key(&key).await.expect("stored");
+        let wrapped = keys::wrap(master, (purpose, now), key, &SystemEntropy);
+        all.push(wrapped.expect("wrapped"));
     }
+    let added = database.add_first_wrapped_keys(&all).await;
+    added.expect("stored");
     let root = RootSecret::new(master.key().clone());
     let code = root.derive("audit chain", b"").expect("a code");
     let chaining = ChainContext::new(ChainKey::new(code), Arc::new(SystemEntropy));

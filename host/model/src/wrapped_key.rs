@@ -1,7 +1,5 @@
 //! Keys in the database that a master key has encrypted ("wrapped").
 
-use std::fmt;
-
 use crate::clock::Timestamp;
 
 /// What a wrapped key is for.
@@ -11,15 +9,6 @@ pub enum WrappedKeyPurpose {
     Root,
     /// The sealing key of this generation.
     Sealing(u32),
-}
-
-impl fmt::Display for WrappedKeyPurpose {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Root => f.write_str("root"),
-            Self::Sealing(generation) => write!(f, "sealing {generation}"),
-        }
-    }
 }
 
 /// A key, wrapped with one master key. While the master key is rotated, each key is wrapped with both.

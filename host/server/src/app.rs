@@ -37,6 +37,7 @@ use assent_store::{
 
 pub use error::StartError;
 pub use listen::{Identities, Ports, identities, listen};
+use master_keys::OpenedKeys;
 pub use master_keys::existing_master_keys;
 pub use serve::{RunningServer, Shutdown, serve};
 
@@ -94,7 +95,7 @@ pub async fn compose(
     let opening = master_keys::open(&settings.keys, &database, &*clock, &*entropy);
     let opened = Box::pin(opening).await?;
     let database = database.with_master_key(opened.master.current.fingerprint());
-    let store = start_store(database, &opened.root, &clock, &entropy, serves).await?;
+    let store = start_store(database, &opened, &clock, &entropy, serves).await?;
     let kept = with_first_keys(&store, &opened.sealing, &clock, &entropy).await?;
     let key_ring = KeyRing::open(&kept, &opened.sealing)?;
     let token_sealer = TokenSealer::new(Arc::clone(&opened.sealing));
@@ -244,15 +245,16 @@ pub fn chain_context(
 /// migration must not overlook it.
 async fn start_store(
     database: Database,
-    root_secret: &RootSecret,
+    opened: &OpenedKeys,
     clock: &SharedClock,
     entropy: &SharedEntropy,
     serves: bool,
 ) -> Result<Store, StartError> {
-    let chaining = chain_context(root_secret, entropy)?;
+    let chaining = chain_context(&opened.root, entropy)?;
     let store = Store::start(database, chaining).await?;
     if serves {
         store.probe(&**clock).await?;
+        master_keys::keep(opened, &store, &**entropy).await?;
     }
     Ok(store)
 }

@@ -9,6 +9,8 @@ CREATE TABLE wrapped_keys (
     wrapped    TEXT   NOT NULL,
     -- From when a sealing key seals: by then all instances know it.
     seals_from BIGINT NOT NULL,
+    -- Until when tokens may be valid that a replaced sealing key sealed; NULL while it seals.
+    needed_until BIGINT,
     PRIMARY KEY (purpose, generation, master_key)
 )
 --sqlite WITHOUT ROWID

@@ -6,6 +6,8 @@ use crate::sql::{self, Connection, DatabaseKind};
 
 /// How often the round trip is measured.
 const ROUND_TRIPS: usize = 21;
+/// How long the check of SQLite's file may take.
+const CHECK: Duration = Duration::from_secs(20);
 /// The oldest supported release of PostgreSQL, as `server_version_num`.
 const OLDEST_POSTGRES: i64 = 130_000;
 
@@ -25,6 +27,8 @@ pub struct Diagnosis {
 /// What an operator should change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseProblem {
+    /// SQLite's file could not be checked within this time.
+    NotChecked(Duration),
     /// SQLite's file is damaged. The first finding of `PRAGMA quick_check`.
     Damaged(String),
     /// A committed change can be lost in a crash, because this setting is off.
@@ -87,10 +91,7 @@ pub(crate) async fn examine(
             let (version,): (String,) = sql::query_as("SELECT sqlite_version()")
                 .fetch_one(&mut *connection)
                 .await?;
-            let (checked,): (String,) = sql::query_as("PRAGMA quick_check(1)")
-                .fetch_one(&mut *connection)
-                .await?;
-            let damage = (checked != "ok").then_some(DatabaseProblem::Damaged(checked));
+            let damage = sqlite_damage(connection).await?;
             (
                 format!("SQLite {version}"),
                 None,
@@ -109,6 +110,22 @@ pub(crate) async fn examine(
         clock,
         problems,
     })
+}
+
+/// Checks SQLite's file, for a limited time: a large file would take minutes.
+async fn sqlite_damage(connection: &mut Connection) -> sql::Result<Option<DatabaseProblem>> {
+    let deadline = Instant::now() + CHECK;
+    connection.set_deadline(Some(deadline));
+    let checked: sql::Result<(String,)> = sql::query_as("PRAGMA quick_check(1)")
+        .fetch_one(&mut *connection)
+        .await;
+    connection.set_deadline(None);
+    match checked {
+        Ok((text,)) if text == "ok" => Ok(None),
+        Ok((text,)) => Ok(Some(DatabaseProblem::Damaged(text))),
+        Err(_) if Instant::now() >= deadline => Ok(Some(DatabaseProblem::NotChecked(CHECK))),
+        Err(error) => Err(error),
+    }
 }
 
 async fn postgres_state(connection: &mut Connection) -> sql::Result<PostgresState> {

@@ -32,17 +32,13 @@ pub enum SealedPlace {
 /// Nothing is older than values that name no sealing key.
 const OLDEST: u32 = 0;
 
-/// The values that expire.
-const SHORT_LIVED: &str = "SELECT 1 FROM approval_deliveries WHERE handle NOT LIKE $1
-     UNION ALL SELECT 1 FROM idempotent_requests WHERE response NOT LIKE $1
-     UNION ALL SELECT 1 FROM invitation_mails WHERE sealed_link NOT LIKE $1
-     UNION ALL SELECT 1 FROM test_sign_ins WHERE result NOT LIKE $1
-     UNION ALL SELECT 1 FROM test_sign_in_steps WHERE step NOT LIKE $1
+/// Whether an older sealing key than that of a generation may have sealed a value that expires: a token, unless all
+/// were revoked since the key was replaced, or the link of an email. Other values expire long before a key is deleted.
+const EXPIRING: &str = "SELECT 1 FROM wrapped_keys
+     WHERE purpose = 'sealing' AND generation < $1 AND (needed_until IS NULL OR needed_until > $2)
+       AND (SELECT MAX(epoch) FROM token_epochs) < $3
+     UNION ALL SELECT 1 FROM invitation_mails WHERE sealed_link NOT LIKE $4
      LIMIT 1";
-
-/// A token family that may have a token which was issued before `$2` and is valid at `$1`.
-const UNEXPIRED_FAMILY: &str = "SELECT 1 FROM token_families
-     WHERE retain_until > $1 AND COALESCE(refreshed_at, exchanged_at, created_at) < $2 LIMIT 1";
 
 /// The beginning of all values that the sealing key of a generation sealed.
 fn pattern(generation: u32) -> String {
@@ -50,18 +46,17 @@ fn pattern(generation: u32) -> String {
 }
 
 impl Store {
-    /// At most so many values that are needed for long and that another sealing key than that of `generation` sealed.
+    /// The values that are needed for long and that another sealing key than that of `generation` sealed.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn values_to_reseal(&self, generation: u32, most: usize) -> Result<Vec<SealedValue>> {
+    pub async fn values_to_reseal(&self, generation: u32) -> Result<Vec<SealedValue>> {
         if generation == OLDEST {
             return Ok(Vec::new());
         }
         let mut found = self.signing_keys_to_reseal(generation).await?;
-        found.extend(self.saml_keys_to_reseal(generation, most).await?);
+        found.extend(self.saml_keys_to_reseal(generation).await?);
         found.extend(self.client_secrets_to_reseal(generation).await?);
-        found.truncate(most);
         Ok(found)
     }
 
@@ -80,12 +75,11 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    async fn saml_keys_to_reseal(&self, generation: u32, most: usize) -> Result<Vec<SealedValue>> {
+    async fn saml_keys_to_reseal(&self, generation: u32) -> Result<Vec<SealedValue>> {
         let rows: Vec<(String, String, String)> = sql::query_as(
-            "SELECT id, application_id, sealed FROM saml_keys WHERE sealed NOT LIKE $1 ORDER BY id LIMIT $2",
+            "SELECT id, application_id, sealed FROM saml_keys WHERE sealed NOT LIKE $1 ORDER BY id",
         )
         .bind(pattern(generation))
-        .bind(i64::try_from(most).unwrap_or(i64::MAX))
         .fetch_all(&self.readers)
         .await?;
         let read = |(id, application, sealed): (String, String, String)| {
@@ -141,33 +135,25 @@ impl Store {
         .await
     }
 
-    /// Whether a value that another sealing key than that of `generation` sealed may still be needed. `replaced` is the
-    /// time from which that key seals.
+    /// Whether an older sealing key than that of `generation` may have sealed a value that expires after `now`.
+    /// `replaced` is the time from which that key seals.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn needs_older_sealing_key(
+    pub async fn has_values_of_older_sealing_keys(
         &self,
         generation: u32,
         replaced: Timestamp,
         now: Timestamp,
     ) -> Result<bool> {
-        if generation == OLDEST {
-            return Ok(false);
-        }
-        let short_lived: Option<(i64,)> = sql::query_as(SHORT_LIVED)
+        let found: Option<(i64,)> = sql::query_as(EXPIRING)
+            .bind(i64::from(generation))
+            .bind(now.millis())
+            .bind(replaced.seconds())
             .bind(pattern(generation))
             .fetch_optional(&self.readers)
             .await?;
-        if short_lived.is_some() || !self.values_to_reseal(generation, 1).await?.is_empty() {
-            return Ok(true);
-        }
-        let token: Option<(i64,)> = sql::query_as(UNEXPIRED_FAMILY)
-            .bind(now.millis())
-            .bind(replaced.millis())
-            .fetch_optional(&self.readers)
-            .await?;
-        Ok(token.is_some())
+        Ok(found.is_some())
     }
 }
 

@@ -5,6 +5,7 @@ use crate::rows::{cell, moment};
 use crate::sql::{self, Connection, DatabaseKind, Executor};
 use crate::{Database, Result, Store, StoreError, audit};
 use assent_model::audit::Entry;
+use assent_model::clock::Timestamp;
 use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
 
 crate::sql::row! {
@@ -82,17 +83,16 @@ impl Database {
         read_all(&self.readers).await
     }
 
-    /// Adds a wrapped key, unless there is one for its purpose and its master key: of instances that start at the same
-    /// time, one adds it.
+    /// Adds the keys of a new installation: all of them, and only if there are none. Of instances that start at the
+    /// same time, one adds its keys.
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn add_wrapped_key(&self, key: &WrappedKey) -> Result<()> {
+    pub async fn add_first_wrapped_keys(&self, keys: &[WrappedKey]) -> Result<()> {
         let mut lease = self.writers.lease().await?;
-        let added = insert(&mut *lease, key).await;
+        let added = add_first(self, &mut lease, keys).await;
         lease.end(added.as_ref().err());
-        added?;
-        Ok(())
+        Ok(added?)
     }
 
     /// Lets the heartbeats of this instance name its master key.
@@ -101,6 +101,38 @@ impl Database {
         self.master_key = Some(fingerprint.to_owned());
         self
     }
+}
+
+async fn add_first(
+    database: &Database,
+    db: &mut Connection,
+    keys: &[WrappedKey],
+) -> sql::Result<()> {
+    db.batch(database.begin).await?;
+    let added = add_if_empty(database.kind, db, keys).await;
+    let end = if added.is_ok() { "COMMIT" } else { "ROLLBACK" };
+    db.batch(end).await?;
+    added
+}
+
+async fn add_if_empty(
+    kind: DatabaseKind,
+    db: &mut Connection,
+    keys: &[WrappedKey],
+) -> sql::Result<()> {
+    if kind == DatabaseKind::Postgres {
+        db.batch("LOCK TABLE wrapped_keys IN SHARE ROW EXCLUSIVE MODE")
+            .await?;
+    }
+    let (count,): (i64,) = sql::query_as("SELECT COUNT(*) FROM wrapped_keys")
+        .fetch_one(&mut *db)
+        .await?;
+    if count == 0 {
+        for key in keys {
+            insert(&mut *db, key).await?;
+        }
+    }
+    Ok(())
 }
 
 /// What became of a new sealing key.
@@ -112,6 +144,8 @@ pub enum NewSealingKey {
     Known,
     /// So many instances have another master key. It waits for them.
     Waits(i64),
+    /// There are keys that the new master key has not wrapped.
+    Incomplete,
 }
 
 impl Store {
@@ -121,6 +155,23 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn wrapped_keys(&self) -> Result<Vec<WrappedKey>> {
         read_all(&self.readers).await
+    }
+
+    /// Adds all of these keys that there are not yet.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn add_wrapped_keys(&self, keys: Vec<WrappedKey>) -> Result<()> {
+        self.write(move |db| {
+            let keys = keys.clone();
+            Box::pin(async move {
+                for key in &keys {
+                    insert(&mut *db, key).await?;
+                }
+                Ok(())
+            })
+        })
+        .await
     }
 
     /// Adds a sealing key, and deletes all keys that are wrapped with another master key than this one is. Waits until
@@ -137,15 +188,22 @@ impl Store {
                 if others > 0 {
                     return Ok(NewSealingKey::Waits(others));
                 }
+                let lacking: Option<(i64,)> = sql::query_as(
+                    "SELECT 1 FROM wrapped_keys WHERE NOT EXISTS (
+                         SELECT 1 FROM wrapped_keys own
+                         WHERE own.purpose = wrapped_keys.purpose AND own.generation = wrapped_keys.generation
+                           AND own.master_key = $1) LIMIT 1",
+                )
+                .bind(key.master_key.clone())
+                .fetch_optional(&mut *db)
+                .await?;
+                if lacking.is_some() {
+                    return Ok(NewSealingKey::Incomplete);
+                }
                 if !insert(&mut *db, &key).await? {
                     return Ok(NewSealingKey::Known);
                 }
-                sql::query(
-                    "DELETE FROM wrapped_keys WHERE master_key <> $1 AND EXISTS (
-                         SELECT 1 FROM wrapped_keys own
-                         WHERE own.purpose = wrapped_keys.purpose AND own.generation = wrapped_keys.generation
-                           AND own.master_key = $1)",
-                )
+                sql::query("DELETE FROM wrapped_keys WHERE master_key <> $1")
                 .bind(key.master_key.clone())
                 .execute(&mut *db)
                 .await?;
@@ -156,7 +214,29 @@ impl Store {
         .await
     }
 
-    /// Deletes the sealing keys of these generations. Whether there was one.
+    /// Notes until when tokens may be valid that sealing keys below this generation sealed, once that generation seals.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn note_replaced_sealing_keys(&self, below: u32, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sql::query(
+                    "UPDATE wrapped_keys
+                     SET needed_until = (SELECT COALESCE(MAX(retain_until), $2) FROM token_families)
+                     WHERE purpose = 'sealing' AND generation < $1 AND needed_until IS NULL",
+                )
+                .bind(i64::from(below))
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
+    /// Deletes the sealing keys below this generation. Whether there was one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use axum::body::Bytes;
 use axum::routing::{get, post};
 use axum::{Form, Router};
 use openssl::hash::MessageDigest;
@@ -113,5 +114,7 @@ async fn serve_form_post() {
         post(async move |form| answer(form).await.unwrap_or_default()),
     );
     let router = router.route("/trivial", get(async || "ok"));
+    // A collector of traces and metrics.
+    let router = router.route("/v1/{signal}", post(async |_: Bytes| ""));
     axum::serve(listener, router).await.expect("serving");
 }

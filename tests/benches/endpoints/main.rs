@@ -6,7 +6,7 @@
 //! are what to compare between machines.
 //!
 //! Then PostgreSQL behind a network of half a millisecond, compared with SQLite, and two instances compared with one,
-//! each with the same share of the core.
+//! each with the same share of the core. Last, an instance that exports traces, compared with one that does not.
 
 mod bounds;
 mod delay;
@@ -153,6 +153,9 @@ fn main() {
         if wanted("instances") {
             measure_instances().await;
         }
+        if wanted("tracing") {
+            measure_tracing().await;
+        }
     });
 }
 
@@ -242,6 +245,55 @@ async fn measure_instances() {
         busy(&both[1]),
         together / alone.per_second(),
     );
+}
+
+/// How often the instances with and without traces are compared: more often than others, because the difference is
+/// small.
+const TRACING_ROUNDS: usize = 12;
+
+/// Compares instances that export traces and metrics with one that does not, by their time per request at the token
+/// endpoint.
+async fn measure_tracing() {
+    println!("\nTraces, on PostgreSQL");
+    let collector = FormPost::start().await;
+    let folders = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    let [first, second, third] = [0, 1, 2].map(|index: usize| folders[index].path());
+    let url = Database::Postgres.create(first).await;
+    let without = Server::start(first, url.url()).await;
+    let setup = Setup::prepare(&without, first).await;
+    let settings = |share: &str| {
+        let address = collector.address;
+        format!("[telemetry]\notlp_endpoint = \"http://{address}/\"\ntraced_share = {share}\n")
+    };
+    for folder in [second, third] {
+        std::fs::copy(first.join("master.key"), folder.join("master.key")).expect("the key");
+    }
+    let tenth = without
+        .start_beside_with(second, url.url(), &settings("0.1"))
+        .await;
+    let all = without
+        .start_beside_with(third, url.url(), &settings("1.0"))
+        .await;
+    for subject in [
+        Subject::CodeExchange,
+        Subject::Refresh,
+        Subject::ClientCredentials,
+    ] {
+        let mut loads = [Load::default(); 3];
+        for _ in 0..TRACING_ROUNDS {
+            for (server, load) in [&without, &tenth, &all].into_iter().zip(&mut loads) {
+                *load += setup.drive(server, subject).await;
+            }
+        }
+        let [alone, tenth, all] =
+            loads.map(|load| load.server_cpu.as_secs_f64() / load.answers as f64);
+        println!(
+            "  {:<22} {:>6.1}% more CPU with a tenth of the requests (goal 5%), {:.1}% with all",
+            subject.name(),
+            100.0 * (tenth / alone - 1.0),
+            100.0 * (all / alone - 1.0),
+        );
+    }
 }
 
 /// Whether the command line asks for it: all its words must be in what this is called.
@@ -406,7 +458,7 @@ impl Setup {
 
     async fn drive(&self, server: &Server, subject: Subject) -> Load {
         let drive = load::Drive {
-            address: self.address,
+            address: server.address,
             cpu: &|| server.cpu(),
         };
         match subject {

@@ -33,20 +33,27 @@ impl Server {
     pub async fn start(folder: &Path, database: &str) -> Self {
         let address = free_address();
         let base = format!("http://localhost:{}", address.port());
-        Self::start_at(folder, address, base, database).await
+        Self::start_at(folder, address, base, (database, "")).await
     }
 
     /// A further instance of the same service, with the same settings.
     pub async fn start_beside(&self, folder: &Path, database: &str) -> Self {
-        Self::start_at(folder, free_address(), self.base.clone(), database).await
+        self.start_beside_with(folder, database, "").await
     }
 
-    async fn start_at(folder: &Path, address: SocketAddr, base: String, database: &str) -> Self {
-        std::fs::write(
-            folder.join("assent.toml"),
-            settings(&base, address, database),
-        )
-        .expect("written");
+    /// A further instance of the same service, with further settings.
+    pub async fn start_beside_with(&self, folder: &Path, database: &str, more: &str) -> Self {
+        Self::start_at(folder, free_address(), self.base.clone(), (database, more)).await
+    }
+
+    async fn start_at(
+        folder: &Path,
+        address: SocketAddr,
+        base: String,
+        (database, more): (&str, &str),
+    ) -> Self {
+        let text = settings(&base, address, database);
+        std::fs::write(folder.join("assent.toml"), format!("{text}{more}")).expect("written");
         let start = Instant::now();
         let mut command = on_its_core(&binary("assent"));
         command

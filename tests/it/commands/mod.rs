@@ -5,6 +5,7 @@ mod authenticator;
 mod containers;
 mod doctor;
 mod preview;
+mod service;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

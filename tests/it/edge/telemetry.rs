@@ -90,7 +90,8 @@ async fn server(folder: &Path, http: &str, endpoint: &str) -> (ServerProcess, Ad
     );
     let settings = format!(
         "[metrics]\nlisten = \"127.0.0.1:{metrics}\"\n[telemetry]\notlp_endpoint = \"{endpoint}/base/\"\n\
-         headers_file = \"headers\"\ntraced_share = 1.0\nmetrics_interval = \"1s\"\n[log]\nformat = \"json\"\n{}",
+         headers_file = \"headers\"\ntraced_share = 1.0\nmetrics_interval = \"1s\"\n\
+         [audit.stream]\nfile = \"audit.jsonl\"\n[log]\nformat = \"json\"\n{}",
         shipped()
     );
     let log = std::fs::File::create(folder.join("log")).expect("a log");
@@ -205,6 +206,7 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
         "{call:?}"
     );
     arrives(&received, |span| span.name == "approval.answer").await;
+    arrives(&received, |span| span.name == "audit_stream.delivery").await;
     arrives(&received, |span| span.name == "admin.command").await;
     arrives(&received, |span| span.name == "GET /login/{id}").await;
 

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use assent::domain::audit;
 use assent::domain::keys::sealing_keys::{self, AHEAD, KEPT_FOR, ReplacementStage};
+use assent::domain::keys::token_epochs::revoke_all_tokens;
 use assent::keys::generation_of;
 use assent_model::key::KeyMaterial;
 use assent_test_macros::both_databases;
@@ -143,7 +144,7 @@ async fn the_sealing_key_waits_for_instances_with_the_old_master_key(database: D
     old.store.close().await;
     pass(&installation, &new, Duration::ZERO).await;
     assert_eq!(new.sealing_keys.all().len(), 2);
-    assert_eq!(stage(&new).await, ReplacementStage::Expires);
+    assert_eq!(stage(&new).await, ReplacementStage::Created);
 }
 
 #[both_databases]
@@ -174,45 +175,44 @@ async fn concurrent_instances_create_one_sealing_key(database: Database) {
     }
 }
 
-#[both_databases]
-async fn replaced_sealing_keys_are_deleted_when_nothing_needs_them(database: Database) {
-    let installation = Installation::new(database).await;
+/// An instance with a replaced master key and a token family whose tokens are valid until 40 days after the
+/// replacement.
+async fn replaced(installation: &Installation) -> Arc<Services> {
     installation.host().await.store.close().await;
     let previous = previous_is(&replace_master_key(installation.folder.path()));
     let host = installation.host_with(&previous).await;
-    pass(&installation, &host, Duration::ZERO).await;
-    pass(&installation, &host, AHEAD).await;
-    let delete = async || {
-        sealing_keys::delete_replaced_at(&host, host.now())
-            .await
-            .expect("looked after");
-        host.sealing_keys.all().len()
-    };
-    installation
-        .clock
-        .advance(KEPT_FOR - Duration::from_secs(1));
-    assert_eq!(delete().await, 2, "browsers are known by cookies");
-    installation.clock.advance(Duration::from_secs(1));
+    pass(installation, &host, Duration::ZERO).await;
+    let until = (host.now() + AHEAD + 40 * DAYS).millis();
+    let family = format!(
+        "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, scopes, user_id, account_id, \
+         session_id, context, claims, offline, created_at, code_expires_at, retain_until) \
+         VALUES ('f', '', '', '', '', '', '', '', '', '', 1, 0, 0, {until})"
+    );
     let mut connection = connect(installation.database.url()).await;
-    let family = "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, scopes, user_id, \
-        account_id, session_id, context, claims, offline, created_at, code_expires_at, retain_until) \
-        VALUES ('f', '', '', '', '', '', '', '', '', '', 1, 0, 0, 9999999999999)";
-    connection.batch(family).await.expect("inserted");
-    assert_eq!(delete().await, 2, "a refresh token is valid");
-    connection
-        .batch("DELETE FROM token_families")
+    connection.batch(&family).await.expect("inserted");
+    connection.close().await;
+    pass(installation, &host, AHEAD).await;
+    host
+}
+
+/// How many sealing keys there are after the instance has deleted what nothing needs.
+async fn left(host: &Services) -> usize {
+    sealing_keys::delete_replaced_at(host, host.now())
         .await
-        .expect("deleted");
-    let response = "INSERT INTO idempotent_requests (id, body_digest, response, in_progress_until, expires_at, \
-        attempt) VALUES ('r', '', '1.AAAA', 0, 0, '')";
-    connection.batch(response).await.expect("inserted");
-    assert_eq!(delete().await, 2, "a response is kept");
-    connection
-        .batch("DELETE FROM idempotent_requests")
-        .await
-        .expect("deleted");
-    assert_eq!(delete().await, 1);
+        .expect("looked after");
+    host.sealing_keys.all().len()
+}
+
+#[both_databases]
+async fn replaced_sealing_keys_are_deleted_when_nothing_needs_them(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = replaced(&installation).await;
+    installation.clock.advance(KEPT_FOR);
+    assert_eq!(left(&host).await, 2, "a refresh token is valid");
+    installation.clock.advance(10 * DAYS);
+    assert_eq!(left(&host).await, 1);
     assert_eq!(stage(&host).await, ReplacementStage::None);
+    let mut connection = connect(installation.database.url()).await;
     let events = "SELECT event FROM audit_entries WHERE event LIKE 'sealing-key.%' ORDER BY event";
     let events: Vec<(String,)> = assent_store::sql::query_as(events)
         .fetch_all(&mut connection)
@@ -221,6 +221,39 @@ async fn replaced_sealing_keys_are_deleted_when_nothing_needs_them(database: Dat
     connection.close().await;
     let events: Vec<&str> = events.iter().map(|(event,)| event.as_str()).collect();
     assert_eq!(events, ["sealing-key.created", "sealing-key.deleted"]);
+}
+
+#[both_databases]
+async fn a_revocation_of_all_tokens_ends_the_need_for_replaced_sealing_keys(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = replaced(&installation).await;
+    revoke_all_tokens(&host, &AuditContext::SERVER)
+        .await
+        .expect("revoked");
+    installation
+        .clock
+        .advance(KEPT_FOR - Duration::from_secs(1));
+    assert_eq!(left(&host).await, 2, "browsers are known by cookies");
+    installation.clock.advance(Duration::from_secs(1));
+    assert_eq!(left(&host).await, 1);
+}
+
+/// Somebody who can write the database, and has a replaced key, would put it back into use so.
+#[both_databases]
+async fn a_removed_or_delayed_sealing_key_stays_in_use(database: Database) {
+    let installation = Installation::new(database).await;
+    let host = replaced(&installation).await;
+    let mut connection = connect(installation.database.url()).await;
+    for change in [
+        "UPDATE wrapped_keys SET seals_from = 9999999999999 WHERE generation = 2",
+        "DELETE FROM wrapped_keys WHERE generation = 2",
+    ] {
+        connection.batch(change).await.expect("changed");
+        assert!(sealing_keys::reload(&host).await.is_err(), "{change}");
+        let sealed = host.seal("a", b"b").expect("sealed");
+        assert_eq!(generation_of(&sealed), Some(2), "{change}");
+    }
+    connection.close().await;
 }
 
 /// AES-256-GCM with the master key, as the release without sealing keys sealed.

@@ -52,6 +52,7 @@ impl Statements {
                 "approval_deliveries",
                 "DELETE FROM approval_dispatches",
                 "signing_keys",
+                "wrapped_keys",
                 "logout_deliveries",
                 "FROM devices",
                 "claim_traces",

@@ -6,7 +6,7 @@ use std::process::Output;
 use assent_store::MIGRATIONS;
 use tokio::process::Command;
 
-use crate::harness::{Run, binary, free_port, temp_folder, write_file};
+use crate::harness::{Run, binary, free_port, read_file, temp_folder, write_file};
 
 async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(binary("assent"));
@@ -55,6 +55,16 @@ async fn migrate_reports_what_is_pending_and_what_it_applied() {
             && message.contains("run `assent migrate`, then start again"),
         "{message}"
     );
+
+    let before_start = ["migrate", "--check", "--before-start"];
+    let manual = assent(folder, &before_start).await;
+    assert_eq!(out(&manual), (Some(6), all("pending")));
+    let file = folder.join("assent.toml");
+    let settings = read_file(&file);
+    write_file(&file, settings.replace("migrate = \"manual\"\n", ""));
+    let automatic = assent(folder, &before_start).await;
+    assert_eq!(out(&automatic), (Some(0), "up to date\n".to_owned()));
+    write_file(&file, settings);
 
     let migrated = assent(folder, &["migrate"]).await;
     assert_eq!(out(&migrated), (Some(0), all("applied")));

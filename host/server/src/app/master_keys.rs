@@ -12,7 +12,8 @@ use crate::keys::{
 };
 use assent_model::clock::Clock;
 use assent_model::entropy::Entropy;
-use assent_store::Database;
+use assent_model::wrapped_key::WrappedKey;
+use assent_store::{Database, Store};
 
 /// Checks, before the database is opened, that the first start may create the master key.
 pub(super) fn check_creation(keys: &Keys) -> Result<(), MasterKeyError> {
@@ -117,10 +118,11 @@ pub(super) struct OpenedKeys {
     pub(super) master: MasterKeys,
     pub(super) root: RootSecret,
     pub(super) sealing: Arc<SealingKeys>,
+    /// All of them, wrapped with the current master key, if it has wrapped none yet.
+    to_add: Vec<WrappedKey>,
 }
 
-/// Opens the keys of the database. The first start creates them. Keys that the current master key has not wrapped are
-/// wrapped with it: the previous one is needed no more once all instances have the current one.
+/// Opens the keys of the database. The first start creates them.
 pub(super) async fn open(
     keys: &Keys,
     database: &Database,
@@ -136,19 +138,31 @@ pub(super) async fn open(
                 master.legacy_keys((&purpose, &sealed), clock.now(), entropy)?
             }
         };
-        for key in first {
-            database.add_wrapped_key(&key).await?;
-        }
+        database.add_first_wrapped_keys(&first).await?;
         // Another instance that started at the same time may have been faster: its keys count.
         wrapped = database.wrapped_keys().await?;
     }
     let unwrapped = master.unwrap(&wrapped, entropy)?;
-    for key in &unwrapped.to_add {
-        database.add_wrapped_key(key).await?;
-    }
     Ok(OpenedKeys {
         master,
         root: unwrapped.root,
         sealing: Arc::new(SealingKeys::new(unwrapped.sealing)?),
+        to_add: unwrapped.to_add,
     })
+}
+
+/// Stores the keys as the current master key wraps them, if it has not wrapped them yet. The previous master key is
+/// needed no more once all instances have the current one. The heartbeat of this instance, which names its master key,
+/// comes before: if others replaced the master key until then, this instance must not serve.
+pub(super) async fn keep(
+    opened: &OpenedKeys,
+    store: &Store,
+    entropy: &dyn Entropy,
+) -> Result<(), StartError> {
+    if !opened.to_add.is_empty() {
+        store.add_wrapped_keys(opened.to_add.clone()).await?;
+    }
+    let wrapped = store.wrapped_keys().await?;
+    opened.master.unwrap(&wrapped, entropy)?;
+    Ok(())
 }

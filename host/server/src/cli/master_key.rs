@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::cli::config_file::host_without_plugins;
 use crate::domain::audit::moment_text;
-use crate::domain::keys::sealing_keys::{self, Replacement, ReplacementStage};
+use crate::domain::keys::sealing_keys::{self, Replacement, ReplacementStage, SealingKeyStage};
 use assent_admin_client::terminal;
 
 /// Prints how far the replacement of the master key is, and what to do next.
@@ -19,9 +19,10 @@ fn described(found: &Replacement) -> String {
     let mut text = format!("Fingerprint of the master key: {}\n", found.master_key);
     for key in &found.sealing_keys {
         let (from, generation) = (moment_text(key.seals_from), key.generation);
-        let state = match key.is_replaced {
-            true => "replaced; opens what it sealed",
-            false => "in use",
+        let state = match key.stage {
+            SealingKeyStage::Waits => "not in use yet",
+            SealingKeyStage::Seals => "in use",
+            SealingKeyStage::Replaced => "replaced; opens what it sealed",
         };
         text.push_str(&format!("Sealing key {generation}, from {from}: {state}\n"));
     }
@@ -35,6 +36,15 @@ fn described(found: &Replacement) -> String {
             "{instances} running instances have another master key. Start them again with the new one. Keep the \
              previous master key in the settings of all instances.\n"
         ),
+        ReplacementStage::OtherMasterKey => {
+            "Keys are also encrypted with a master key that the settings do not have. Set it as the previous one, so \
+             that the server can replace it.\n"
+                .to_owned()
+        }
+        ReplacementStage::Created => {
+            "The new sealing key will be in use within a minute. Keep the previous master key in the settings.\n"
+                .to_owned()
+        }
         ReplacementStage::SealsAgain { values } => format!(
             "The new master key is in use. {values} values are to be sealed again, which the instances do by \
              themselves.{}\n",

@@ -6,6 +6,7 @@ use clap::Args;
 
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::cli::log;
+use crate::config::{Migrate as WhenToMigrate, Settings};
 use assent_store::{Database, HEARTBEAT_LIMIT, MIGRATIONS, MigrationOutcome};
 
 /// The exit code of a check that found pending migrations.
@@ -22,6 +23,9 @@ pub(super) struct Migrate {
     /// Print the pending migrations, and change nothing. The exit code is 0 if there are none, and 6 if there are.
     #[arg(long)]
     check: bool,
+    /// With `--check`: leave out migrations that `assent serve` applies at its start.
+    #[arg(long, requires = "check")]
+    before_start: bool,
     #[command(flatten)]
     config: ConfigFile,
 }
@@ -31,7 +35,7 @@ pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
     let url = &settings.database.url;
     if arguments.check {
         let pending = Database::pending_migrations(url, MIGRATIONS).await?;
-        if pending.is_empty() {
+        if pending.is_empty() || (arguments.before_start && start_applies(&settings)) {
             println!("up to date");
             return Ok(ExitCode::SUCCESS);
         }
@@ -45,6 +49,15 @@ pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
     let _log = log::start(&settings.log, None)?;
     report(&Database::migrate(url, MIGRATIONS).await?);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether `assent serve` applies pending migrations to a database that was used before.
+fn start_applies(settings: &Settings) -> bool {
+    match settings.database.migrate {
+        Some(WhenToMigrate::Automatic) => true,
+        Some(WhenToMigrate::Manual) => false,
+        None => settings.database.url.starts_with("sqlite:"),
+    }
 }
 
 fn report(outcome: &MigrationOutcome) {

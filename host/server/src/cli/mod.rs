@@ -29,6 +29,7 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -274,6 +275,17 @@ async fn revoke_tokens(file: &Path, confirmed: bool) -> anyhow::Result<()> {
         "this ends every session and every token of all users and applications; run it again with --yes"
     );
     let services = host_without_plugins(file).await?;
+    // Otherwise tokens of the sealing key that it replaces would be valid in the new epoch.
+    let replaced = services.sealing_keys.all();
+    let seals_from = replaced.iter().map(|key| key.seals_from).max();
+    let wait = seals_from.map(|from| from.remaining(services.now()));
+    if let Some(wait) = wait.filter(|wait| !wait.is_zero()) {
+        eprintln!(
+            "A new sealing key is in use in {} s. Waiting for it.",
+            wait.as_secs()
+        );
+        tokio::time::sleep(wait + Duration::from_secs(1)).await;
+    }
     let epoch = revoke_all_tokens(&services, &AuditContext::SERVER).await?;
     services.store.close().await;
     println!("All sessions and tokens have ended. The epoch of new tokens is {epoch}.");

@@ -251,6 +251,12 @@ fn print_outcome(
          enrolment links, {recovery_codes} recovery codes, {consents} consents, {admin_tokens} tokens of the admin API."
     );
     println!("All access and refresh tokens are invalid.");
+    if backup.is_of_previous_master_key {
+        println!(
+            "The backup is of the previous master key. When `assent admin master-key` shows the new sealing key in \
+             use, run `assent admin revoke-tokens --yes`: who knows the previous key could forge tokens until then."
+        );
+    }
     if let Some(later) = later {
         print_later(later);
         let done = &outcome.reapplied;

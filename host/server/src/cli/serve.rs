@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use futures_util::FutureExt;
+use sd_notify::NotifyState;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
@@ -62,6 +63,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let hang_up = signal(SignalKind::hangup())?;
     let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.services), hang_up));
     greet(&running.services.settings, made.as_ref());
+    tell_systemd(NotifyState::Ready);
     let (sender, signals) = mpsc::channel(1);
     let forwarding = tokio::spawn(forward(terminate, interrupt, sender));
     running.until(signals).await;
@@ -74,6 +76,13 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Tells systemd how the service is (sd_notify(3)); nothing if another program started this one.
+fn tell_systemd(state: NotifyState<'_>) {
+    if let Err(error) = sd_notify::notify(&[state]) {
+        tracing::warn!(%error, "systemd not notified");
+    }
+}
+
 /// Reports the signals that stop the server. Whoever presses Ctrl-C waits for its end, and no load balancer does.
 async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<Shutdown>) {
     loop {
@@ -81,6 +90,7 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
             _ = terminate.recv() => Shutdown::Drain,
             _ = interrupt.recv() => Shutdown::Now,
         };
+        tell_systemd(NotifyState::Stopping);
         if to.send(shutdown).await.is_err() {
             return;
         }

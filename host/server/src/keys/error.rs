@@ -17,11 +17,17 @@ pub enum KeyError {
     /// No key seals.
     #[error("the database has no sealing key")]
     NoneToSeal,
+    /// The newest sealing key of the database is not the one that this instance knows.
+    #[error("the newest sealing key in the database was removed or changed")]
+    SealingKeyChanged,
     /// The root secret is missing.
     #[error("the database has no root secret")]
     NoRootSecret,
     /// A key was not wrapped by this master key.
-    #[error("a key in the database cannot be decrypted with this master key: it was changed")]
+    #[error(
+        "a key in the database cannot be decrypted with this master key: it was changed, or the PKCS#11 token has \
+         another key with the same label and id"
+    )]
     NotUnwrapped,
     /// The keys were wrapped with other master keys.
     #[error(

@@ -30,4 +30,4 @@ pub use signing::{IdTokenKey, SigningError, TokenType};
 pub use symmetric::SymmetricKey;
 pub use token_sealer::{OpenedToken, TokenSealer};
 pub use vapid::PushKey;
-pub use wrapped::{MasterKeys, UnwrappedKeys};
+pub use wrapped::{MasterKeys, UnwrappedKeys, wrap};

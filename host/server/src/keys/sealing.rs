@@ -3,6 +3,7 @@
 //! A sealed value names its key: `<generation>.<base64>`. A value without a generation was sealed by an installation
 //! that had no sealing keys; its key has generation 0.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use zeroize::Zeroizing;
@@ -16,7 +17,11 @@ pub const LEGACY: u32 = 0;
 
 /// The sealing keys, as the database had them when they were last read.
 #[derive(Debug)]
-pub struct SealingKeys(RwLock<Arc<[Arc<SealingKey>]>>);
+pub struct SealingKeys {
+    keys: RwLock<Arc<[Arc<SealingKey>]>>,
+    /// The generation with whose key all values are sealed that are needed for long.
+    sealed_again: AtomicU32,
+}
 
 /// One of the keys that seal values.
 #[derive(Debug)]
@@ -70,7 +75,10 @@ impl SealingKeys {
     /// # Errors
     /// [`KeyError::NoneToSeal`] if there is none.
     pub fn new(keys: Vec<Arc<SealingKey>>) -> Result<Self, KeyError> {
-        Ok(Self(RwLock::new(in_order(keys)?)))
+        Ok(Self {
+            keys: RwLock::new(in_order(keys)?),
+            sealed_again: AtomicU32::new(LEGACY),
+        })
     }
 
     /// One key, which seals at all times.
@@ -88,13 +96,28 @@ impl SealingKeys {
     /// [`KeyError::NoneToSeal`] if there is none.
     pub fn replace(&self, keys: Vec<Arc<SealingKey>>) -> Result<(), KeyError> {
         let keys = in_order(keys)?;
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = keys;
+        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys;
         Ok(())
+    }
+
+    /// Whether this instance found all values that are needed for long sealed with the key of this generation.
+    pub fn is_sealed_again(&self, generation: u32) -> bool {
+        self.sealed_again.load(Ordering::Relaxed) == generation
+    }
+
+    /// Notes that all values that are needed for long are sealed with the key of this generation.
+    pub fn note_sealed_again(&self, generation: u32) {
+        self.sealed_again.store(generation, Ordering::Relaxed);
+    }
+
+    /// Notes that a value was found which is not.
+    pub fn note_unsealed(&self) {
+        self.note_sealed_again(LEGACY);
     }
 
     /// All keys, in the order of their generations.
     pub fn all(&self) -> Arc<[Arc<SealingKey>]> {
-        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// The key that seals at `now`.
@@ -152,7 +175,11 @@ fn in_order(mut keys: Vec<Arc<SealingKey>>) -> Result<Arc<[Arc<SealingKey>]>, Ke
 pub fn generation_of(sealed: &str) -> Option<u32> {
     match sealed.split_once('.') {
         None => Some(LEGACY),
-        Some((generation, _)) => generation.parse().ok().filter(|found| *found != LEGACY),
+        // Each number has one spelling: the database finds it by the text.
+        Some((text, _)) => {
+            let generation: u32 = text.parse().ok()?;
+            (generation != LEGACY && generation.to_string() == text).then_some(generation)
+        }
     }
 }
 
@@ -201,6 +228,8 @@ mod tests {
             "1.",
             "1.!",
             "x.AAAA",
+            "+1.AAAA",
+            "01.AAAA",
             "-1.AAAA",
         ] {
             assert!(

@@ -39,9 +39,11 @@ const LONGEST: usize = 4096;
 /// Seals and opens tokens.
 pub struct TokenSealer {
     keys: Arc<SealingKeys>,
-    /// The cipher that sealed last, and the generation of its sealing key.
-    current: RwLock<Option<(u32, KeyName, Arc<XChaCha20Poly1305>)>>,
+    /// The cipher that sealed last, and its sealing key.
+    current: RwLock<Option<CurrentCipher>>,
 }
+
+type CurrentCipher = (Arc<SealingKey>, KeyName, Arc<XChaCha20Poly1305>);
 
 /// A token that this installation sealed. Whether it is valid depends on the database.
 #[derive(Debug)]
@@ -195,7 +197,7 @@ impl TokenSealer {
         &self,
         prefix: &str,
         token: &T,
-        (key, name): (&SealingKey, KeyName),
+        (key, name): (&Arc<SealingKey>, KeyName),
         entropy: &dyn Entropy,
     ) -> Result<Secret, KeyError> {
         let plain = Zeroizing::new(postcard::to_allocvec(token).map_err(|_| KeyError::Sealing)?);
@@ -247,14 +249,15 @@ impl TokenSealer {
     /// The cipher of this sealing key with this name. The one that seals is kept.
     fn cipher(
         &self,
-        key: &SealingKey,
+        key: &Arc<SealingKey>,
         name: KeyName,
         seals: bool,
     ) -> Result<Arc<XChaCha20Poly1305>, KeyError> {
         {
             let current = self.current.read().unwrap_or_else(PoisonError::into_inner);
-            if let Some((generation, found, cipher)) = &*current
-                && (*generation, *found) == (key.generation, name)
+            if let Some((sealing, found, cipher)) = &*current
+                && Arc::ptr_eq(sealing, key)
+                && *found == name
             {
                 return Ok(Arc::clone(cipher));
             }
@@ -263,7 +266,7 @@ impl TokenSealer {
         let cipher = Arc::new(XChaCha20Poly1305::new(&Key::from(*token_key)));
         if seals {
             *self.current.write().unwrap_or_else(PoisonError::into_inner) =
-                Some((key.generation, name, Arc::clone(&cipher)));
+                Some((Arc::clone(key), name, Arc::clone(&cipher)));
         }
         Ok(cipher)
     }

@@ -17,18 +17,31 @@ pub fn holds(file: &Path) -> bool {
     existing.is_some_and(|folder| is_on_volume(&mounts, &folder))
 }
 
-/// Whether the mount that holds `path` is neither the root nor ephemeral. `mounts` has a line for each mount: its fifth
-/// field is the mount point, and the field behind the separator `-` the type (proc_pid_mountinfo(5)).
+/// Whether the mount that holds `path` is neither the root nor ephemeral. `mounts` has a line for each mount: its
+/// fourth field is the mounted folder in its file system, the fifth one the mount point, and the field behind the
+/// separator `-` the type (proc_pid_mountinfo(5)).
 fn is_on_volume(mounts: &str, path: &Path) -> bool {
     let mounts = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
-        let point = PathBuf::from(unescaped(mount.split(' ').nth(4)?));
-        path.starts_with(&point)
-            .then(|| (point, file_system.split(' ').next().unwrap_or_default()))
+        let mut fields = mount.split(' ').skip(3);
+        let folder = unescaped(fields.next()?);
+        let point = PathBuf::from(unescaped(fields.next()?));
+        let kind = file_system.split(' ').next().unwrap_or_default();
+        path.starts_with(&point).then_some((point, folder, kind))
     });
     // Of two mounts at the same point the later one covers the earlier one.
-    let deepest = mounts.max_by_key(|(point, _)| point.components().count());
-    deepest.is_some_and(|(point, kind)| point != Path::new("/") && !EPHEMERAL.contains(&kind))
+    let deepest = mounts.max_by_key(|(point, ..)| point.components().count());
+    deepest.is_some_and(|(point, folder, kind)| {
+        point != Path::new("/") && !EPHEMERAL.contains(&kind) && !is_of_one_container(&folder)
+    })
+}
+
+/// Whether the folder is made for one container: Kubernetes deletes an `emptyDir` with the pod, and a new container
+/// gets another anonymous volume, whose name is 64 hexadecimal digits.
+fn is_of_one_container(folder: &str) -> bool {
+    let mut names = folder.split('/');
+    folder.contains("/kubernetes.io~empty-dir/")
+        || names.any(|name| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// A mount point as a path: the kernel writes blanks, tabs, line feeds and backslashes as octal numbers.
@@ -56,12 +69,21 @@ mod tests {
 41 27 0:40 / /run rw - tmpfs tmpfs rw
 42 27 8:1 /v /with\\040blank rw - ext4 /dev/sda1 rw
 43 40 0:41 / /var/lib/assent/memory rw - tmpfs tmpfs rw
+44 27 8:1 /var/lib/kubelet/pods/1-2/volumes/kubernetes.io~empty-dir/data /empty rw - ext4 /dev/sda1 rw
+45 27 8:1 /docker/volumes/0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef/_data /anonymous rw - ext4 \
+/dev/sda1 rw
+46 27 8:1 /docker/volumes/assent/_data /named rw - ext4 /dev/sda1 rw
 ";
 
     #[test]
     fn a_volume_is_a_mount_below_the_root_that_outlives_the_container() {
         let is_on_volume = |path| super::is_on_volume(MOUNTS, Path::new(path));
-        for kept in ["/var/lib/assent", "/var/lib/assent/a/b", "/with blank/a"] {
+        for kept in [
+            "/var/lib/assent",
+            "/var/lib/assent/a/b",
+            "/with blank/a",
+            "/named",
+        ] {
             assert!(is_on_volume(kept), "{kept}");
         }
         for lost in [
@@ -70,6 +92,8 @@ mod tests {
             "/var/lib/assentx",
             "/run/a",
             "/var/lib/assent/memory",
+            "/empty/a",
+            "/anonymous",
         ] {
             assert!(!is_on_volume(lost), "{lost}");
         }

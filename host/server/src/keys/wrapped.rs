@@ -28,7 +28,7 @@ pub struct UnwrappedKeys {
     pub root: RootSecret,
     /// The sealing keys.
     pub sealing: Vec<Arc<SealingKey>>,
-    /// Those of them that the current master key has not wrapped yet.
+    /// All of them, wrapped with the current master key, if it has wrapped none yet.
     pub to_add: Vec<WrappedKey>,
 }
 
@@ -42,11 +42,17 @@ impl MasterKeys {
         now: Timestamp,
         entropy: &dyn Entropy,
     ) -> Result<Vec<WrappedKey>, KeyError> {
-        let purposes = [WrappedKeyPurpose::Root, WrappedKeyPurpose::Sealing(1)];
-        purposes
-            .into_iter()
-            .map(|purpose| self.wrap(purpose, &SymmetricKey::generate(entropy), now, entropy))
-            .collect()
+        let key = || SymmetricKey::generate(entropy);
+        let sealing = WrappedKeyPurpose::Sealing(1);
+        Ok(vec![
+            wrap(
+                &*self.current,
+                (WrappedKeyPurpose::Root, now),
+                &key(),
+                entropy,
+            )?,
+            wrap(&*self.current, (sealing, now), &key(), entropy)?,
+        ])
     }
 
     /// The keys of an installation whose master key sealed all values itself, such as this signing key: copies of it.
@@ -66,19 +72,11 @@ impl MasterKeys {
             .iter()
             .find(has_sealed)
             .ok_or(KeyError::NotOpened)?;
-        let purposes = [WrappedKeyPurpose::Root, WrappedKeyPurpose::Sealing(LEGACY)];
-        purposes
-            .into_iter()
-            .map(|purpose| {
-                let wrapped = master.wrap(&purpose.to_string(), master.key(), entropy)?;
-                Ok(WrappedKey {
-                    purpose,
-                    master_key: master.fingerprint().to_owned(),
-                    wrapped,
-                    seals_from: now,
-                })
-            })
-            .collect()
+        let (root, sealing) = (WrappedKeyPurpose::Root, WrappedKeyPurpose::Sealing(LEGACY));
+        Ok(vec![
+            wrap(&**master, (root, now), master.key(), entropy)?,
+            wrap(&**master, (sealing, now), master.key(), entropy)?,
+        ])
     }
 
     /// The sealing key of the next generation, wrapped with the current master key.
@@ -91,89 +89,125 @@ impl MasterKeys {
         seals_from: Timestamp,
         entropy: &dyn Entropy,
     ) -> Result<WrappedKey, KeyError> {
+        let purpose = WrappedKeyPurpose::Sealing(generation);
         let key = SymmetricKey::generate(entropy);
-        self.wrap(
-            WrappedKeyPurpose::Sealing(generation),
-            &key,
-            seals_from,
-            entropy,
-        )
+        wrap(&*self.current, (purpose, seals_from), &key, entropy)
     }
 
-    fn wrap(
-        &self,
-        purpose: WrappedKeyPurpose,
-        key: &SymmetricKey,
-        seals_from: Timestamp,
-        entropy: &dyn Entropy,
-    ) -> Result<WrappedKey, KeyError> {
-        Ok(WrappedKey {
-            purpose,
-            master_key: self.current.fingerprint().to_owned(),
-            wrapped: self.current.wrap(&purpose.to_string(), key, entropy)?,
-            seals_from,
-        })
-    }
-
-    /// Decrypts the keys. `wrapped` has each of them at least once.
+    /// Decrypts the keys that the current master key has wrapped. If there is none, decrypts those of the previous
+    /// one, and wraps them with the current one.
+    ///
+    /// All keys are wrapped with a master key in one transaction, so the current master key has wrapped all or none. If
+    /// it has, those of the previous one are ignored: somebody who learned it could add keys of their own.
     ///
     /// # Errors
-    /// [`KeyError::WrongMasterKey`] if none of the master keys wrapped one of the keys, or if a master key cannot be
-    /// used.
+    /// [`KeyError::WrongMasterKey`] if none of the master keys has wrapped the keys, or if a master key cannot be used.
     pub fn unwrap(
         &self,
         wrapped: &[WrappedKey],
         entropy: &dyn Entropy,
     ) -> Result<UnwrappedKeys, KeyError> {
-        let mut purposes: Vec<WrappedKeyPurpose> = wrapped.iter().map(|key| key.purpose).collect();
-        purposes.sort();
-        purposes.dedup();
-        let (mut root, mut sealing, mut to_add) = (None, Vec::new(), Vec::new());
-        for purpose in purposes {
-            let copies: Vec<&WrappedKey> = wrapped
-                .iter()
-                .filter(|key| key.purpose == purpose)
-                .collect();
-            let (copy, key) = self.unwrap_one(&copies)?;
-            if copy.master_key != self.current.fingerprint() {
-                to_add.push(self.wrap(purpose, &key, copy.seals_from, entropy)?);
-            }
-            match purpose {
-                WrappedKeyPurpose::Root => root = Some(RootSecret::new(key)),
-                WrappedKeyPurpose::Sealing(generation) => {
-                    sealing.push(Arc::new(SealingKey::new(generation, copy.seals_from, key)?));
-                }
-            }
+        if let Some(unwrapped) = self.unwrap_current(wrapped)? {
+            return Ok(unwrapped);
         }
+        let previous = self.previous.as_deref();
+        let own = previous.map(|master| (master, copies_of(master, wrapped)));
+        let Some((master, own)) = own.filter(|(_, own)| !own.is_empty()) else {
+            return Err(self.wrong_master_key(wrapped));
+        };
+        let mut to_add = Vec::new();
+        for copy in &own {
+            let key = master.unwrap(&context(copy.purpose, copy.seals_from), &copy.wrapped)?;
+            let kept = (copy.purpose, copy.seals_from);
+            to_add.push(wrap(&*self.current, kept, &key, entropy)?);
+        }
+        let unwrapped = unwrapped_by(master, &own)?;
         Ok(UnwrappedKeys {
-            root: root.ok_or(KeyError::NoRootSecret)?,
-            sealing,
             to_add,
+            ..unwrapped
         })
     }
 
-    /// Decrypts one of these copies of a key: the one of the current master key, if there is one.
-    fn unwrap_one<'k>(
+    /// Decrypts the keys that the current master key has wrapped; `None` if there is none.
+    ///
+    /// # Errors
+    /// If the master key cannot be used, or a key was changed.
+    pub fn unwrap_current(
         &self,
-        copies: &[&'k WrappedKey],
-    ) -> Result<(&'k WrappedKey, SymmetricKey), KeyError> {
-        for master in std::iter::once(&self.current).chain(&self.previous) {
-            let own = copies
-                .iter()
-                .find(|copy| copy.master_key == master.fingerprint());
-            if let Some(copy) = own {
-                let key = master.unwrap(&copy.purpose.to_string(), &copy.wrapped)?;
-                return Ok((copy, key));
-            }
+        wrapped: &[WrappedKey],
+    ) -> Result<Option<UnwrappedKeys>, KeyError> {
+        let own = copies_of(&*self.current, wrapped);
+        match own.is_empty() {
+            true => Ok(None),
+            false => unwrapped_by(&*self.current, &own).map(Some),
         }
-        let stored: Vec<&str> = copies.iter().map(|copy| copy.master_key.as_str()).collect();
+    }
+
+    fn wrong_master_key(&self, wrapped: &[WrappedKey]) -> KeyError {
+        let mut stored: Vec<&str> = wrapped
+            .iter()
+            .map(|copy| copy.master_key.as_str())
+            .collect();
+        stored.sort_unstable();
+        stored.dedup();
         let masters = std::iter::once(&self.current).chain(&self.previous);
         let configured: Vec<&str> = masters.map(|master| master.fingerprint()).collect();
-        Err(KeyError::WrongMasterKey {
+        KeyError::WrongMasterKey {
             stored: stored.join(", "),
             configured: configured.join(", "),
-        })
+        }
     }
+}
+
+/// What is authenticated with a wrapped key: what it is for, and from when a sealing key seals.
+fn context(purpose: WrappedKeyPurpose, seals_from: Timestamp) -> String {
+    match purpose {
+        WrappedKeyPurpose::Root => "root".to_owned(),
+        WrappedKeyPurpose::Sealing(generation) => {
+            format!("sealing {generation} from {}", seals_from.millis())
+        }
+    }
+}
+
+/// Wraps a key with a master key.
+///
+/// # Errors
+/// If the master key cannot be used.
+pub fn wrap(
+    master: &dyn MasterKey,
+    (purpose, seals_from): (WrappedKeyPurpose, Timestamp),
+    key: &SymmetricKey,
+    entropy: &dyn Entropy,
+) -> Result<WrappedKey, KeyError> {
+    Ok(WrappedKey {
+        purpose,
+        master_key: master.fingerprint().to_owned(),
+        wrapped: master.wrap(&context(purpose, seals_from), key, entropy)?,
+        seals_from,
+    })
+}
+
+fn copies_of<'k>(master: &dyn MasterKey, wrapped: &'k [WrappedKey]) -> Vec<&'k WrappedKey> {
+    let own = |key: &&WrappedKey| key.master_key == master.fingerprint();
+    wrapped.iter().filter(own).collect()
+}
+
+fn unwrapped_by(master: &dyn MasterKey, own: &[&WrappedKey]) -> Result<UnwrappedKeys, KeyError> {
+    let (mut root, mut sealing) = (None, Vec::new());
+    for copy in own {
+        let key = master.unwrap(&context(copy.purpose, copy.seals_from), &copy.wrapped)?;
+        match copy.purpose {
+            WrappedKeyPurpose::Root => root = Some(RootSecret::new(key)),
+            WrappedKeyPurpose::Sealing(generation) => {
+                sealing.push(Arc::new(SealingKey::new(generation, copy.seals_from, key)?));
+            }
+        }
+    }
+    Ok(UnwrappedKeys {
+        root: root.ok_or(KeyError::NoRootSecret)?,
+        sealing,
+        to_add: Vec::new(),
+    })
 }
 
 #[cfg(test)]
@@ -220,6 +254,38 @@ mod tests {
         assert_eq!(derived(&before), derived(&after));
         let generations: Vec<u32> = after.sealing.iter().map(|key| key.generation).collect();
         assert_eq!(generations, [1]);
+    }
+
+    #[test]
+    fn keys_that_the_previous_master_key_wraps_later_are_ignored() {
+        let stored = masters(1, None).new_keys(NOW, &SystemEntropy).unwrap();
+        let both = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
+        let purpose = WrappedKeyPurpose::Sealing(99);
+        let forged = SymmetricKey::generate(&SystemEntropy);
+        let forged = wrap(&*master(1), (purpose, NOW), &forged, &SystemEntropy).unwrap();
+        let stored = [stored, both.to_add, vec![forged]].concat();
+        let after = masters(2, Some(1)).unwrap(&stored, &SystemEntropy).unwrap();
+        let generations: Vec<u32> = after.sealing.iter().map(|key| key.generation).collect();
+        assert_eq!(generations, [1]);
+        assert!(after.to_add.is_empty());
+    }
+
+    #[test]
+    fn a_changed_time_or_generation_is_rejected() {
+        let stored = masters(1, None).new_keys(NOW, &SystemEntropy).unwrap();
+        for change in [
+            (|key| key.seals_from = Timestamp::from_millis(5_000)) as fn(&mut WrappedKey),
+            |key| key.purpose = WrappedKeyPurpose::Sealing(2),
+            |key| key.purpose = WrappedKeyPurpose::Root,
+        ] {
+            let mut stored = stored.clone();
+            change(stored.last_mut().unwrap());
+            let unwrapped = masters(1, None).unwrap(&stored, &SystemEntropy);
+            assert!(
+                matches!(unwrapped, Err(KeyError::NotUnwrapped)),
+                "{stored:?}"
+            );
+        }
     }
 
     #[test]

@@ -14,8 +14,11 @@ use lettre::transport::smtp::authentication::{Credentials, Mechanism};
 use lettre::transport::smtp::client::AsyncSmtpConnection;
 use lettre::transport::smtp::extension::ClientId;
 use openssl::ssl::SslConnector;
+use tracing::Instrument;
+use tracing::field::Empty;
 
 use assent_model::secret::Secret;
+use assent_telemetry::SPANS;
 use connection::StepError;
 use error::one_line;
 
@@ -94,7 +97,8 @@ impl Mailer {
     /// # Errors
     /// [`SmtpError`], with the server's answer.
     pub async fn send(&self, envelope: &Envelope, message: &[u8]) -> Result<String, SmtpError> {
-        self.in_time(async {
+        let span = tracing::info_span!(target: SPANS, "smtp.client", failed = Empty);
+        let sending = self.in_time(async {
             let mut connection = self.open().await?;
             let answer = connection
                 .send(envelope, message)
@@ -104,8 +108,10 @@ impl Mailer {
             let _ = connection.quit().await;
             let text = answer.message().collect::<Vec<_>>().join(" ");
             Ok(one_line(&format!("{} {text}", answer.code())))
-        })
-        .await
+        });
+        let sent = sending.instrument(span.clone()).await;
+        span.record("failed", sent.is_err());
+        sent
     }
 
     /// Connects and authenticates, and sends nothing.

@@ -25,6 +25,11 @@ impl BackupContent {
             sql::query_as("SELECT COALESCE(MAX(version), 0) FROM schema_migrations")
                 .fetch_one(&mut *db)
                 .await?;
+        // The table came with this migration.
+        let wrapped_keys = match schema_version {
+            ..3 => Vec::new(),
+            _ => read_all(&mut *db).await?,
+        };
         let lanes: Vec<(i64,)> = sql::query_as("SELECT lane FROM audit_anchors ORDER BY lane")
             .fetch_all(&mut *db)
             .await?;
@@ -50,7 +55,7 @@ impl BackupContent {
         Ok(Self {
             schema_version,
             heads,
-            wrapped_keys: read_all(&mut *db).await?,
+            wrapped_keys,
         })
     }
 }

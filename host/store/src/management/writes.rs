@@ -1,6 +1,6 @@
 //! The changes of a manifest: all in one transaction, or none.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 
 use crate::accounts;
 use crate::applications::{self, service_providers};
@@ -144,8 +144,9 @@ impl ExpectedVersions {
     }
 }
 
-/// Locks the rows that the plan read, users first, as everywhere. The versions of users whose groups change are
-/// incremented, once for all of their groups.
+/// Locks the rows that the plan read: users first, then applications, then groups, as everywhere, and those of one
+/// table in the order of their ids. The versions of users whose groups change are incremented, once for all of their
+/// groups.
 async fn lock(
     db: &mut Connection,
     expected: &ExpectedVersions,
@@ -159,26 +160,24 @@ async fn lock(
             changed.removed.extend(removed);
         }
     }
-    members::increment_versions(db, &changed, now).await?;
     let members = changed.added.iter().chain(&changed.removed);
-    let members: HashSet<UserId> = members.map(|(member, _)| *member).collect();
-    for (id, version) in &expected.users {
-        if !members.contains(id) {
-            UserGuard::at_version(*id, *version).lock(db).await?;
-        }
+    let users: BTreeSet<(UserId, i64)> = members.chain(&expected.users).copied().collect();
+    for (id, version) in users {
+        UserGuard::at_version(id, version).lock(db).await?;
     }
-    for (id, version) in &expected.groups {
+    members::increment_versions(db, &changed, now).await?;
+    for (id, version) in &expected.applications {
         let locked =
-            sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
+            sql::query("UPDATE applications SET version = version WHERE id = $1 AND version = $2")
                 .bind(id.to_string())
                 .bind(*version)
                 .execute(&mut *db)
                 .await?;
         must_be_some(locked)?;
     }
-    for (id, version) in &expected.applications {
+    for (id, version) in &expected.groups {
         let locked =
-            sql::query("UPDATE applications SET version = version WHERE id = $1 AND version = $2")
+            sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
                 .bind(id.to_string())
                 .bind(*version)
                 .execute(&mut *db)

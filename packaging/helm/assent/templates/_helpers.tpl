@@ -55,6 +55,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   "database.url" (printf "%s secrets.databaseUrl" $secret)
   "database.migrate" "must not be in settings. It is \"manual\", and the migration Job applies migrations"
   "keys.master_key" (printf "%s secrets.masterKey" $secret)
+  "keys.previous_master_key" (printf "%s secrets.masterKey, as its key previous-master-key" $secret)
   "keys.master_key_file" "must not be in settings. Put the master key into the Secret of secrets.masterKey"
   "mail.password" (printf "%s secrets.smtpPassword" $secret)
   "plugins.compiled_folder" "must not be in settings. The chart sets it to a folder of the pod"
@@ -107,14 +108,20 @@ assent.toml: |
   {{- include "assent.settings" . | trim | nindent 2 }}
 {{- end -}}
 
-{{/* secretKeyRef of one of `secrets`. Arguments: root, secret, what. */}}
+{{/*
+secretKeyRef of one of `secrets`. Arguments: root, secret, what; optional: another key in that Secret, which may be
+missing.
+*/}}
 {{- define "assent.secretKeyRef" -}}
 {{- $reference := index .root.Values.secrets .secret -}}
 {{- $message := printf "existingSecret is required (or secrets.%s.name): the name of the Secret with %s in its key %s"
   .secret .what $reference.key -}}
 secretKeyRef:
   name: {{ $reference.name | default .root.Values.existingSecret | required $message }}
-  key: {{ $reference.key }}
+  key: {{ .optional | default $reference.key }}
+  {{- if .optional }}
+  optional: true
+  {{- end }}
 {{- end -}}
 
 {{/* Environment variables with secrets for every command that reads the settings. */}}

@@ -99,6 +99,8 @@ pub(in crate::cli) struct OpenBackup {
     pub(in crate::cli) manifest: Manifest,
     /// The root secret of the installation that the backup is of.
     pub(in crate::cli) root: RootSecret,
+    /// Whether only the previous master key of the settings opens it.
+    pub(in crate::cli) is_of_previous_master_key: bool,
     /// Where the dump begins.
     dump_at: u64,
 }
@@ -134,9 +136,14 @@ impl OpenBackup {
         let unreadable = || "the manifest cannot be read";
         let Format { format } = serde_json::from_slice(&text).with_context(unreadable)?;
         ensure!(
-            format == FORMAT,
+            format <= FORMAT,
             "the backup has format {format}, and this release reads format {FORMAT}; restore it with the release that \
              wrote it, or a newer one"
+        );
+        ensure!(
+            format == FORMAT,
+            "the backup has format {format}, and this release reads format {FORMAT}; restore it with the release that \
+             wrote it, and start this release on the restored database"
         );
         let manifest: Manifest = serde_json::from_slice(&text).with_context(unreadable)?;
         let mut fingerprints = manifest.root_secret.iter().map(|root| &root.master_key);
@@ -168,6 +175,10 @@ impl OpenBackup {
         let dump_at = dump.raw_file_position();
         Ok(Self {
             file,
+            is_of_previous_master_key: !manifest
+                .root_secret
+                .iter()
+                .any(|root| root.master_key == masters.current.fingerprint()),
             manifest,
             root,
             dump_at,

@@ -64,6 +64,14 @@ fn speed(diagnosis: &Diagnosis) -> Finding {
 fn explained(problem: &DatabaseProblem) -> Finding {
     let check = "database";
     match problem {
+        DatabaseProblem::NotChecked(within) => Finding::warning(
+            check,
+            format!(
+                "its file could not be checked within {} s",
+                within.as_secs()
+            ),
+            "Check it yourself: sqlite3 FILE 'PRAGMA quick_check'",
+        ),
         DatabaseProblem::Damaged(what) => Finding::problem(
             check,
             format!("the file is damaged: {what}"),

@@ -10,6 +10,8 @@ use crate::audit_stream::{FileStream, StreamError, StreamTarget, SyslogStream};
 use crate::domain::Services;
 use assent_model::audit::chain::Record;
 use assent_store::StoreError;
+use assent_telemetry::ROOT_SPANS;
+use tracing::Instrument;
 
 /// How often it is looked for new entries.
 const LOOK: Duration = Duration::from_secs(1);
@@ -140,7 +142,11 @@ async fn send_batch(
             continue;
         };
         tell_of_gap(name, come_to, &records);
+        let span = services.span_sampler.background(
+            || tracing::info_span!(target: ROOT_SPANS, "audit_stream.delivery", stream = name),
+        );
         tokio::time::timeout(PATIENCE, target.send(&records))
+            .instrument(span)
             .await
             .map_err(|_| AuditStreamError::TooSlow)??;
         positions.advance(lane, sent);

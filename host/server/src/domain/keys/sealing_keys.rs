@@ -3,10 +3,11 @@
 //! A master key is replaced because somebody may know it, and with it the sealing keys that it wrapped. So a new master
 //! key is followed by a new sealing key. Everything that the old one sealed is sealed again, or expires.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::domain::{InternalError, Services, audit};
-use crate::keys::{KeyError, client, saml};
+use crate::keys::{KeyError, SealingKey, client, generation_of, saml};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::clock::Timestamp;
 use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
@@ -24,24 +25,35 @@ const AT_ONCE: usize = 100;
 /// Reads the sealing keys again, if the database has others than those at hand.
 ///
 /// # Errors
-/// If the database fails, or a key cannot be unwrapped. Then the keys at hand stay.
+/// If the database fails, a key cannot be unwrapped, or the newest key was removed or changed. Then the keys at hand
+/// stay: otherwise somebody who can write the database could put a replaced key back into use.
 pub async fn reload(services: &Services) -> Result<(), InternalError> {
     let wrapped = services.store.wrapped_keys().await?;
-    let mut stored: Vec<(u32, Timestamp)> = wrapped
+    let own = services.master_keys.current.fingerprint();
+    let stored: Vec<(u32, Timestamp)> = wrapped
         .iter()
+        .filter(|key| key.master_key == own)
         .filter_map(|key| Some((generation(key)?, key.seals_from)))
         .collect();
-    stored.dedup();
-    let held = services.sealing_keys.all();
-    let held = held.iter().map(|key| (key.generation, key.seals_from));
-    if held.eq(stored) {
+    let held: Vec<(u32, Timestamp)> = described(&services.sealing_keys.all());
+    if held == stored {
         return Ok(());
     }
-    let (masters, entropy) = (services.master_keys.clone(), services.entropy.clone());
+    if held.last().is_some_and(|newest| !stored.contains(newest)) {
+        return Err(KeyError::SealingKeyChanged.into());
+    }
+    let masters = services.master_keys.clone();
     // A token may be slow.
-    let unwrapped = tokio::task::spawn_blocking(move || masters.unwrap(&wrapped, &*entropy));
+    let unwrapped = tokio::task::spawn_blocking(move || masters.unwrap_current(&wrapped));
     let unwrapped = unwrapped.await.map_err(|_| KeyError::BrokenOff)??;
+    let unwrapped = unwrapped.ok_or(KeyError::NoneToSeal)?;
     Ok(services.sealing_keys.replace(unwrapped.sealing)?)
+}
+
+fn described(keys: &[Arc<SealingKey>]) -> Vec<(u32, Timestamp)> {
+    keys.iter()
+        .map(|key| (key.generation, key.seals_from))
+        .collect()
 }
 
 const fn generation(key: &WrappedKey) -> Option<u32> {
@@ -57,11 +69,7 @@ const fn generation(key: &WrappedKey) -> Option<u32> {
 /// # Errors
 /// If the database, the master key or the cryptographic library fails.
 pub async fn maintain(services: &Services) -> Result<(), InternalError> {
-    let wrapped = services.store.wrapped_keys().await?;
-    let own = services.master_keys.current.fingerprint();
-    let is_done =
-        wrapped.iter().all(|key| key.master_key == own) && services.sealing_keys.all().len() == 1;
-    if is_done {
+    if services.master_keys.previous.is_none() && services.sealing_keys.all().len() == 1 {
         return Ok(());
     }
     match services.store.trusted_now(&*services.clock).await? {
@@ -78,18 +86,27 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
     let wrapped = services.store.wrapped_keys().await?;
     let newest = wrapped.iter().filter_map(generation).max();
     let newest = newest.ok_or(KeyError::NoneToSeal)?;
-    match has_old_copy(services, &wrapped, newest) {
-        true => create_next(services, newest + 1, now).await,
+    match has_old_copy(services, &wrapped) {
+        true => {
+            let next = newest.checked_add(1).ok_or(KeyError::SealingKeyChanged)?;
+            create_next(services, next, now).await
+        }
         false => seal_again(services, now).await,
     }
 }
 
-/// Whether a master key that was replaced has wrapped the sealing key of this generation.
-fn has_old_copy(services: &Services, wrapped: &[WrappedKey], of: u32) -> bool {
-    let own = services.master_keys.current.fingerprint();
-    wrapped
-        .iter()
-        .any(|key| generation(key) == Some(of) && key.master_key != own)
+/// Whether keys are still wrapped with the previous master key. Another instance may have a master key that this one
+/// does not know: that is none to replace.
+fn has_old_copy(services: &Services, wrapped: &[WrappedKey]) -> bool {
+    services
+        .master_keys
+        .previous
+        .as_ref()
+        .is_some_and(|previous| {
+            wrapped
+                .iter()
+                .any(|key| key.master_key == previous.fingerprint())
+        })
 }
 
 async fn create_next(
@@ -114,40 +131,36 @@ async fn create_next(
             instances,
             "master key not replaced yet: instances have another one"
         ),
+        NewSealingKey::Incomplete => tracing::warn!(
+            "master key not replaced: the database has keys that only another master key can decrypt"
+        ),
     }
     reload(services).await
 }
 
-/// Seals values again that another key sealed than the one that seals now.
+/// Seals values again that an older key sealed than the one that seals now.
 async fn seal_again(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let sealing = services.sealing_keys.at(now)?;
-    let mut done = 0;
-    loop {
-        let values = services
-            .store
-            .values_to_reseal(sealing.generation, AT_ONCE)
-            .await?;
-        let resealed: Vec<(SealedValue, String)> = values
-            .into_iter()
-            .filter_map(|value| {
-                let sealed = sealed_again(services, &value, now);
-                let sealed = sealed.inspect_err(
-                    |error| tracing::warn!(place = ?value.place, %error, "value not sealed again"),
-                );
-                Some((value, sealed.ok()?))
-            })
-            .collect();
-        let count = resealed.len();
-        if count > 0 {
-            services.store.replace_sealed(resealed).await?;
-            done += count;
-        }
-        if count < AT_ONCE {
-            break;
-        }
+    let generation = sealing.generation;
+    if services.sealing_keys.is_sealed_again(generation) {
+        return Ok(());
     }
-    if done > 0 {
-        let generation = sealing.generation;
+    services
+        .store
+        .note_replaced_sealing_keys(generation, now)
+        .await?;
+    let values = older_values(services, generation).await?;
+    for part in values.chunks(AT_ONCE) {
+        let mut resealed = Vec::with_capacity(part.len());
+        for value in part {
+            resealed.push((value.clone(), sealed_again(services, value, now)?));
+        }
+        services.store.replace_sealed(resealed).await?;
+    }
+    let done = values.len();
+    if done == 0 {
+        services.sealing_keys.note_sealed_again(generation);
+    } else {
         tracing::info!(
             generation,
             values = done,
@@ -157,16 +170,38 @@ async fn seal_again(services: &Services, now: Timestamp) -> Result<(), InternalE
     Ok(())
 }
 
+/// The values that are needed for long, that an older key sealed than the one of this generation, and that can be
+/// opened. Others are of no use to anyone.
+async fn older_values(
+    services: &Services,
+    generation: u32,
+) -> Result<Vec<SealedValue>, InternalError> {
+    let mut values = services.store.values_to_reseal(generation).await?;
+    values.retain(|value| {
+        let is_older = generation_of(&value.sealed).is_some_and(|found| found < generation);
+        let opened = services.sealing_keys.open(&purpose(value), &value.sealed);
+        if is_older && let Err(error) = &opened {
+            tracing::warn!(place = ?value.place, %error, "value not sealed again");
+        }
+        is_older && opened.is_ok()
+    });
+    Ok(values)
+}
+
+fn purpose(value: &SealedValue) -> String {
+    match &value.place {
+        SealedPlace::SigningKey(_, purpose) => purpose.as_str().to_owned(),
+        SealedPlace::SamlKey(id, application) => saml::purpose(application, *id),
+        SealedPlace::ClientSecret(_, application) => client::secret_purpose(application),
+    }
+}
+
 fn sealed_again(
     services: &Services,
     value: &SealedValue,
     now: Timestamp,
 ) -> Result<String, KeyError> {
-    let purpose = match &value.place {
-        SealedPlace::SigningKey(_, purpose) => purpose.as_str().to_owned(),
-        SealedPlace::SamlKey(id, application) => saml::purpose(application, *id),
-        SealedPlace::ClientSecret(_, application) => client::secret_purpose(application),
-    };
+    let purpose = purpose(value);
     let plain = services.sealing_keys.open(&purpose, &value.sealed)?;
     services
         .sealing_keys
@@ -195,15 +230,18 @@ pub async fn delete_replaced(services: &Services) -> Result<(), InternalError> {
 pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let sealing = services.sealing_keys.at(now)?;
     let (generation, replaced) = (sealing.generation, sealing.seals_from);
-    if now < replaced + KEPT_FOR {
+    let is_expired = now >= replaced + KEPT_FOR
+        && !services
+            .store
+            .has_values_of_older_sealing_keys(generation, replaced, now)
+            .await?;
+    if !is_expired {
         return Ok(());
     }
-    if services
-        .store
-        .needs_older_sealing_key(generation, replaced, now)
-        .await?
-    {
-        return Ok(());
+    if !older_values(services, generation).await?.is_empty() {
+        // An instance sealed one late.
+        services.sealing_keys.note_unsealed();
+        return seal_again(services, now).await;
     }
     let entry = audit::entry(services, Event::SealingKeyDeleted, &AuditContext::SERVER)
         .with("below_generation", i64::from(generation));
@@ -240,8 +278,19 @@ pub struct SealingKeyState {
     pub generation: u32,
     /// From when it seals.
     pub seals_from: Timestamp,
-    /// Whether another one seals.
-    pub is_replaced: bool,
+    /// Its use.
+    pub stage: SealingKeyStage,
+}
+
+/// The use of a sealing key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SealingKeyStage {
+    /// It seals from its time on.
+    Waits,
+    /// It seals.
+    Seals,
+    /// It opens what it sealed.
+    Replaced,
 }
 
 /// A stage of the replacement of a master key.
@@ -249,12 +298,16 @@ pub struct SealingKeyState {
 pub enum ReplacementStage {
     /// No master key is being replaced.
     None,
+    /// Keys are wrapped with a master key that the settings do not have.
+    OtherMasterKey,
     /// The next sealing key waits for so many instances that have another master key.
     Waits {
         /// How many.
         instances: i64,
     },
-    /// So many values are to be sealed again, or more.
+    /// The next sealing key seals from its time on.
+    Created,
+    /// So many values are to be sealed again.
     SealsAgain {
         /// How many.
         values: usize,
@@ -268,30 +321,34 @@ pub enum ReplacementStage {
 /// # Errors
 /// If the database fails.
 pub async fn replacement(services: &Services) -> Result<Replacement, InternalError> {
-    reload(services).await?;
+    let wrapped = services.store.wrapped_keys().await?;
     let now = services.now();
     let own = services.master_keys.current.fingerprint();
-    let wrapped = services.store.wrapped_keys().await?;
-    let newest = wrapped.iter().filter_map(generation).max();
     let sealing = services.sealing_keys.at(now)?;
     let keys = services.sealing_keys.all();
-    let stage = if newest.is_some_and(|newest| has_old_copy(services, &wrapped, newest)) {
+    let is_foreign = |key: &WrappedKey| key.master_key != own;
+    let stage = if has_old_copy(services, &wrapped) {
         let instances = services.store.instances_with_other_master_key(own).await?;
         ReplacementStage::Waits { instances }
+    } else if wrapped.iter().any(is_foreign) {
+        ReplacementStage::OtherMasterKey
+    } else if keys.iter().any(|key| key.seals_from > now) {
+        ReplacementStage::Created
     } else {
-        let values = services
-            .store
-            .values_to_reseal(sealing.generation, usize::MAX);
-        match values.await?.len() {
+        match older_values(services, sealing.generation).await?.len() {
             0 if keys.len() > 1 => ReplacementStage::Expires,
             0 => ReplacementStage::None,
             values => ReplacementStage::SealsAgain { values },
         }
     };
-    let state = |key: &std::sync::Arc<crate::keys::SealingKey>| SealingKeyState {
+    let state = |key: &Arc<SealingKey>| SealingKeyState {
         generation: key.generation,
         seals_from: key.seals_from,
-        is_replaced: key.generation < sealing.generation,
+        stage: match key.generation.cmp(&sealing.generation) {
+            std::cmp::Ordering::Less => SealingKeyStage::Replaced,
+            std::cmp::Ordering::Equal => SealingKeyStage::Seals,
+            std::cmp::Ordering::Greater => SealingKeyStage::Waits,
+        },
     };
     Ok(Replacement {
         master_key: own.to_owned(),

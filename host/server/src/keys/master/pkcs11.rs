@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
+use cryptoki::error::{Error, RvError};
 use cryptoki::mechanism::Mechanism;
 use cryptoki::mechanism::aead::GcmParams;
 use cryptoki::object::{Attribute, AttributeType, ObjectClass, ObjectHandle};
@@ -140,41 +141,57 @@ impl Pkcs11MasterKey {
         }
     }
 
+    /// The slot with the token. A slot that fails is passed over: it may be of another token.
     fn slot(&self) -> Result<Slot, MasterKeyError> {
         let wanted = &self.place.token;
         let slots = self
             .library
             .get_slots_with_token()
             .map_err(KeyError::from)?;
-        let mut labels = Vec::new();
+        let (mut found, mut others) = (Vec::new(), Vec::new());
         for slot in slots {
-            let token = self.library.get_token_info(slot).map_err(KeyError::from)?;
-            if token.label() == wanted {
-                return Ok(slot);
+            match self.library.get_token_info(slot) {
+                Ok(token) if token.label() == wanted => {
+                    // A wrong PIN locks many tokens at the third try, for all instances.
+                    if token.user_pin_locked() || token.user_pin_final_try() {
+                        return Err(MasterKeyError::Token {
+                            reason: format!(
+                                "the PIN of the token {wanted:?} was wrong several times; correct \
+                                 keys.pkcs11.pin_file, and log in with another program first, such as pkcs11-tool"
+                            ),
+                        });
+                    }
+                    found.push(slot);
+                }
+                Ok(token) => others.push(format!("{:?}", token.label())),
+                Err(error) => others.push(format!("one that fails: {error}")),
             }
-            labels.push(format!("{:?}", token.label()));
         }
-        let known = match labels.is_empty() {
-            true => "it has none".to_owned(),
-            false => format!("it has {}", labels.join(", ")),
-        };
-        Err(MasterKeyError::Token {
-            reason: format!(
-                "{} has no token with the label {wanted:?}; {known}",
-                self.place.module.display()
-            ),
-        })
+        let module = self.place.module.display();
+        match found.as_slice() {
+            [slot] => Ok(*slot),
+            [] if others.is_empty() => Err(MasterKeyError::Token {
+                reason: format!("{module} has no token with the label {wanted:?}; it has none"),
+            }),
+            [] => Err(MasterKeyError::Token {
+                reason: format!(
+                    "{module} has no token with the label {wanted:?}; it has {}",
+                    others.join(", ")
+                ),
+            }),
+            _ => Err(MasterKeyError::Token {
+                reason: format!(
+                    "{module} has several tokens with the label {wanted:?}; give each its own label"
+                ),
+            }),
+        }
     }
 
-    fn with_session<T>(
-        &self,
-        operation: impl FnOnce(&Session, ObjectHandle) -> Result<T, cryptoki::error::Error>,
-    ) -> Result<T, KeyError> {
-        let (session, key) = self.session().map_err(|error| match error {
+    fn session_of_key(&self) -> Result<(Session, ObjectHandle), KeyError> {
+        self.session().map_err(|error| match error {
             MasterKeyError::Key(error) => error,
             other => KeyError::TokenUnusable(other.to_string()),
-        })?;
-        Ok(operation(&session, key)?)
+        })
     }
 }
 
@@ -189,13 +206,12 @@ impl MasterKey for Pkcs11MasterKey {
         key: &SymmetricKey,
         entropy: &dyn Entropy,
     ) -> Result<String, KeyError> {
-        let nonce: [u8; NONCE] = entropy.bytes();
-        let wrapped = self.with_session(|session, master| {
-            let mut iv = nonce;
-            let parameters = GcmParams::new(&mut iv, purpose.as_bytes(), TAG_BITS.into())?;
-            let mechanism = Mechanism::AesGcm(parameters);
-            session.encrypt(&mechanism, master, key.bytes())
-        })?;
+        let mut nonce: [u8; NONCE] = entropy.bytes();
+        let (session, master) = self.session_of_key()?;
+        let parameters = GcmParams::new(&mut nonce, purpose.as_bytes(), TAG_BITS.into())?;
+        let mechanism = Mechanism::AesGcm(parameters);
+        let wrapped = session.encrypt(&mechanism, master, key.bytes())?;
+        // Some tokens choose the nonce themselves, and return it.
         Ok(STANDARD.encode([nonce.as_slice(), &wrapped].concat()))
     }
 
@@ -206,30 +222,41 @@ impl MasterKey for Pkcs11MasterKey {
         let (nonce, wrapped) = bytes
             .split_first_chunk::<NONCE>()
             .ok_or(KeyError::NotUnwrapped)?;
-        let key = self.with_session(|session, master| {
-            let mut iv = *nonce;
-            let parameters = GcmParams::new(&mut iv, purpose.as_bytes(), TAG_BITS.into())?;
-            let mechanism = Mechanism::AesGcm(parameters);
-            session
-                .decrypt(&mechanism, master, wrapped)
-                .map(Zeroizing::new)
-        });
-        let key = key.map_err(|error| match error {
-            // The token does not say whether the key or the text is wrong.
-            KeyError::Token(cryptoki::error::Error::Pkcs11(..)) => KeyError::NotUnwrapped,
-            other => other,
-        })?;
+        let (session, master) = self.session_of_key()?;
+        let mut nonce = *nonce;
+        let parameters = GcmParams::new(&mut nonce, purpose.as_bytes(), TAG_BITS.into())?;
+        let mechanism = Mechanism::AesGcm(parameters);
+        let key = session
+            .decrypt(&mechanism, master, wrapped)
+            .map(Zeroizing::new)
+            .map_err(|error| match error {
+                Error::Pkcs11(reason, _) if is_rejection(reason) => KeyError::NotUnwrapped,
+                other => KeyError::Token(other),
+            })?;
         SymmetricKey::from_bytes(&key).ok_or(KeyError::NotUnwrapped)
     }
 }
 
-fn is_logged_in(error: &cryptoki::error::Error) -> bool {
-    use cryptoki::error::{Error, RvError};
+fn is_logged_in(error: &Error) -> bool {
     matches!(error, Error::Pkcs11(RvError::UserAlreadyLoggedIn, _))
 }
 
+/// Whether the token rejected the text and did not fail otherwise. Tokens differ in how they say so.
+const fn is_rejection(reason: RvError) -> bool {
+    matches!(
+        reason,
+        RvError::EncryptedDataInvalid
+            | RvError::EncryptedDataLenRange
+            | RvError::DataInvalid
+            | RvError::DataLenRange
+            | RvError::SignatureInvalid
+            | RvError::GeneralError
+            | RvError::FunctionFailed
+    )
+}
+
 fn library(place: &Pkcs11Key) -> Result<Pkcs11, MasterKeyError> {
-    let failed = |error: cryptoki::error::Error| MasterKeyError::Token {
+    let failed = |error: Error| MasterKeyError::Token {
         reason: format!("cannot load {}: {error}", place.module.display()),
     };
     let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
