@@ -35,6 +35,7 @@ const ADMINISTRATOR: [&str; 2] = ["Admin", "zabbix"];
 pub(super) struct Frontend {
     server: Php,
     folder: TempDir,
+    _database: DatabaseUrl,
 }
 
 impl Frontend {
@@ -54,7 +55,11 @@ impl Frontend {
                 .env("ZABBIX_SETTINGS", settings);
         })
         .await;
-        Self { server, folder }
+        Self {
+            server,
+            folder,
+            _database: database,
+        }
     }
 
     /// Its address, without a slash at the end.
