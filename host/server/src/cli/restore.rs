@@ -254,7 +254,7 @@ fn print_outcome(
     if backup.is_of_previous_master_key {
         println!(
             "The backup is of the previous master key. When `assent admin master-key` shows the new sealing key in \
-             use, run `assent admin revoke-tokens --yes`: who knows the previous key could forge tokens until then."
+             use, run `assent admin revoke-tokens --yes`: until then the previous key is enough to forge tokens."
         );
     }
     if let Some(later) = later {
