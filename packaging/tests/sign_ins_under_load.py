@@ -12,6 +12,9 @@ import urllib.request
 
 from first_sign_in import Device, sign_in
 
+# How often a user signs in. The sign-ins of a user within two minutes are limited.
+SIGN_INS = 10
+
 
 def add_user(base_url, token, name):
     """Adds a user; the link that enrols the first device."""
@@ -39,11 +42,13 @@ def main():
     counts, failures = [0] * given.users, []
 
     def work(index):
-        name = f"user{index}"
+        name = "a new user"
         try:
-            device = Device(given.assent, f"{given.stores}/{name}.json")
-            device.run("enrol", add_user(given.base_url, given.token, name))
             while not given.until.exists() and not failures:
+                if counts[index] % SIGN_INS == 0:
+                    name = f"user{index}-{counts[index]}"
+                    device = Device(given.assent, f"{given.stores}/{name}.json")
+                    device.run("enrol", add_user(given.base_url, given.token, name))
                 sign_in(given.base_url, name, device)
                 counts[index] += 1
         except Exception as error:  # Whatever it is, it is a failed sign-in.
