@@ -101,11 +101,12 @@ impl DatabaseUrl {
 }
 
 impl Drop for OwnedDatabase {
-    /// The test does not wait for it. The server may have ended with the tests, which is as good.
+    /// The test waits for it: a thread that goes on while the process exits would use OpenSSL after its cleanup. The
+    /// server may have ended with the tests, which is as good.
     fn drop(&mut self) {
         let server = std::mem::take(&mut self.server);
         let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
-        std::thread::spawn(move || {
+        let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build();
@@ -118,6 +119,7 @@ impl Drop for OwnedDatabase {
                 }
             });
         });
+        let _ = dropping.join();
     }
 }
 
