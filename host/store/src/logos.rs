@@ -1,17 +1,62 @@
-//! The pictures of applications.
+//! The logos of applications.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::rows::{cell, parse};
-use crate::sql;
-use crate::{Result, Store, audit};
+use crate::sql::{self, Connection};
+use crate::{Result, Store, VersionedWrite, audit};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::logo::{ApplicationLogo, LogoFormat};
 
+/// Sets the logo of an application. Returns the number of rows: 0 if there is no such application.
+async fn set(db: &mut Connection, application: &Did, logo: &ApplicationLogo) -> Result<u64> {
+    // A concurrent deletion of the application is waited for, and found.
+    Ok(sql::query(
+        "INSERT INTO application_logos (application_id, kind, digest, content)
+         SELECT id, $2, $3, $4 FROM applications WHERE id = $1
+         ON CONFLICT (application_id) DO UPDATE
+         SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
+    )
+    .bind(application.to_string())
+    .bind(logo.kind.as_str())
+    .bind(logo.digest.clone())
+    .bind(STANDARD.encode(&logo.bytes))
+    .execute(db)
+    .await?)
+}
+
+/// Removes the logo of an application. Returns the number of rows.
+async fn remove(db: &mut Connection, application: &Did) -> Result<u64> {
+    let query = sql::query("DELETE FROM application_logos WHERE application_id = $1");
+    Ok(query.bind(application.to_string()).execute(db).await?)
+}
+
+/// Changes the logo of a locked application, if it still has the one with the digest `before`.
+pub(crate) async fn change(
+    db: &mut Connection,
+    application: &Did,
+    before: Option<String>,
+    after: Option<&ApplicationLogo>,
+) -> Result<VersionedWrite> {
+    let current: Option<(String,)> =
+        sql::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
+            .bind(application.to_string())
+            .fetch_optional(&mut *db)
+            .await?;
+    if current.map(|(digest,)| digest) != before {
+        return Ok(VersionedWrite::Stale);
+    }
+    let rows = match after {
+        Some(logo) => set(db, application, logo).await?,
+        None => remove(db, application).await?,
+    };
+    Ok(VersionedWrite::of_rows(rows))
+}
+
 impl Store {
-    /// Sets an application's picture. `false`, and nothing done, if there is no such application.
+    /// Sets an application's logo. `false`, and nothing done, if there is no such application.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -22,39 +67,24 @@ impl Store {
         entry: Entry,
     ) -> Result<bool> {
         self.write(move |db| {
-            let (application, logo, entry) = (application.to_string(), logo.clone(), entry.clone());
+            let (application, logo, entry) = (application.clone(), logo.clone(), entry.clone());
             Box::pin(async move {
-                // Who deletes the application meanwhile is waited for, and found.
-                let result = sql::query(
-                    "INSERT INTO application_logos (application_id, kind, digest, content)
-                     SELECT id, $2, $3, $4 FROM applications WHERE id = $1
-                     ON CONFLICT (application_id) DO UPDATE
-                     SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
-                )
-                .bind(application)
-                .bind(logo.kind.as_str())
-                .bind(logo.digest.clone())
-                .bind(STANDARD.encode(&logo.bytes))
-                .execute(&mut *db)
-                .await?;
+                let result = set(db, &application, &logo).await?;
                 audit::append_if(db, result > 0, &[entry]).await
             })
         })
         .await
     }
 
-    /// Removes an application's picture. Whether there was one.
+    /// Removes an application's logo. Whether there was one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
     pub async fn remove_logo(&self, application: Did, entry: Entry) -> Result<bool> {
         self.write(move |db| {
-            let (application, entry) = (application.to_string(), entry.clone());
+            let (application, entry) = (application.clone(), entry.clone());
             Box::pin(async move {
-                let result = sql::query("DELETE FROM application_logos WHERE application_id = $1")
-                    .bind(application)
-                    .execute(&mut *db)
-                    .await?;
+                let result = remove(db, &application).await?;
                 audit::append_if(db, result > 0, &[entry]).await
             })
         })
@@ -86,7 +116,7 @@ impl Store {
         .transpose()
     }
 
-    /// The digest of an application's picture, where it has one.
+    /// The digest of an application's logo, where it has one.
     ///
     /// # Errors
     /// If the database fails.

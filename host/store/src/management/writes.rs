@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::accounts;
 use crate::applications::{self, service_providers};
 use crate::groups::{self, MemberChange, assignments, members};
+use crate::logos;
 use crate::sql::{self, Connection};
 use crate::{Result, Store, StoreError, UserGuard, VersionedWrite, audit, taken};
 use assent_model::account::Account;
@@ -13,6 +14,7 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::group::{Assignee, Group};
 use assent_model::id::{AccountId, Did, GroupId, UserId};
+use assent_model::logo::ApplicationLogo;
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::saml::{SamlKey, ServiceProvider};
 
@@ -34,6 +36,15 @@ pub enum ManagedWrite {
     AdoptApplication(Did, ManifestKey),
     /// Deletes this version of an application.
     DeleteApplication(Did, i64),
+    /// Sets or removes the logo of an application.
+    ChangeLogo {
+        /// The application.
+        application: Did,
+        /// The digest of the logo that the plan read, if there was one.
+        before: Option<String>,
+        /// The new logo, if there is one.
+        after: Option<ApplicationLogo>,
+    },
     /// Adds a group with this key.
     InsertGroup(Group, ManifestKey),
     /// Replaces a group.
@@ -91,6 +102,7 @@ impl ManagedWrite {
             Self::UpdateGroup(_) => 5,
             Self::AdoptApplication(..) | Self::AdoptGroup(..) => 6,
             Self::InsertClient(..) | Self::InsertServiceProvider(..) | Self::InsertGroup(..) => 7,
+            Self::ChangeLogo { .. } => 8,
             Self::ChangeMembers(_, change) if change.removed.is_empty() => 8,
             Self::Assign(..) => 9,
             Self::InsertAccount(_) | Self::UpdateAccount(_) => 10,
@@ -226,18 +238,23 @@ async fn execute(
             service_providers::update(db, &provider).await
         }
         ManagedWrite::AdoptApplication(id, key) => {
-            manage(db, MANAGE_APPLICATION, id.to_string(), (owner, &key)).await
+            manage(db, ADOPT_APPLICATION, id.to_string(), (owner, &key)).await
         }
         ManagedWrite::DeleteApplication(id, version) => {
             applications::delete(db, &id, version).await
         }
+        ManagedWrite::ChangeLogo {
+            application,
+            before,
+            after,
+        } => logos::change(db, &application, before, after.as_ref()).await,
         ManagedWrite::InsertGroup(group, key) => {
             groups::insert(db, &group).await?;
             manage(db, MANAGE_GROUP, group.id.to_string(), (owner, &key)).await
         }
         ManagedWrite::UpdateGroup(group) => groups::update(db, &group, now).await,
         ManagedWrite::AdoptGroup(id, key) => {
-            manage(db, MANAGE_GROUP, id.to_string(), (owner, &key)).await
+            manage(db, ADOPT_GROUP, id.to_string(), (owner, &key)).await
         }
         ManagedWrite::DeleteGroup(id, version) => groups::delete(db, (id, version), now).await,
         ManagedWrite::ChangeMembers(group, change) => {
@@ -279,12 +296,18 @@ async fn execute(
     }
 }
 
-/// Notes the owner and key of an application that no manifest manages.
+/// Notes the owner and key of a new application.
 const MANAGE_APPLICATION: &str = "UPDATE applications SET managed_by = $2, managed_key = $3
      WHERE id = $1 AND managed_by IS NULL";
-/// Notes the owner and key of a group that no manifest manages.
+/// Notes the owner and key of an application that no manifest manages. The API shows both, so the version changes.
+const ADOPT_APPLICATION: &str = "UPDATE applications
+     SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
+/// Notes the owner and key of a new group.
 const MANAGE_GROUP: &str = "UPDATE user_groups SET managed_by = $2, managed_key = $3
      WHERE id = $1 AND managed_by IS NULL";
+/// Notes the owner and key of a group that no manifest manages.
+const ADOPT_GROUP: &str = "UPDATE user_groups
+     SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
 
 /// Notes the owner and key of an object, by one of the statements above.
 async fn manage(

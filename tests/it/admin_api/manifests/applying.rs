@@ -1,9 +1,12 @@
 //! Applying manifests: all or nothing, exactly the plan, and the same result everywhere.
 
 use assent_test_macros::both_databases;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::super::Caller;
 use super::{
     applied, apply, by_key, changes, count_applications, everything, export, one, plan, rename, web,
 };
@@ -368,4 +371,99 @@ async fn no_secret_is_in_a_plan_or_an_export(database: Database) {
         assert!(!text.contains(secret) && !text.contains(&digest), "{text}");
         assert!(!text.contains("client_secret\""), "{text}");
     }
+}
+
+#[both_databases]
+async fn a_logo_is_in_the_manifest(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let image = |byte: u8| STANDARD.encode([b"\x89PNG\r\n\x1a\n".as_slice(), &[byte]].concat());
+    let with = |logo: Value| {
+        let mut manifest = one("team", "wiki", "Wiki");
+        manifest["applications"][0]["logo"] = logo;
+        manifest
+    };
+    let first = applied(&host, &with(json!(image(1))), false).await;
+    assert_eq!(
+        changes(&first),
+        ["create application wiki", "create logo wiki"]
+    );
+    assert_eq!(
+        export(&host, "team").await["applications"][0]["logo"],
+        image(1)
+    );
+    let path = format!(
+        "/applications/{}/logo",
+        id(&by_key(&host, "team", "wiki").await)
+    );
+    assert_eq!(
+        host.admin_ok(Method::GET, &path, Value::Null).await["bytes"],
+        9
+    );
+    assert!(changes(&applied(&host, &with(json!(image(1))), false).await).is_empty());
+    let without = plan(&host, &one("team", "wiki", "Wiki"), true).await;
+    assert!(changes(&without).is_empty(), "not named, not changed");
+
+    let second = with(json!(image(2)));
+    let shown = plan(&host, &second, false).await;
+    assert_eq!(changes(&shown), ["update logo wiki"]);
+    let field = &shown["changes"][0]["fields"][0];
+    assert!(field["before"].text().starts_with("sha256:") && field["before"] != field["after"]);
+    // Another logo meanwhile: the plan is another one.
+    applied(&host, &with(json!(image(3))), false).await;
+    let (status, problem) = apply(&host, &second, false, &shown["digest"]).await;
+    assert_eq!(status, StatusCode::CONFLICT, "{problem}");
+    let last = applied(&host, &with(json!("")), false).await;
+    assert_eq!(changes(&last), ["delete logo wiki"]);
+    let (status, _) = host.admin(Method::GET, &path, Value::Null).await;
+    assert_eq!(status, StatusCode::NOT_FOUND, "{database:?}");
+    let words = entries(&host, "event=application.logo-removed").await;
+    assert_eq!(words[0]["detail"]["plan"], last["digest"], "{words:?}");
+
+    for (logo, expected) in [
+        ("?", "wiki: expected an image in base64"),
+        (
+            "c2VjcmV0",
+            "wiki: expected an image in PNG, JPEG or WebP format",
+        ),
+    ] {
+        let body = json!({"manifest": with(json!(logo))});
+        let (status, problem) = host.admin(Method::POST, "/plans", body).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+        let error = &problem["errors"][0];
+        assert_eq!(error["pointer"], "/manifest/applications/0/logo");
+        assert_eq!(error["detail"], expected);
+    }
+}
+
+#[both_databases]
+async fn an_object_shows_the_manifest_that_manages_it(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let body = json!({"name": "Console", "application_type": "web", "redirect_uris": ["https://a.example/cb"]});
+    let application = host.admin_ok(Method::POST, "/applications", body).await;
+    let path = format!("/applications/{}", id(&application));
+    let caller = Caller::machine(&host);
+    let before = caller.get(&path).await;
+    assert!(before.body["managed_by"].is_null());
+    let mut manifest = one("team", "wiki", "Wiki");
+    manifest["applications"][0]["adopt"] = json!(id(&application));
+    manifest["groups"] = json!([{"key": "staff", "name": "Staff"}]);
+    let plan = applied(&host, &manifest, false).await;
+    assert!(changes(&plan).contains(&"adopt application wiki".to_owned()));
+    let after = caller.get(&path).await;
+    assert_eq!(
+        after.body["managed_by"],
+        json!({"owner": "team", "key": "wiki"})
+    );
+    assert_ne!(
+        before.etag(),
+        after.etag(),
+        "{database:?}: what the API shows changed"
+    );
+    let groups = host.admin_ok(Method::GET, "/groups", Value::Null).await;
+    let path = format!("/groups/{}", id(&groups["items"][0]));
+    let group = host.admin_ok(Method::GET, &path, Value::Null).await;
+    assert_eq!(
+        group["managed_by"],
+        json!({"owner": "team", "key": "staff"})
+    );
 }

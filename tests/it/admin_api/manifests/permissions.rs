@@ -79,6 +79,30 @@ async fn each_change_needs_the_permission_of_its_own_request(database: Database)
 }
 
 #[both_databases]
+async fn an_application_by_its_key_needs_no_permission_for_groups(database: Database) {
+    let host = TestHost::start_on(database).await;
+    host.user("ada").await;
+    let mut manifest = one("team", "wiki", "Wiki");
+    manifest["groups"] = json!([{"key": "staff", "name": "Staff", "members": ["ada"]}]);
+    super::applied(&host, &manifest, false).await;
+    let caller = service(&host, &["admin:applications"]).await;
+    let (status, answer) = planned(&caller, &one("team", "wiki", "Wiki")).await;
+    assert_eq!(
+        status,
+        StatusCode::FORBIDDEN,
+        "the warnings of a plan name groups: {answer}"
+    );
+    let body = json!({"name": "Renamed", "application_type": "web",
+                      "redirect_uris": ["https://wiki.example.org/cb"]});
+    let path = "/applications/by-key/team/wiki";
+    let replaced = caller.call_once(Method::PUT, path, &body, None).await;
+    assert_eq!(replaced.status, StatusCode::OK, "{}", replaced.body);
+    assert_eq!(by_key(&host, "team", "wiki").await["name"], "Renamed");
+    let exported = super::export(&host, "team").await;
+    assert_eq!(exported["groups"], manifest["groups"], "{database:?}");
+}
+
+#[both_databases]
 async fn in_the_console_the_device_approves_exactly_this_plan(database: Database) {
     let host = TestHost::start_on(database).await;
     let (console, grace) = owner(&host).await;

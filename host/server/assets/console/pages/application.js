@@ -33,6 +33,7 @@ import { clientFields } from './client_fields.js';
 import { keptAs } from './client_secrets.js';
 import { credentials } from './credentials.js';
 import { guide } from './guide.js';
+import { managementNotice } from './management.js';
 import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
@@ -71,6 +72,7 @@ function page(content) {
       },
       tabs('Parts of the application', links),
       !value.enabled && notice('This application is disabled: nobody can sign in to it.', 'warn'),
+      managementNotice(value.managed_by),
       ...(handover.notes ?? []).map((note) => notice(apiSentence(note), 'warn')),
       ...(await content(value, version, context)),
     );

@@ -25,6 +25,7 @@ import {
   way,
 } from '../view.js';
 import { applicationAddress } from './applications.js';
+import { managementNotice } from './management.js';
 import { person } from './person.js';
 import { picker } from './picker.js';
 import { importer } from './users.js';
@@ -146,6 +147,7 @@ function page(content) {
         [`${at}/applications`, 'Applications'],
         [`${at}/settings`, 'Settings', context.may('accounts:write')],
       ]),
+      managementNotice(group.managed_by),
       ...(await content(group, version, context)),
     );
   };

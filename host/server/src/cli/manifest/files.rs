@@ -1,12 +1,15 @@
 //! The files of a manifest.
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use anyhow::Context;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use assent_admin_client::error::CommandError;
+use assent_model::logo::ApplicationLogo;
 
 /// Reads manifests, and joins those of one owner.
 ///
@@ -74,7 +77,45 @@ fn manifest(file: &Path) -> anyhow::Result<Map<String, Value>> {
     } else {
         toml::from_str(&text).map_err(|error| error.to_string())
     };
-    read.map_err(|error| wrong(file, &error))
+    let mut manifest: Map<String, Value> = read.map_err(|error| wrong(file, &error))?;
+    let folder = file.parent().unwrap_or_else(|| Path::new(""));
+    let applications = manifest.get_mut("applications");
+    let applications = applications.and_then(Value::as_array_mut);
+    for application in applications.into_iter().flatten() {
+        if let Some(application) = application.as_object_mut() {
+            include_logo(application, folder).map_err(|why| wrong(file, &why))?;
+        }
+    }
+    Ok(manifest)
+}
+
+/// Replaces `logo_file`, a path from the folder of the manifest, by `logo`, the image in base64. Only an image in this
+/// folder is read: the server receives no other file.
+fn include_logo(application: &mut Map<String, Value>, folder: &Path) -> Result<(), String> {
+    let Some(path) = application.remove("logo_file") else {
+        return Ok(());
+    };
+    let Value::String(path) = path else {
+        return Err("logo_file: expected a path".to_owned());
+    };
+    if application.contains_key("logo") {
+        return Err("logo_file: expected either logo or logo_file".to_owned());
+    }
+    let is_inside = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if !Path::new(&path).components().all(is_inside) {
+        return Err(format!(
+            "logo_file {path}: expected a path in the folder of the manifest, without .."
+        ));
+    }
+    let image = std::fs::read(folder.join(&path)).map_err(|error| error.to_string());
+    let logo =
+        image.and_then(|image| ApplicationLogo::new(image).map_err(|error| error.to_string()));
+    let logo = logo.map_err(|why| format!("logo_file {path}: {why}"))?;
+    application.insert(
+        "logo".to_owned(),
+        Value::String(STANDARD.encode(logo.bytes)),
+    );
+    Ok(())
 }
 
 /// Adds the lists of another manifest of the same owner.
@@ -125,6 +166,44 @@ mod tests {
             {"key": "one", "name": "One"}, {"key": "two", "name": "Two"}]});
         assert_eq!(joined, expected);
         assert_eq!(read(&[toml, json]).expect("joined"), expected);
+    }
+
+    #[test]
+    fn a_logo_file_is_an_image_in_the_folder_of_the_manifest() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let inner = folder.path().join("manifests");
+        std::fs::create_dir(&inner).expect("a folder");
+        for image in [inner.join("wiki.png"), folder.path().join("other.png")] {
+            std::fs::write(image, b"\x89PNG\r\n\x1a\nIHDR").expect("written");
+        }
+        write(&inner, "secret.txt", "secret");
+        let with = |members: &str| {
+            let text = format!("owner = \"team\"\n[[applications]]\nkey = \"wiki\"\n{members}\n");
+            read(&[write(&inner, "a.toml", &text)])
+        };
+        let read = with("logo_file = \"./wiki.png\"").expect("read");
+        let expected = serde_json::json!([{"key": "wiki", "logo": "iVBORw0KGgpJSERS"}]);
+        assert_eq!(read["applications"], expected);
+        for (members, why) in [
+            (
+                "logo_file = \"secret.txt\"",
+                "expected an image in PNG, JPEG or WebP format",
+            ),
+            ("logo_file = \"missing.png\"", "No such file"),
+            ("logo_file = \"../other.png\"", "without .."),
+            ("logo_file = \"/etc/hostname\"", "without .."),
+            ("logo_file = 1", "expected a path"),
+            (
+                "logo = \"\"\nlogo_file = \"wiki.png\"",
+                "expected either logo or logo_file",
+            ),
+        ] {
+            let error = with(members).expect_err(members).to_string();
+            assert!(
+                error.contains("a.toml: logo_file") && error.contains(why),
+                "{error}"
+            );
+        }
     }
 
     #[test]

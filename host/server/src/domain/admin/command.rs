@@ -154,14 +154,14 @@ pub struct AdminContext {
     pub caller: Caller,
     /// The versions that the request may change.
     pub expected: ExpectedVersion,
-    asker: Asker,
+    approval_source: ApprovalSource,
     approval: NamedApproval,
     language: Language,
 }
 
 /// Who approves a protected action.
 #[derive(Clone, Debug)]
-enum Asker {
+enum ApprovalSource {
     /// Nobody: the caller has a token.
     Nobody,
     /// The administrator, in a session of the console.
@@ -180,7 +180,7 @@ impl AdminContext {
             services,
             caller,
             expected: ExpectedVersion::Any,
-            asker: Asker::Nobody,
+            approval_source: ApprovalSource::Nobody,
             approval: NamedApproval::None,
             language: Language::English,
         }
@@ -199,7 +199,7 @@ impl AdminContext {
     #[must_use]
     pub fn in_console(self, console: Console) -> Self {
         Self {
-            asker: Asker::Console(Box::new(console)),
+            approval_source: ApprovalSource::Console(Box::new(console)),
             ..self
         }
     }
@@ -231,19 +231,22 @@ impl AdminContext {
         let administrator = found
             .filter(is_administrator)
             .ok_or_else(|| invalid(FIELD, "expected the name of an active administrator"))?;
-        let asker = Asker::Administrator(Box::new(TokenRequest {
+        let approval_source = ApprovalSource::Administrator(Box::new(TokenRequest {
             administrator,
             caller: self.caller.clone(),
             context: place,
         }));
-        Ok(Self { asker, ..self })
+        Ok(Self {
+            approval_source,
+            ..self
+        })
     }
 
     /// The administrator that a caller with a token named to approve.
     pub(super) fn administrator(&self) -> Option<&User> {
-        match &self.asker {
-            Asker::Administrator(token) => Some(&token.administrator),
-            Asker::Nobody | Asker::Console(_) => None,
+        match &self.approval_source {
+            ApprovalSource::Administrator(token) => Some(&token.administrator),
+            ApprovalSource::Nobody | ApprovalSource::Console(_) => None,
         }
     }
 
@@ -261,9 +264,9 @@ impl AdminContext {
 
     /// The console session of the caller, if they use one.
     pub fn console(&self) -> Option<&Console> {
-        match &self.asker {
-            Asker::Console(console) => Some(console),
-            Asker::Nobody | Asker::Administrator(_) => None,
+        match &self.approval_source {
+            ApprovalSource::Console(console) => Some(console),
+            ApprovalSource::Nobody | ApprovalSource::Administrator(_) => None,
         }
     }
 
@@ -291,7 +294,9 @@ impl AdminContext {
         for _ in 0..ATTEMPTS {
             let (plan, action) = command.plan(self).await?.into_parts();
             let mut by = self.caller.by.clone();
-            if let Some(action) = action.filter(|_| !matches!(self.asker, Asker::Nobody)) {
+            if let Some(action) =
+                action.filter(|_| !matches!(self.approval_source, ApprovalSource::Nobody))
+            {
                 // The approval is for all that the command says, what is harmless of it too.
                 let digest = command
                     .digest()
@@ -342,9 +347,9 @@ impl AdminContext {
                         summary,
                         language: self.language,
                     })),
-                    None => AdminError::Forbidden(match self.asker {
-                        Asker::Administrator(_) => CANNOT_ASK_NAMED,
-                        Asker::Nobody | Asker::Console(_) => CANNOT_ASK,
+                    None => AdminError::Forbidden(match self.approval_source {
+                        ApprovalSource::Administrator(_) => CANNOT_ASK_NAMED,
+                        ApprovalSource::Nobody | ApprovalSource::Console(_) => CANNOT_ASK,
                     }),
                 });
             }
@@ -366,12 +371,12 @@ impl AdminContext {
         summary: &Summary,
     ) -> Result<Option<PendingAction>> {
         let services = &self.services;
-        Ok(match &self.asker {
-            Asker::Nobody => None,
-            Asker::Console(console) => {
+        Ok(match &self.approval_source {
+            ApprovalSource::Nobody => None,
+            ApprovalSource::Console(console) => {
                 action_approvals::ask(services, console, action, summary).await?
             }
-            Asker::Administrator(token) => {
+            ApprovalSource::Administrator(token) => {
                 action_approvals::ask_administrator(services, token, action, summary).await?
             }
         })
@@ -384,12 +389,12 @@ impl AdminContext {
         action: ClaimedAction,
     ) -> Result<Option<ApprovalId>> {
         let services = &self.services;
-        Ok(match &self.asker {
-            Asker::Nobody => None,
-            Asker::Console(console) => {
+        Ok(match &self.approval_source {
+            ApprovalSource::Nobody => None,
+            ApprovalSource::Console(console) => {
                 action_approvals::claim(services, &**console, id, action).await?
             }
-            Asker::Administrator(token) => {
+            ApprovalSource::Administrator(token) => {
                 action_approvals::claim_of_administrator(services, token, id, action).await?
             }
         })

@@ -1,9 +1,9 @@
-//! The pictures of applications.
+//! The logos of applications.
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, registered};
 use crate::domain::{Services, audit};
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
@@ -19,8 +19,26 @@ pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationL
         .ok_or(AdminError::NotFound("picture"))
 }
 
+/// The audit entry of a new logo.
+pub(super) fn setting(
+    services: &Services,
+    application: &Did,
+    logo: &ApplicationLogo,
+    by: &AuditContext,
+) -> Entry {
+    audit::entry(services, Event::LogoSet, by)
+        .in_application(application.clone())
+        .with("media_type", logo.kind.media_type())
+        .with("bytes", logo.bytes.len())
+}
+
+/// The audit entry of a removed logo.
+pub(super) fn removal(services: &Services, application: &Did, by: &AuditContext) -> Entry {
+    audit::entry(services, Event::LogoRemoved, by).in_application(application.clone())
+}
+
 assent_model::admin_command! {
-    /// Sets the picture of an application, in place of the one that it had.
+    /// Sets the logo of an application, in place of the one that it had.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct SetLogo {
         /// The application.
@@ -49,10 +67,7 @@ impl AdminCommand for SetLogo {
     ) -> Result<Execution<ApplicationLogo>> {
         let (application, logo) = approved.into_plan();
         let services = &context.services;
-        let entry = audit::entry(services, Event::LogoSet, by)
-            .in_application(application.clone())
-            .with("media_type", logo.kind.media_type())
-            .with("bytes", logo.bytes.len());
+        let entry = setting(services, &application, &logo, by);
         if !services
             .store
             .set_logo(application.clone(), logo.clone(), entry)
@@ -66,7 +81,7 @@ impl AdminCommand for SetLogo {
 }
 
 assent_model::admin_command! {
-    /// Removes the picture of an application. It is no error if there is none.
+    /// Removes the logo of an application. It is no error if there is none.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct RemoveLogo(target Did);
 }
@@ -88,8 +103,7 @@ impl AdminCommand for RemoveLogo {
     ) -> Result<Execution<()>> {
         let application = approved.into_plan();
         let services = &context.services;
-        let entry =
-            audit::entry(services, Event::LogoRemoved, by).in_application(application.clone());
+        let entry = removal(services, &application, by);
         if services
             .store
             .remove_logo(application.clone(), entry)

@@ -80,8 +80,8 @@ pub use logos::{RemoveLogo, SetLogo, logo};
 pub use mail::{MailPreview, SendTestMail, mail_preview};
 pub use manifests::{
     ApplyManifest, ChangeAction, FieldChange, ManagedSettings, Manifest, ManifestPlan, ObjectKind,
-    PlannedChange, PutApplication, export_manifest, managed_application, manifest_owners,
-    plan_manifest,
+    PlannedChange, PutApplication, export_manifest, managed_application, management_of_application,
+    management_of_group, manifest_owners, plan_manifest,
 };
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};

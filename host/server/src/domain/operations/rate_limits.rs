@@ -91,9 +91,9 @@ pub struct RateLimiters {
     pub candidate: Arc<ConcurrencyLimit<()>>,
     /// Candidate plugins that are tried: each is compiled.
     pub candidates: Limit<()>,
-    /// Tables on their way here, of all callers together.
+    /// Uploads of tables and manifests that are in progress, of all callers.
     pub uploads: Arc<ConcurrencyLimit<()>>,
-    /// The table that one caller sends. Whoever sends slowly holds up nobody else.
+    /// The upload of one caller: a slow one delays nobody else.
     pub uploads_of: Arc<ConcurrencyLimit<CallerKey>>,
     /// The table that is imported, which has arrived by then.
     pub import: Arc<ConcurrencyLimit<()>>,

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 
 use crate::domain::admin::SubjectKind;
 use crate::http::admin_api::application_usage::UsageView;
+use crate::http::admin_api::management_view::ManagementView;
 use crate::http::admin_api::service_provider_view;
 use crate::http::admin_api::service_provider_view::ServiceProviderView;
 use crate::http::admin_api::values::moment;
@@ -18,6 +19,7 @@ use assent_model::application::{
 };
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_model::key::SigningAlgorithm;
+use assent_model::management::Management;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 
@@ -77,6 +79,10 @@ pub(super) struct ApplicationView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) usage: Option<UsageView>,
+    /// The manifest that manages it. Only the response to reading a single application has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub(super) managed_by: Option<ManagementView>,
 }
 
 /// The protocol of an OpenID Connect client.
@@ -170,6 +176,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         usage: None,
+        managed_by: None,
     }
 }
 
@@ -210,6 +217,20 @@ impl RegisteredApplicationView {
                 Self::Client(view)
             }
             Self::ServiceProvider(view) => Self::ServiceProvider(Box::new(view.with_usage(usage))),
+        }
+    }
+
+    /// Adds the manifest that manages the application.
+    pub(super) fn with_management(self, management: Option<Management>) -> Self {
+        let managed_by = management.map(ManagementView::from);
+        match self {
+            Self::Client(view) => Self::Client(Box::new(ApplicationView {
+                managed_by,
+                ..*view
+            })),
+            Self::ServiceProvider(view) => {
+                Self::ServiceProvider(Box::new(view.with_management(managed_by)))
+            }
         }
     }
 }

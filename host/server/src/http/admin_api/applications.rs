@@ -240,8 +240,12 @@ async fn read(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
-    let found = admin::registered(&services, &id_of(&id, "application")?).await?;
-    Ok(VersionedResponse(found.version(), found.into()))
+    let id = id_of(&id, "application")?;
+    let found = admin::registered(&services, &id).await?;
+    let management = admin::management_of_application(&services, &id).await?;
+    let version = found.version();
+    let view = RegisteredApplicationView::from(found).with_management(management);
+    Ok(VersionedResponse(version, view))
 }
 
 /// Update an application.

@@ -14,6 +14,7 @@ use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::import_limit::ImportPermit;
 use super::input::{Body, List, Page, PageLimit, Query, Search, after};
+use super::management_view::ManagementView;
 use super::routes::Area;
 use super::table::CsvBody;
 use super::transfers::{ImportQuery, ImportView, import_view, to_the_end};
@@ -110,6 +111,10 @@ pub(super) struct GroupView {
     more_members: bool,
     /// The number of applications that are assigned to it.
     applications: u32,
+    /// The manifest that manages it. Only the response to reading a single group has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    managed_by: Option<ManagementView>,
     #[schema(format = DateTime)]
     created_at: String,
 }
@@ -134,6 +139,7 @@ pub(super) fn view(summary: GroupSummary) -> GroupView {
         members: members.min(MOST_MEMBERS_COUNTED),
         more_members: members > MOST_MEMBERS_COUNTED,
         applications,
+        managed_by: None,
         created_at: moment(created_at),
     }
 }
@@ -300,7 +306,11 @@ async fn read(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<GroupView>, Problem> {
-    current(&services, id_of(&id, "group")?).await
+    let id = id_of(&id, "group")?;
+    let VersionedResponse(version, view) = current(&services, id).await?;
+    let management = admin::management_of_group(&services, id).await?;
+    let managed_by = management.map(ManagementView::from);
+    Ok(VersionedResponse(version, GroupView { managed_by, ..view }))
 }
 
 /// Update a group.

@@ -1,4 +1,4 @@
-//! One import at a time, before its body is read.
+//! Limits of large request bodies: imports and manifests.
 
 use std::sync::Arc;
 
@@ -40,9 +40,22 @@ pub(super) async fn alone(
     next.run(request).await
 }
 
-/// A request whose body has been read. A caller sends one at a time, and all callers together a few, since all of a
-/// table is in memory.
-pub(super) async fn arrived(
+/// Lets a manifest through once it is here.
+pub(super) async fn limited(
+    State(services): State<Arc<Services>>,
+    Extension(caller): Extension<Caller>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match arrived(&services, &caller, request).await {
+        Ok(request) => next.run(request).await,
+        Err(problem) => problem.into_response(),
+    }
+}
+
+/// A request whose body has been read. A caller sends one at a time, and all callers together a few, because
+/// the whole body is in memory.
+async fn arrived(
     services: &Services,
     caller: &Caller,
     request: Request,
@@ -53,10 +66,10 @@ pub(super) async fn arrived(
         .uploads_of
         .hold(CallerKey::from(&caller.by.actor))
         .ok_or_else(|| {
-            too_many("another table of yours is on its way; send this one again when that is done")
+            too_many("another upload of yours is in progress; send this one again when it is done")
         })?;
     let _any = services.rate_limits.uploads.hold(()).ok_or_else(|| {
-        too_many("too many tables are on their way at this moment; send this one again in a while")
+        too_many("there are too many uploads at this moment; send this one again in a minute")
     })?;
     let (parts, body) = request.into_parts();
     let bytes = input::body(Request::from_parts(parts.clone(), body), &()).await?;

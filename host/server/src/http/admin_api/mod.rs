@@ -29,6 +29,7 @@ mod keys;
 mod logos;
 mod mail;
 mod managed_applications;
+mod management_view;
 mod manifests;
 mod me;
 mod openapi;

@@ -191,6 +191,10 @@ impl Route {
         self.path.ends_with("/import")
     }
 
+    fn takes_manifest(&self) -> bool {
+        self.path.starts_with("/plans")
+    }
+
     /// Adds it to a router, behind what it needs; its path begins with `base`.
     pub(super) fn mount(
         self,
@@ -198,7 +202,8 @@ impl Route {
         base: &str,
         services: &Arc<Services>,
     ) -> Router<Arc<Services>> {
-        let (versioned, is_import) = (self.is_versioned(), self.is_import());
+        let (versioned, is_import, takes_manifest) =
+            (self.is_versioned(), self.is_import(), self.takes_manifest());
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
             Method::POST => self
@@ -215,6 +220,11 @@ impl Route {
             handler.route_layer(from_fn_with_state(
                 Arc::clone(services),
                 import_limit::alone,
+            ))
+        } else if takes_manifest {
+            handler.route_layer(from_fn_with_state(
+                Arc::clone(services),
+                import_limit::limited,
             ))
         } else {
             handler

@@ -4,6 +4,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::http::admin_api::application_usage::UsageView;
+use crate::http::admin_api::management_view::ManagementView;
 use crate::http::admin_api::values::moment;
 use crate::keys::client;
 use assent_model::saml::{
@@ -57,6 +58,10 @@ pub(super) struct ServiceProviderView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     usage: Option<UsageView>,
+    /// The manifest that manages it. Only the response to reading a single application has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    managed_by: Option<ManagementView>,
 }
 
 impl ServiceProviderView {
@@ -66,6 +71,11 @@ impl ServiceProviderView {
             usage: Some(usage),
             ..self
         }
+    }
+
+    /// Adds the manifest that manages it.
+    pub(super) fn with_management(self, managed_by: Option<ManagementView>) -> Self {
+        Self { managed_by, ..self }
     }
 
     /// Adds the notes for the administrator who saved it.
@@ -132,6 +142,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         updated_at: moment(updated_at),
         notes: Vec::new(),
         usage: None,
+        managed_by: None,
     }
 }
 

@@ -6,11 +6,11 @@ use serde_json::json;
 
 use super::applications::Applications;
 use super::change::{
-    ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange, roles_change,
+    ChangeAction, Deleted, FieldChange, ObjectKind, Operation, PlannedChange, roles_change,
 };
 use super::groups::{Users, find_user};
 use super::manifest::ManifestAccount;
-use super::planner::{Place, Planner, Referenced};
+use super::planner::{ManifestPosition, Planner, Referenced};
 use crate::domain::accounts::new_account;
 use crate::domain::admin::Result;
 use crate::domain::admin::accounts::{must_be_free, valid_roles};
@@ -42,14 +42,14 @@ pub(super) async fn plan(
     let mut named: HashSet<(Did, UserId)> = HashSet::new();
     for (index, account) in accounts.iter().enumerate() {
         let key = format!("{}/{}", account.application, account.user);
-        let place = Place {
+        let position = ManifestPosition {
             list: "accounts",
             index,
             key: &key,
         };
         let Some(application) = applications.get(&account.application) else {
             planner.reject(
-                &place,
+                &position,
                 "application",
                 "there is no application with this key",
             );
@@ -57,15 +57,15 @@ pub(super) async fn plan(
         };
         let Some(user) = find_user(users, &account.user) else {
             let detail = format!("there is no user with the name {:?}", account.user);
-            planner.reject(&place, "user", detail);
+            planner.reject(&position, "user", detail);
             continue;
         };
         if !named.insert((application.id.clone(), user.id)) {
-            planner.reject(&place, "user", "expected each account once");
+            planner.reject(&position, "user", "expected each account once");
             continue;
         }
         let roles = valid_roles(account.roles.clone());
-        let Some(roles) = planner.accepted(&place, roles)? else {
+        let Some(roles) = planner.accepted(&position, roles)? else {
             continue;
         };
         let before = known
@@ -83,7 +83,7 @@ pub(super) async fn plan(
                     is_managed,
                 )?;
             }
-            None => plan_new(planner, &place, application, (user, roles)).await?,
+            None => plan_new(planner, &position, application, (user, roles)).await?,
         }
     }
     plan_others(planner, &named)
@@ -116,13 +116,13 @@ async fn existing(
 
 async fn plan_new(
     planner: &mut Planner<'_>,
-    place: &Place<'_>,
+    position: &ManifestPosition<'_>,
     application: &Referenced<Did>,
     (user, roles): (&User, Vec<String>),
 ) -> Result<()> {
     let context = planner.context;
     if user.state == LifecycleState::Terminated {
-        planner.reject(place, "user", "the user is terminated");
+        planner.reject(position, "user", "the user is terminated");
         return Ok(());
     }
     let authorization = context.caller.authorize_user_access(user)?;
@@ -132,7 +132,7 @@ async fn plan_new(
         ..new_account(&context.services, user, application.id.clone())
     };
     let is_free = must_be_free(&context.services, &account).await;
-    if planner.accepted(place, is_free)?.is_none() {
+    if planner.accepted(position, is_free)?.is_none() {
         return Ok(());
     }
     expect(planner, application, user);
@@ -141,7 +141,7 @@ async fn plan_new(
         user: user.clone(),
         account,
     });
-    let change = PlannedChange::of_new(ObjectKind::Account, place.key, fields, operation);
+    let change = PlannedChange::of_new(ObjectKind::Account, position.key, fields, operation);
     planner.changes.push(change.concerning(vec![user.id]));
     Ok(())
 }
@@ -224,16 +224,11 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Res
         })
         .collect();
     others.sort_by(|(one, _), (other, _)| one.cmp(other));
+    let deleted = Deleted::of(&planner.changes);
     for (key, one) in others {
-        let ends = planner.changes.iter().any(|change| {
-            matches!(&change.operation, Operation::DeleteApplication(application)
-                if *application.id() == one.account.application_id)
-        });
-        if ends {
-            continue;
-        }
-        if !planner.prune {
-            planner.left(ObjectKind::Account, &key);
+        if deleted.applications.contains(&one.account.application_id)
+            || !planner.deletes(ObjectKind::Account, &key)
+        {
             continue;
         }
         let caller = &planner.context.caller;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange, differences};
 use super::described;
 use super::manifest::{ManifestApplication, ManifestClient, ManifestServiceProvider};
-use super::planner::{Existing, Place, Planner, Referenced};
+use super::planner::{Existing, ManifestPosition, Planner, Referenced};
 use crate::domain::admin::applications::{authorize_description, described_client};
 use crate::domain::admin::service_providers::described_service_provider;
 use crate::domain::admin::{Result, service_provider_notes};
@@ -31,29 +31,31 @@ pub(super) async fn plan(
     let mut found = Applications::new();
     let mut known: HashSet<Did> = HashSet::new();
     for (index, application) in applications.iter().enumerate() {
-        let key = &application.identity().key;
-        let place = Place {
+        let key = &application.common().key;
+        let position = ManifestPosition {
             list: "applications",
             index,
             key: key.as_str(),
         };
         if found.contains_key(key) {
-            planner.reject(&place, "key", "expected each key once");
+            planner.reject(&position, "key", "expected each key once");
             continue;
         }
-        let Some(existing) = existing(planner, &place, application).await? else {
+        let Some(existing) = existing(planner, &position, application).await? else {
             continue;
         };
         if let Some(object) = existing.object()
             && !known.insert(object.id().clone())
         {
-            planner.reject(&place, "adopt", "expected each application once");
+            planner.reject(&position, "adopt", "expected each application once");
             continue;
         }
         let id = match application {
-            ManifestApplication::Client(client) => plan_client(planner, &place, client, &existing)?,
+            ManifestApplication::Client(client) => {
+                plan_client(planner, &position, client, &existing)?
+            }
             ManifestApplication::ServiceProvider(provider) => {
-                plan_service_provider(planner, &place, provider, &existing)?
+                plan_service_provider(planner, &position, provider, &existing)?
             }
         };
         if let Some(id) = id {
@@ -68,24 +70,24 @@ pub(super) async fn plan(
 /// The existing application. `None` if the manifest may not name it so.
 async fn existing(
     planner: &mut Planner<'_>,
-    place: &Place<'_>,
+    position: &ManifestPosition<'_>,
     application: &ManifestApplication,
 ) -> Result<Option<Existing<RegisteredApplication>>> {
-    let identity = application.identity();
-    let owned = planner.state.applications.get(&identity.key).cloned();
-    let Some(adopted) = &identity.adopt else {
+    let common = application.common();
+    let owned = planner.state.applications.get(&common.key).cloned();
+    let Some(adopted) = &common.adopt else {
         return Ok(Some(owned.map_or(Existing::None, Existing::Owned)));
     };
     if let Some(owned) = owned {
         if owned.id() == adopted {
             return Ok(Some(Existing::Owned(owned)));
         }
-        planner.reject(place, "adopt", "another application has the key");
+        planner.reject(position, "adopt", "another application has the key");
         return Ok(None);
     }
     let store = &planner.context.services.store;
     let Some(found) = store.registered(adopted).await? else {
-        planner.reject(place, "adopt", "there is no application with this id");
+        planner.reject(position, "adopt", "there is no application with this id");
         return Ok(None);
     };
     if let Some(management) = store.management_of_application(adopted).await? {
@@ -93,7 +95,7 @@ async fn existing(
             "{} manages the application already, by the key {}",
             management.owner, management.key
         );
-        planner.reject(place, "adopt", detail);
+        planner.reject(position, "adopt", detail);
         return Ok(None);
     }
     Ok(Some(Existing::Adopted(found)))
@@ -102,7 +104,7 @@ async fn existing(
 /// Plans a client. Returns its id, unless it does not fit.
 fn plan_client(
     planner: &mut Planner<'_>,
-    place: &Place<'_>,
+    position: &ManifestPosition<'_>,
     client: &ManifestClient,
     existing: &Existing<RegisteredApplication>,
 ) -> Result<Option<Did>> {
@@ -110,7 +112,7 @@ fn plan_client(
         None => None,
         Some(RegisteredApplication::Client(known)) => Some(Arc::clone(known)),
         Some(RegisteredApplication::ServiceProvider(_)) => {
-            planner.reject(place, "protocol", OTHER_PROTOCOL);
+            planner.reject(position, "protocol", OTHER_PROTOCOL);
             return Ok(None);
         }
     };
@@ -119,10 +121,10 @@ fn plan_client(
     let authorization = authorize_description(&context.caller, &change, known)?;
     planner.authorizations.push(authorization);
     let after = described_client(&context.services, change, known);
-    let Some(after) = planner.accepted(place, after)? else {
+    let Some(after) = planner.accepted(position, after)? else {
         return Ok(None);
     };
-    let (id, key) = (after.id.clone(), &client.identity.key);
+    let (id, key) = (after.id.clone(), &client.common.key);
     match known {
         None => {
             if after.settings.auth_method().uses_secret() {
@@ -172,7 +174,7 @@ fn plan_client(
 /// The same for a service provider.
 fn plan_service_provider(
     planner: &mut Planner<'_>,
-    place: &Place<'_>,
+    position: &ManifestPosition<'_>,
     provider: &ManifestServiceProvider,
     existing: &Existing<RegisteredApplication>,
 ) -> Result<Option<Did>> {
@@ -180,7 +182,7 @@ fn plan_service_provider(
         None => None,
         Some(RegisteredApplication::ServiceProvider(known)) => Some(Arc::clone(known)),
         Some(RegisteredApplication::Client(_)) => {
-            planner.reject(place, "protocol", OTHER_PROTOCOL);
+            planner.reject(position, "protocol", OTHER_PROTOCOL);
             return Ok(None);
         }
     };
@@ -189,10 +191,10 @@ fn plan_service_provider(
     planner.authorizations.push(authorization);
     let known: Option<&ServiceProvider> = known.as_deref();
     let after = described_service_provider(&context.services, provider.change.clone(), known);
-    let Some(after) = planner.accepted(place, after)? else {
+    let Some(after) = planner.accepted(position, after)? else {
         return Ok(None);
     };
-    let (id, key) = (after.id.clone(), &provider.identity.key);
+    let (id, key) = (after.id.clone(), &provider.common.key);
     match known {
         None => {
             warn(planner, key, &after);
@@ -247,18 +249,17 @@ fn plan_others(
     named: &[ManifestApplication],
     found: &mut Applications,
 ) -> Result<()> {
-    let is_named = |key: &ManifestKey| named.iter().any(|one| one.identity().key == *key);
+    let named: HashSet<&ManifestKey> = named.iter().map(|one| &one.common().key).collect();
     let others: Vec<(ManifestKey, RegisteredApplication)> = planner
         .state
         .applications
         .iter()
-        .filter(|(key, _)| !is_named(key))
+        .filter(|(key, _)| !named.contains(key))
         .map(|(key, application)| (key.clone(), application.clone()))
         .collect();
     for (key, application) in others {
         let (id, version) = (application.id().clone(), application.version());
-        if !planner.prune {
-            planner.left(ObjectKind::Application, key.as_str());
+        if !planner.deletes(ObjectKind::Application, key.as_str()) {
             let version = Some(version);
             found.insert(key, Referenced { id, version });
             continue;

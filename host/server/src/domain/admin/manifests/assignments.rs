@@ -3,10 +3,10 @@
 use std::collections::{HashMap, HashSet};
 
 use super::applications::Applications;
-use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange, roles_change};
+use super::change::{ChangeAction, Deleted, ObjectKind, Operation, PlannedChange, roles_change};
 use super::groups::Groups;
 use super::manifest::ManifestAssignment;
-use super::planner::{Place, Planner, Referenced};
+use super::planner::{ManifestPosition, OwnerState, Planner, Referenced};
 use crate::domain::admin::Result;
 use crate::domain::admin::groups::{AssignmentPlan, TOO_MANY_ASSIGNMENTS, assignment_roles};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
@@ -30,18 +30,19 @@ pub(super) async fn plan(
     applications: &Applications,
     groups: &Groups,
 ) -> Result<()> {
+    let managed = managed(&planner.state);
     let mut known: HashMap<Did, Current> = HashMap::new();
     let mut named: HashSet<(Did, Assignee)> = HashSet::new();
     for (index, assignment) in assignments.iter().enumerate() {
         let key = key_of(&assignment.application, assignment.group.as_ref());
-        let place = Place {
+        let position = ManifestPosition {
             list: "assignments",
             index,
             key: &key,
         };
         let Some(application) = applications.get(&assignment.application) else {
             planner.reject(
-                &place,
+                &position,
                 "application",
                 "there is no application with this key",
             );
@@ -56,18 +57,18 @@ pub(super) async fn plan(
                     Some(group.clone())
                 }
                 None => {
-                    planner.reject(&place, "group", "there is no group with this key");
+                    planner.reject(&position, "group", "there is no group with this key");
                     continue;
                 }
             },
         };
         let assignee = assignee_of(group.as_ref());
         if !named.insert((application.id.clone(), assignee)) {
-            planner.reject(&place, "application", "expected each assignment once");
+            planner.reject(&position, "application", "expected each assignment once");
             continue;
         }
         let roles = assignment_roles(assignment.roles.clone());
-        let Some(roles) = planner.accepted(&place, roles)? else {
+        let Some(roles) = planner.accepted(&position, roles)? else {
             continue;
         };
         if !known.contains_key(&application.id) {
@@ -81,11 +82,17 @@ pub(super) async fn plan(
         if before.is_none() && group.is_some() {
             current.groups += 1;
             if current.groups > MOST_ASSIGNMENTS {
-                planner.reject(&place, "group", TOO_MANY_ASSIGNMENTS);
+                planner.reject(&position, "group", TOO_MANY_ASSIGNMENTS);
                 continue;
             }
         }
-        plan_one(planner, key, (application, group, roles), before.as_ref());
+        let is_managed = managed.contains(&(application.id.clone(), assignee));
+        plan_one(
+            planner,
+            key,
+            (application, group, roles),
+            (before.as_ref(), is_managed),
+        );
     }
     plan_others(planner, &named);
     Ok(())
@@ -121,30 +128,28 @@ async fn current(planner: &Planner<'_>, application: &Referenced<Did>) -> Result
     Ok(current)
 }
 
-fn is_managed(planner: &Planner<'_>, application: &Did, to: Assignee) -> bool {
-    match to {
-        Assignee::Everyone => {
-            let mut managed = planner.state.everyone.iter();
-            managed.any(|(id, _)| id == application)
-        }
-        Assignee::Group(group) => {
-            let mut managed = planner.state.assignments.iter();
-            managed.any(|one| one.application == *application && one.group == group)
-        }
-    }
+/// The assignments that the owner manages.
+fn managed(state: &OwnerState) -> HashSet<(Did, Assignee)> {
+    let groups = state
+        .assignments
+        .iter()
+        .map(|one| (one.application.clone(), Assignee::Group(one.group)));
+    let everyone = state
+        .everyone
+        .iter()
+        .map(|(id, _)| (id.clone(), Assignee::Everyone));
+    groups.chain(everyone).collect()
 }
 
 fn plan_one(
     planner: &mut Planner<'_>,
     key: String,
     (application, group, roles): (&Referenced<Did>, Option<Group>, Vec<String>),
-    before: Option<&Vec<String>>,
+    (before, is_managed): (Option<&Vec<String>>, bool),
 ) {
     let action = match before {
         None => ChangeAction::Create,
-        Some(_) if !is_managed(planner, &application.id, assignee_of(group.as_ref())) => {
-            ChangeAction::Adopt
-        }
+        Some(_) if !is_managed => ChangeAction::Adopt,
         Some(before) if *before == roles => return,
         Some(_) => ChangeAction::Update,
     };
@@ -214,12 +219,13 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, Assignee)>) {
         }
     }
     others.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+    let deleted = Deleted::of(&planner.changes);
     for (key, plan, version) in others {
-        if ends_with_another(planner, &plan) {
-            continue;
-        }
-        if !planner.prune {
-            planner.left(ObjectKind::Assignment, &key);
+        let to_deleted = |group: &Group| deleted.groups.contains(&group.id);
+        if deleted.applications.contains(&plan.application)
+            || plan.to.as_ref().is_some_and(to_deleted)
+            || !planner.deletes(ObjectKind::Assignment, &key)
+        {
             continue;
         }
         planner
@@ -237,15 +243,4 @@ fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, Assignee)>) {
             operation: Operation::Unassign(plan),
         });
     }
-}
-
-fn ends_with_another(planner: &Planner<'_>, plan: &AssignmentPlan) -> bool {
-    planner
-        .changes
-        .iter()
-        .any(|change| match &change.operation {
-            Operation::DeleteApplication(application) => *application.id() == plan.application,
-            Operation::DeleteGroup(group) => plan.to.as_ref().is_some_and(|to| to.id == group.id),
-            _ => false,
-        })
 }

@@ -1,5 +1,7 @@
 //! The changes of a plan.
 
+use std::collections::{BTreeSet, HashSet};
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -9,7 +11,8 @@ use crate::domain::admin::groups::{AssignmentPlan, MemberPlan};
 use assent_model::account::Account;
 use assent_model::application::{Application, RegisteredApplication};
 use assent_model::group::Group;
-use assent_model::id::UserId;
+use assent_model::id::{Did, GroupId, UserId};
+use assent_model::logo::ApplicationLogo;
 use assent_model::management::ManifestKey;
 use assent_model::saml::ServiceProvider;
 use assent_model::user::User;
@@ -47,6 +50,8 @@ impl ChangeAction {
 pub enum ObjectKind {
     /// An application.
     Application,
+    /// The logo of an application.
+    Logo,
     /// A group.
     Group,
     /// An assignment of an application.
@@ -60,6 +65,7 @@ impl ObjectKind {
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application",
+            Self::Logo => "logo",
             Self::Group => "group",
             Self::Assignment => "assignment",
             Self::Account => "account",
@@ -161,6 +167,12 @@ pub(super) enum Operation {
         adopt: Option<ManifestKey>,
     },
     DeleteApplication(RegisteredApplication),
+    ChangeLogo {
+        application: Did,
+        /// The digest of the logo, if the application has one.
+        before: Option<String>,
+        after: Option<ApplicationLogo>,
+    },
     CreateGroup(Group, ManifestKey, MemberPlan),
     UpdateGroup {
         before: Group,
@@ -180,6 +192,31 @@ pub(super) enum Operation {
     DeleteAccount(UserAccount),
 }
 
+/// The applications and groups that changes delete.
+#[derive(Default)]
+pub(super) struct Deleted {
+    pub(super) applications: HashSet<Did>,
+    pub(super) groups: HashSet<GroupId>,
+}
+
+impl Deleted {
+    pub(super) fn of(changes: &[PlannedChange]) -> Self {
+        let mut deleted = Self::default();
+        for change in changes {
+            match &change.operation {
+                Operation::DeleteApplication(application) => {
+                    deleted.applications.insert(application.id().clone());
+                }
+                Operation::DeleteGroup(group) => {
+                    deleted.groups.insert(group.id);
+                }
+                _ => {}
+            }
+        }
+        deleted
+    }
+}
+
 /// The change of the roles of an assignment or an account.
 pub(super) fn roles_change(before: Option<&[String]>, after: Option<&[String]>) -> FieldChange {
     let roles = |roles: Option<&[String]>| roles.map_or(Value::Null, |roles| json!(roles));
@@ -192,7 +229,7 @@ pub(super) fn roles_change(before: Option<&[String]>, after: Option<&[String]>) 
 
 /// The members that differ, in the order of their names.
 pub(super) fn differences(before: &Members, after: &Members) -> Vec<FieldChange> {
-    let names: std::collections::BTreeSet<&String> = before.keys().chain(after.keys()).collect();
+    let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     names
         .into_iter()
         .map(|name| FieldChange {

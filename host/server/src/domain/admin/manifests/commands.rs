@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::change::{ChangeAction, PlannedChange};
 use super::execute::execute;
 use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
-use super::plan::{ManifestPlan, plan_manifest};
+use super::plan::{ManifestPlan, plan_manifest, plan_named};
 use super::queries::managed_application;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, ManifestError, Result, invalid};
@@ -127,7 +127,7 @@ impl AdminCommand for PutApplication {
         }
         let application = ManifestApplication::with_key(self.key.clone(), self.application.clone());
         let manifest = Manifest::of_application(self.owner.clone(), application);
-        let planned = plan_manifest(context, &manifest, false).await;
+        let planned = plan_named(context, &manifest).await;
         let (authorization, plan) = planned.map_err(of_application)?;
         let action = action_of(&plan);
         Ok(Planned::new(authorization, (management, plan), action))

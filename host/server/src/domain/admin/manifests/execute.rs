@@ -4,14 +4,16 @@ use super::change::{ChangeAction, Operation, PlannedChange};
 use super::plan::ManifestPlan;
 use crate::domain::admin::changes::AuditedSettings;
 use crate::domain::admin::groups::{MemberPlan, about};
-use crate::domain::admin::{Execution, Result, accounts};
+use crate::domain::admin::{Execution, Result, accounts, logos};
 use crate::domain::keys::saml_keys;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{Services, audit};
+use assent_model::account::Account;
 use assent_model::application::RegisteredApplication;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::group::Group;
 use assent_model::id::Did;
+use assent_model::logo::ApplicationLogo;
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::saml::ServiceProvider;
 use assent_store::{ManagedWrite, ManifestWrites};
@@ -120,6 +122,11 @@ impl Writer<'_> {
                 self.application_update(&after.id, (of(before), of(after)), write, adopt.as_ref())
             }
             Operation::DeleteApplication(application) => self.application_deletion(application),
+            Operation::ChangeLogo {
+                application,
+                before,
+                after,
+            } => self.logo_change(application, before.as_ref(), after.as_ref()),
             Operation::CreateGroup(group, key, members) => {
                 let entry = self.managed(self.about_group(Event::GroupCreated, group), key);
                 let write = ManagedWrite::InsertGroup(group.clone(), key.clone());
@@ -160,20 +167,7 @@ impl Writer<'_> {
                 let write = ManagedWrite::InsertAccount(person.account.clone());
                 vec![(write, vec![self.of_plan(entry)])]
             }
-            Operation::UpdateAccount { before, after, .. } => {
-                let mut entries = accounts::differences(self.services, before, after, self.by);
-                if entries.is_empty() {
-                    // The owner takes the account over as it is.
-                    let entry =
-                        accounts::about(self.services, Event::AccountUpdated, after, self.by);
-                    entries.push(entry.with("managed_by", self.owner.as_str()));
-                }
-                let entries = entries
-                    .into_iter()
-                    .map(|entry| self.of_plan(entry))
-                    .collect();
-                vec![(ManagedWrite::UpdateAccount(after.clone()), entries)]
-            }
+            Operation::UpdateAccount { before, after } => self.account_update(before, after),
             Operation::DeleteAccount(person) => {
                 let account = &person.account;
                 let entry = self.of_plan(accounts::deletion(self.services, account, self.by));
@@ -238,6 +232,38 @@ impl Writer<'_> {
             ManagedWrite::DeleteApplication(id, application.version()),
             vec![entry],
         )]
+    }
+
+    fn logo_change(
+        &self,
+        application: &Did,
+        before: Option<&String>,
+        after: Option<&ApplicationLogo>,
+    ) -> Writes {
+        let entry = match after {
+            Some(logo) => logos::setting(self.services, application, logo, self.by),
+            None => logos::removal(self.services, application, self.by),
+        };
+        let write = ManagedWrite::ChangeLogo {
+            application: application.clone(),
+            before: before.cloned(),
+            after: after.cloned(),
+        };
+        vec![(write, vec![self.of_plan(entry)])]
+    }
+
+    fn account_update(&self, before: &Account, after: &Account) -> Writes {
+        let mut entries = accounts::differences(self.services, before, after, self.by);
+        if entries.is_empty() {
+            // The owner takes the account over as it is.
+            let entry = accounts::about(self.services, Event::AccountUpdated, after, self.by);
+            entries.push(entry.with("managed_by", self.owner.as_str()));
+        }
+        let entries = entries
+            .into_iter()
+            .map(|entry| self.of_plan(entry))
+            .collect();
+        vec![(ManagedWrite::UpdateAccount(after.clone()), entries)]
     }
 
     fn about_group(&self, event: Event, group: &Group) -> Entry {

@@ -6,6 +6,7 @@
 use serde_json::{Value, json};
 
 use super::described::{self, Members};
+use super::logos;
 use super::planner::OwnerState;
 use crate::domain::admin::groups::lasting_members;
 use crate::domain::admin::{AdminContext, AdminError, Result};
@@ -34,12 +35,15 @@ pub async fn export_manifest(context: &AdminContext, owner: &ManifestOwner) -> R
     }
     let mut applications = Vec::new();
     for (key, application) in &state.applications {
-        let members = match application {
+        let mut members = match application {
             RegisteredApplication::Client(client) => described::named_of_client(client),
             RegisteredApplication::ServiceProvider(provider) => {
                 described::named_of_service_provider(services, provider)?
             }
         };
+        if let Some(logo) = services.store.logo(application.id()).await? {
+            members.insert("logo".to_owned(), logos::described(&logo));
+        }
         applications.push(with_key(key.as_str(), members));
     }
     let mut groups = Vec::new();

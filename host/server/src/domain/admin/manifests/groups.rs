@@ -9,7 +9,7 @@ use super::change::{
 };
 use super::described;
 use super::manifest::ManifestGroup;
-use super::planner::{Existing, Place, Planner, Referenced};
+use super::planner::{Existing, ManifestPosition, Planner, Referenced};
 use crate::domain::admin::Result;
 use crate::domain::admin::groups::{
     MOST_CHANGED, MemberPlan, authorize, described_group, lasting_members, must_not_be_terminated,
@@ -39,22 +39,22 @@ pub(super) async fn plan(
     let mut names = HashSet::new();
     let mut known: HashSet<GroupId> = HashSet::new();
     for (index, group) in groups.iter().enumerate() {
-        let place = Place {
+        let position = ManifestPosition {
             list: "groups",
             index,
             key: group.key.as_str(),
         };
         if found.contains_key(&group.key) {
-            planner.reject(&place, "key", "expected each key once");
+            planner.reject(&position, "key", "expected each key once");
             continue;
         }
-        let Some(existing) = existing(planner, &place, group).await? else {
+        let Some(existing) = existing(planner, &position, group).await? else {
             continue;
         };
         if let Some(object) = existing.object()
             && !known.insert(object.id)
         {
-            planner.reject(&place, "adopt", "expected each group once");
+            planner.reject(&position, "adopt", "expected each group once");
             continue;
         }
         let after = described_group(
@@ -63,15 +63,25 @@ pub(super) async fn plan(
             existing.object(),
         )
         .await;
-        let Some(after) = planner.accepted(&place, after)? else {
+        let Some(after) = planner.accepted(&position, after)? else {
             continue;
         };
         if !names.insert(after.name.key()) {
-            planner.reject(&place, "name", "another group of the manifest has the name");
+            planner.reject(
+                &position,
+                "name",
+                "another group of the manifest has the name",
+            );
             continue;
         }
-        let Some(members) =
-            members(planner, &place, (group, &after), existing.object(), users).await?
+        let Some(members) = members(
+            planner,
+            &position,
+            (group, &after),
+            existing.object(),
+            users,
+        )
+        .await?
         else {
             continue;
         };
@@ -100,7 +110,7 @@ pub(super) async fn plan(
 /// The existing group. `None` if the manifest may not name it so.
 async fn existing(
     planner: &mut Planner<'_>,
-    place: &Place<'_>,
+    position: &ManifestPosition<'_>,
     group: &ManifestGroup,
 ) -> Result<Option<Existing<Group>>> {
     let owned = planner.state.groups.get(&group.key).cloned();
@@ -111,12 +121,12 @@ async fn existing(
         if owned.id == adopted {
             return Ok(Some(Existing::Owned(owned)));
         }
-        planner.reject(place, "adopt", "another group has the key");
+        planner.reject(position, "adopt", "another group has the key");
         return Ok(None);
     }
     let store = &planner.context.services.store;
     let Some(found) = store.group(adopted).await? else {
-        planner.reject(place, "adopt", "there is no group with this id");
+        planner.reject(position, "adopt", "there is no group with this id");
         return Ok(None);
     };
     if let Some(management) = store.management_of_group(adopted).await? {
@@ -124,7 +134,7 @@ async fn existing(
             "{} manages the group already, by the key {}",
             management.owner, management.key
         );
-        planner.reject(place, "adopt", detail);
+        planner.reject(position, "adopt", detail);
         return Ok(None);
     }
     Ok(Some(Existing::Adopted(found)))
@@ -133,7 +143,7 @@ async fn existing(
 /// The change of the members of a group. `None` if they do not fit.
 async fn members(
     planner: &mut Planner<'_>,
-    place: &Place<'_>,
+    position: &ManifestPosition<'_>,
     (described, group): (&ManifestGroup, &Group),
     known: Option<&Group>,
     users: &Users,
@@ -147,7 +157,11 @@ async fn members(
         return Ok(Some(nothing));
     };
     if names.len() > MOST_CHANGED {
-        planner.reject(place, "members", format!("expected {MOST_CHANGED} at most"));
+        planner.reject(
+            position,
+            "members",
+            format!("expected {MOST_CHANGED} at most"),
+        );
         return Ok(None);
     }
     let mut wanted: BTreeMap<UserId, User> = BTreeMap::new();
@@ -156,13 +170,13 @@ async fn members(
         let field = format!("members/{at}");
         match find_user(users, name) {
             Some(user) if wanted.insert(user.id, user.clone()).is_some() => {
-                planner.reject(place, &field, "expected each user once");
+                planner.reject(position, &field, "expected each user once");
                 fits = false;
             }
             Some(_) => {}
             None => {
                 planner.reject(
-                    place,
+                    position,
                     &field,
                     format!("there is no user with the name {name:?}"),
                 );
@@ -194,7 +208,7 @@ async fn members(
     };
     let fits = must_not_be_terminated(&plan.added);
     if let Err(crate::domain::admin::AdminError::Invalid { expected, .. }) = fits {
-        planner.reject(place, "members", expected);
+        planner.reject(position, "members", expected);
         return Ok(None);
     }
     for user in plan.added.iter().chain(&plan.removed) {
@@ -256,17 +270,16 @@ fn change(
 
 /// Plans the groups of the owner that the manifest does not name.
 fn plan_others(planner: &mut Planner<'_>, named: &[ManifestGroup], found: &mut Groups) {
-    let is_named = |key: &ManifestKey| named.iter().any(|one| one.key == *key);
+    let named: HashSet<&ManifestKey> = named.iter().map(|one| &one.key).collect();
     let others: Vec<(ManifestKey, Group)> = planner
         .state
         .groups
         .iter()
-        .filter(|(key, _)| !is_named(key))
+        .filter(|(key, _)| !named.contains(key))
         .map(|(key, group)| (key.clone(), group.clone()))
         .collect();
     for (key, group) in others {
-        if !planner.prune {
-            planner.left(ObjectKind::Group, key.as_str());
+        if !planner.deletes(ObjectKind::Group, key.as_str()) {
             let version = Some(group.version);
             found.insert(
                 key,

@@ -60,7 +60,7 @@ pub enum ManagedSettings {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ManifestClient {
     #[serde(flatten)]
-    pub(super) identity: ApplicationIdentity,
+    pub(super) common: CommonMembers,
     #[schema(inline, required = false)]
     protocol: ClientProtocol,
     #[serde(flatten)]
@@ -71,16 +71,16 @@ pub struct ManifestClient {
 #[derive(Clone, Debug, Serialize, ToSchema)]
 pub struct ManifestServiceProvider {
     #[serde(flatten)]
-    pub(super) identity: ApplicationIdentity,
+    pub(super) common: CommonMembers,
     #[schema(inline)]
     protocol: ServiceProviderProtocol,
     #[serde(flatten)]
     pub(super) change: ServiceProviderChange,
 }
 
-/// The names of an application in a manifest.
+/// The members of an application of either protocol.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
-pub(super) struct ApplicationIdentity {
+pub(super) struct CommonMembers {
     /// The key. It never changes.
     #[schema(value_type = String, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]*$")]
     pub(super) key: ManifestKey,
@@ -88,6 +88,10 @@ pub(super) struct ApplicationIdentity {
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(super) adopt: Option<Did>,
+    /// The logo: an image in PNG, JPEG or WebP format, of 64 KiB at most, in base64; empty for none. Without this
+    /// member the manifest does not change it.
+    #[serde(default)]
+    pub(super) logo: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Serialize, ToSchema)]
@@ -168,21 +172,30 @@ impl Manifest {
             accounts: Vec::new(),
         }
     }
+
+    /// Whether it names more than applications.
+    pub(super) const fn names_access(&self) -> bool {
+        !(self.groups.is_empty() && self.assignments.is_empty() && self.accounts.is_empty())
+    }
 }
 
 impl ManifestApplication {
     /// An application with this key.
     pub(super) fn with_key(key: ManifestKey, settings: ManagedSettings) -> Self {
-        let identity = ApplicationIdentity { key, adopt: None };
+        let common = CommonMembers {
+            key,
+            adopt: None,
+            logo: None,
+        };
         match settings {
             ManagedSettings::Client(change) => Self::Client(Box::new(ManifestClient {
-                identity,
+                common,
                 protocol: ClientProtocol::OpenidConnect,
                 change: *change,
             })),
             ManagedSettings::ServiceProvider(change) => {
                 Self::ServiceProvider(Box::new(ManifestServiceProvider {
-                    identity,
+                    common,
                     protocol: ServiceProviderProtocol::Saml,
                     change: *change,
                 }))
@@ -190,24 +203,21 @@ impl ManifestApplication {
         }
     }
 
-    pub(super) const fn identity(&self) -> &ApplicationIdentity {
+    pub(super) const fn common(&self) -> &CommonMembers {
         match self {
-            Self::Client(client) => &client.identity,
-            Self::ServiceProvider(provider) => &provider.identity,
+            Self::Client(client) => &client.common,
+            Self::ServiceProvider(provider) => &provider.common,
         }
     }
 
-    const fn identity_mut(&mut self) -> &mut ApplicationIdentity {
+    const fn common_mut(&mut self) -> &mut CommonMembers {
         match self {
-            Self::Client(client) => &mut client.identity,
-            Self::ServiceProvider(provider) => &mut provider.identity,
+            Self::Client(client) => &mut client.common,
+            Self::ServiceProvider(provider) => &mut provider.common,
         }
     }
 
-    fn with_identity(
-        identity: ApplicationIdentity,
-        mut members: Map<String, Value>,
-    ) -> Result<Self, String> {
+    fn with_common(common: CommonMembers, mut members: Map<String, Value>) -> Result<Self, String> {
         let protocol = match members.remove("protocol") {
             None => Protocol::default(),
             Some(protocol) => serde_json::from_value(protocol)
@@ -217,9 +227,8 @@ impl ManifestApplication {
             Protocol::OpenidConnect => ManagedSettings::Client(Box::new(read(members)?)),
             Protocol::Saml => ManagedSettings::ServiceProvider(Box::new(read(members)?)),
         };
-        let ApplicationIdentity { key, adopt } = identity;
-        let mut application = Self::with_key(key, settings);
-        application.identity_mut().adopt = adopt;
+        let mut application = Self::with_key(common.key.clone(), settings);
+        *application.common_mut() = common;
         Ok(application)
     }
 }
@@ -228,12 +237,12 @@ impl ManifestApplication {
 impl<'de> Deserialize<'de> for ManifestApplication {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members = Map::<String, Value>::deserialize(deserializer)?;
-        let identity = ["key", "adopt"]
+        let common = ["key", "adopt", "logo"]
             .into_iter()
             .filter_map(|name| Some((name.to_owned(), members.remove(name)?)))
             .collect();
-        let identity: ApplicationIdentity = read(identity).map_err(D::Error::custom)?;
-        Self::with_identity(identity, members).map_err(D::Error::custom)
+        let common: CommonMembers = read(common).map_err(D::Error::custom)?;
+        Self::with_common(common, members).map_err(D::Error::custom)
     }
 }
 

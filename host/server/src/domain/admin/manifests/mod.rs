@@ -9,6 +9,7 @@ mod described;
 mod execute;
 mod export;
 mod groups;
+mod logos;
 mod manifest;
 mod plan;
 mod planner;
@@ -19,4 +20,6 @@ pub use commands::{ApplyManifest, PutApplication};
 pub use export::export_manifest;
 pub use manifest::{ManagedSettings, Manifest};
 pub use plan::{ManifestPlan, plan_manifest};
-pub use queries::{managed_application, manifest_owners};
+pub use queries::{
+    managed_application, management_of_application, management_of_group, manifest_owners,
+};

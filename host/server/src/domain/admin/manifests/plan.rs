@@ -7,8 +7,8 @@ use serde::Serialize;
 use super::change::{ChangeAction, PlannedChange};
 use super::groups::{Users, authorize_groups};
 use super::manifest::Manifest;
-use super::planner::{OwnerState, Planner};
-use super::{accounts, applications, assignments, groups};
+use super::planner::{OwnerState, Planner, UnnamedObjects};
+use super::{accounts, applications, assignments, groups, logos};
 use crate::domain::InternalError;
 use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::administration::Permission;
@@ -69,6 +69,30 @@ pub async fn plan_manifest(
     manifest: &Manifest,
     prune: bool,
 ) -> Result<(Authorization, ManifestPlan)> {
+    let unnamed = if prune {
+        UnnamedObjects::Deleted
+    } else {
+        UnnamedObjects::Kept
+    };
+    plan(context, manifest, unnamed).await
+}
+
+/// Plans the objects that a manifest names, and ignores the owner's others.
+///
+/// # Errors
+/// As [`plan_manifest`].
+pub(super) async fn plan_named(
+    context: &AdminContext,
+    manifest: &Manifest,
+) -> Result<(Authorization, ManifestPlan)> {
+    plan(context, manifest, UnnamedObjects::Ignored).await
+}
+
+async fn plan(
+    context: &AdminContext,
+    manifest: &Manifest,
+    unnamed: UnnamedObjects,
+) -> Result<(Authorization, ManifestPlan)> {
     let authorization = context.caller.authorize(
         Permission::ApplicationsRead,
         "you may not read applications",
@@ -76,7 +100,7 @@ pub async fn plan_manifest(
     must_be_bounded(manifest)?;
     let mut planner = Planner {
         context,
-        prune,
+        unnamed,
         state: OwnerState::read(&context.services, &manifest.owner).await?,
         changes: Vec::new(),
         warnings: Vec::new(),
@@ -85,11 +109,10 @@ pub async fn plan_manifest(
         authorizations: Vec::new(),
     };
     let applications = applications::plan(&mut planner, &manifest.applications).await?;
-    let has_access = planner.state.has_access()
-        || !(manifest.groups.is_empty()
-            && manifest.assignments.is_empty()
-            && manifest.accounts.is_empty());
-    if has_access {
+    logos::plan(&mut planner, &manifest.applications, &applications).await?;
+    let plans_access = manifest.names_access()
+        || (unnamed != UnnamedObjects::Ignored && planner.state.has_access());
+    if plans_access {
         authorize_groups(&mut planner)?;
         let users = users_of(context, manifest).await?;
         let groups = groups::plan(&mut planner, &manifest.groups, &users).await?;
@@ -107,6 +130,7 @@ pub async fn plan_manifest(
     if !errors.is_empty() {
         return Err(AdminError::Manifest(errors));
     }
+    let prune = unnamed == UnnamedObjects::Deleted;
     let digested = DigestedPlan {
         format: FORMAT,
         owner: &manifest.owner,

@@ -1,8 +1,8 @@
 //! The state of a planning: the owner's objects, and the plan so far.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
-use super::change::{ChangeAction, PlannedChange};
+use super::change::{ChangeAction, ObjectKind, PlannedChange};
 use crate::domain::Services;
 use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::application::RegisteredApplication;
@@ -21,18 +21,26 @@ pub(super) struct OwnerState {
     /// The managed assignments of the owner's applications to everyone, with the roles.
     pub(super) everyone: Vec<(Did, Vec<String>)>,
     pub(super) accounts: Vec<UserAccount>,
+    application_keys: HashMap<Did, ManifestKey>,
+    group_keys: HashMap<GroupId, ManifestKey>,
 }
 
 impl OwnerState {
     pub(super) async fn read(services: &Services, owner: &ManifestOwner) -> Result<Self> {
         let store = &services.store;
+        let applications = store.managed_applications(owner).await?;
+        let groups = store.managed_groups(owner).await?;
+        let application_key = |(key, application): &(ManifestKey, RegisteredApplication)| {
+            (application.id().clone(), key.clone())
+        };
         Ok(Self {
-            applications: store
-                .managed_applications(owner)
-                .await?
-                .into_iter()
+            application_keys: applications.iter().map(application_key).collect(),
+            group_keys: groups
+                .iter()
+                .map(|(key, group)| (group.id, key.clone()))
                 .collect(),
-            groups: store.managed_groups(owner).await?.into_iter().collect(),
+            applications: applications.into_iter().collect(),
+            groups: groups.into_iter().collect(),
             assignments: store.managed_assignments(owner).await?,
             everyone: store.managed_everyone(owner).await?,
             accounts: store.managed_accounts(owner).await?,
@@ -49,16 +57,12 @@ impl OwnerState {
 
     /// The key of one of the owner's applications.
     pub(super) fn application_key(&self, id: &Did) -> Option<&ManifestKey> {
-        let mut applications = self.applications.iter();
-        applications
-            .find(|(_, application)| application.id() == id)
-            .map(|(key, _)| key)
+        self.application_keys.get(id)
     }
 
     /// The key of one of the owner's groups.
     pub(super) fn group_key(&self, id: GroupId) -> Option<&ManifestKey> {
-        let mut groups = self.groups.iter();
-        groups.find(|(_, group)| group.id == id).map(|(key, _)| key)
+        self.group_keys.get(&id)
     }
 }
 
@@ -102,10 +106,21 @@ impl<T> Existing<T> {
     }
 }
 
+/// The fate of the owner's objects that the manifest does not name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UnnamedObjects {
+    /// They are not part of the plan.
+    Ignored,
+    /// They stay, and a warning names each.
+    Kept,
+    /// They are deleted.
+    Deleted,
+}
+
 /// The plan so far.
 pub(super) struct Planner<'a> {
     pub(super) context: &'a AdminContext,
-    pub(super) prune: bool,
+    pub(super) unnamed: UnnamedObjects,
     pub(super) state: OwnerState,
     pub(super) changes: Vec<PlannedChange>,
     pub(super) warnings: Vec<String>,
@@ -114,11 +129,11 @@ pub(super) struct Planner<'a> {
     pub(super) authorizations: Vec<Authorization>,
 }
 
-/// The place of an object in the manifest.
-pub(super) struct Place<'a> {
+/// The position of an object in the manifest.
+pub(super) struct ManifestPosition<'a> {
     /// The list.
     pub(super) list: &'static str,
-    /// Its index there.
+    /// Its index in the list.
     pub(super) index: usize,
     /// The key, for messages.
     pub(super) key: &'a str,
@@ -126,8 +141,13 @@ pub(super) struct Place<'a> {
 
 impl Planner<'_> {
     /// Notes an error of an object.
-    pub(super) fn reject(&mut self, place: &Place<'_>, field: &str, detail: impl AsRef<str>) {
-        let Place { list, index, key } = place;
+    pub(super) fn reject(
+        &mut self,
+        position: &ManifestPosition<'_>,
+        field: &str,
+        detail: impl AsRef<str>,
+    ) {
+        let ManifestPosition { list, index, key } = position;
         let detail = detail.as_ref();
         self.errors.push(ManifestError {
             pointer: format!("/manifest/{list}/{index}/{field}"),
@@ -141,28 +161,34 @@ impl Planner<'_> {
     /// All errors that are not about a value of the object, such as a missing permission.
     pub(super) fn accepted<T>(
         &mut self,
-        place: &Place<'_>,
+        position: &ManifestPosition<'_>,
         result: Result<T>,
     ) -> Result<Option<T>> {
         match result {
             Ok(value) => Ok(Some(value)),
             Err(AdminError::Invalid { field, expected }) => {
-                self.reject(place, field, expected);
+                self.reject(position, field, expected);
                 Ok(None)
             }
             Err(AdminError::TakenAt(field, why)) => {
-                self.reject(place, field, why);
+                self.reject(position, field, why);
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Notes that an object is no longer in the manifest, and stays.
-    pub(super) fn left(&mut self, kind: super::change::ObjectKind, key: &str) {
+    /// Whether an object of the owner that the manifest does not name is deleted. Warns of one that stays.
+    pub(super) fn deletes(&mut self, kind: ObjectKind, key: &str) -> bool {
+        match self.unnamed {
+            UnnamedObjects::Ignored => return false,
+            UnnamedObjects::Deleted => return true,
+            UnnamedObjects::Kept => {}
+        }
         self.warnings.push(format!(
             "the {} {key} is not in the manifest; it stays; set prune (--prune) to delete it",
             kind.as_str()
         ));
+        false
     }
 }

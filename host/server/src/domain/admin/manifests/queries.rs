@@ -3,6 +3,7 @@
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result};
 use assent_model::application::RegisteredApplication;
+use assent_model::id::{Did, GroupId};
 use assent_model::management::{Management, ManifestOwner};
 
 /// Those who manage objects, sorted.
@@ -26,4 +27,29 @@ pub async fn managed_application(
         .managed_application(management)
         .await?
         .ok_or(AdminError::NotFound("application"))
+}
+
+/// The owner and key of an application that a manifest manages.
+///
+/// # Errors
+/// If the database fails.
+pub async fn management_of_application(
+    services: &Services,
+    application: &Did,
+) -> Result<Option<Management>> {
+    Ok(services
+        .store
+        .management_of_application(application)
+        .await?)
+}
+
+/// The owner and key of a group that a manifest manages.
+///
+/// # Errors
+/// If the database fails.
+pub async fn management_of_group(
+    services: &Services,
+    group: GroupId,
+) -> Result<Option<Management>> {
+    Ok(services.store.management_of_group(group).await?)
 }

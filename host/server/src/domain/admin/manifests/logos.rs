@@ -1,0 +1,103 @@
+//! Planning of logos.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+
+use super::applications::Applications;
+use super::change::{ChangeAction, FieldChange, ObjectKind, Operation, PlannedChange};
+use super::manifest::ManifestApplication;
+use super::planner::{ManifestPosition, Planner};
+use crate::domain::admin::Result;
+use assent_model::logo::ApplicationLogo;
+use assent_model::secret::Digest;
+
+/// Plans the logos of the applications of a manifest.
+///
+/// # Errors
+/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
+pub(super) async fn plan(
+    planner: &mut Planner<'_>,
+    described: &[ManifestApplication],
+    applications: &Applications,
+) -> Result<()> {
+    for (index, application) in described.iter().enumerate() {
+        let common = application.common();
+        let (Some(text), Some(application)) = (&common.logo, applications.get(&common.key)) else {
+            continue;
+        };
+        let position = ManifestPosition {
+            list: "applications",
+            index,
+            key: common.key.as_str(),
+        };
+        let after = match read(text) {
+            Ok(after) => after,
+            Err(expected) => {
+                planner.reject(&position, "logo", expected);
+                continue;
+            }
+        };
+        let before = match application.version {
+            None => None,
+            Some(_) => planner.context.services.store.logo(&application.id).await?,
+        };
+        let action = match (&before, &after) {
+            (None, None) => continue,
+            (Some(before), Some(after)) if before == after => continue,
+            (None, Some(_)) => ChangeAction::Create,
+            (Some(_), Some(_)) => ChangeAction::Update,
+            (Some(_), None) => ChangeAction::Delete,
+        };
+        let authorization = planner.context.caller.authorize_application_writes()?;
+        planner.authorizations.push(authorization);
+        if let Some(version) = application.version {
+            let found = (application.id.clone(), version);
+            planner.expected.applications.push(found);
+        }
+        let image = FieldChange {
+            name: "image".to_owned(),
+            before: digest(before.as_ref()),
+            after: digest(after.as_ref()),
+        };
+        let operation = Operation::ChangeLogo {
+            application: application.id.clone(),
+            before: before.map(|logo| logo.digest),
+            after,
+        };
+        let change = PlannedChange {
+            action,
+            ..PlannedChange::of_new(
+                ObjectKind::Logo,
+                common.key.as_str(),
+                vec![image],
+                operation,
+            )
+        };
+        planner.changes.push(change);
+    }
+    Ok(())
+}
+
+/// The image in a manifest. The empty text is no logo.
+fn read(text: &str) -> std::result::Result<Option<ApplicationLogo>, String> {
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let image = STANDARD
+        .decode(text)
+        .map_err(|_| "expected an image in base64".to_owned())?;
+    let logo = ApplicationLogo::new(image);
+    logo.map(Some).map_err(|error| error.to_string())
+}
+
+/// A logo as a manifest contains it.
+pub(super) fn described(logo: &ApplicationLogo) -> Value {
+    json!(STANDARD.encode(&logo.bytes))
+}
+
+fn digest(logo: Option<&ApplicationLogo>) -> Value {
+    logo.map_or(Value::Null, |logo| {
+        json!(format!("sha256:{}", Digest::sha256(&logo.bytes).to_text()))
+    })
+}
