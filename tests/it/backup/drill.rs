@@ -150,7 +150,8 @@ async fn the_drill(database: Database) {
     for line in [
         "Applied again: 1 users suspended, 2 terminated, 1 erased, 1 deleted; 1 accounts closed; 1 devices revoked. \
          0 changes were in the backup, and 1 concern",
-        "repeat by hand: application.secret-rotated (1)",
+        "1 changes may have taken rights away. Check each, and repeat it by hand:\n  ",
+        " application.secret-rotated application ",
         "The backup does not know the user",
         "10 recovery codes",
     ] {

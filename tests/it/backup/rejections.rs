@@ -46,7 +46,7 @@ async fn a_changed_backup_is_rejected(database: Database) {
 
     let other_time = changed(&backup, b"\"created_at\": \"2", b"\"created_at\": \"3");
     let message = reject(&other_time).await;
-    assert!(message.contains("the manifest was changed"), "{message}");
+    assert!(message.contains("the header was changed"), "{message}");
 
     let newer = changed(&backup, b"\"format\": 2", b"\"format\": 3");
     let message = reject(&newer).await;

@@ -11,11 +11,12 @@ use tempfile::Builder;
 
 use crate::app::{chain_context, existing_master_keys};
 use crate::cli::backup::archive::{OpenBackup, folder_of, keep};
-use crate::cli::backup::manifest::DumpKind;
+use crate::cli::backup::header::DumpKind;
 use crate::cli::backup::postgres;
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::config::Settings;
-use crate::domain::audit::{LaterChanges, later_changes, moment, moment_text};
+use crate::domain::audit::{LaterChanges, RepeatedChange, later_changes, moment, moment_text};
+use assent_admin_client::terminal::harmless;
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_store::{
@@ -78,8 +79,8 @@ pub(super) async fn run(arguments: Restore) -> anyhow::Result<()> {
     }
     let entropy: SharedEntropy = Arc::new(SystemEntropy);
     let plan = RestorePlan {
-        backup_at: moment(&backup.manifest.created_at)
-            .context("the manifest has no time of the backup")?,
+        backup_at: moment(&backup.header.created_at)
+            .context("the header has no time of the backup")?,
         now: SystemClock.now(),
         revocations: later.as_ref().map(|later| later.revocations.clone()),
         entropy: Arc::clone(&entropy),
@@ -91,13 +92,13 @@ pub(super) async fn run(arguments: Restore) -> anyhow::Result<()> {
 }
 
 fn check_schema(backup: &OpenBackup) -> anyhow::Result<()> {
-    let manifest = &backup.manifest;
+    let header = &backup.header;
     let known = MIGRATIONS.iter().map(Migration::version).max();
     ensure!(
-        Some(manifest.schema_version) <= known,
+        Some(header.schema_version) <= known,
         "the backup was made by release {}, whose schema is newer than that of this release ({}); restore it with that \
          release, or a newer one",
-        manifest.assent,
+        header.assent,
         env!("CARGO_PKG_VERSION")
     );
     Ok(())
@@ -105,9 +106,9 @@ fn check_schema(backup: &OpenBackup) -> anyhow::Result<()> {
 
 fn read_export(export: &Path, backup: &OpenBackup) -> anyhow::Result<LaterChanges> {
     let heads = backup
-        .manifest
+        .header
         .heads()
-        .context("the manifest has no heads of the audit log")?;
+        .context("the header has no heads of the audit log")?;
     let opened = File::open(export).with_context(|| export.display().to_string())?;
     later_changes(BufReader::new(opened), &heads).with_context(|| export.display().to_string())
 }
@@ -119,7 +120,7 @@ async fn restore(
     plan: &RestorePlan,
 ) -> anyhow::Result<RestoreOutcome> {
     let url = &settings.database.url;
-    let (from, to) = (backup.manifest.database, DumpKind::of(url));
+    let (from, to) = (backup.header.database, DumpKind::of(url));
     ensure!(
         from == to,
         "the backup is of {from}, and database.url names a database of {to}"
@@ -201,10 +202,10 @@ fn print_check(backup: &OpenBackup, later: Option<&LaterChanges>) {
 }
 
 fn described(backup: &OpenBackup) -> String {
-    let manifest = &backup.manifest;
+    let header = &backup.header;
     format!(
         "{}, {} bytes of {}, release {}",
-        manifest.created_at, manifest.dump.size, manifest.database, manifest.assent
+        header.created_at, header.dump.size, header.database, header.assent
     )
 }
 
@@ -218,16 +219,26 @@ fn print_later(later: &LaterChanges) {
         None => println!("The export has no entries after the backup. Later changes are lost."),
     }
     if !later.to_repeat.is_empty() {
-        let events: Vec<String> = later
-            .to_repeat
-            .iter()
-            .map(|(event, count)| format!("{event} ({count})"))
-            .collect();
         println!(
-            "Changes that may have taken rights away, and that you repeat by hand: {}",
-            events.join(", ")
+            "{} changes may have taken rights away. Check each, and repeat it by hand:",
+            later.to_repeat.len()
         );
+        for change in &later.to_repeat {
+            println!("  {}", repeated(change));
+        }
     }
+}
+
+/// A change in one line; the entry in the export has its details.
+fn repeated(change: &RepeatedChange) -> String {
+    let mut line = format!("{} {}", moment_text(change.at), change.event.as_str());
+    for (name, id) in [("user", &change.user), ("application", &change.application)] {
+        if let Some(id) = id {
+            line.push_str(&format!(" {name} {}", harmless(id)));
+        }
+    }
+    line.push_str(&format!(" (entry {})", harmless(&change.entry)));
+    line
 }
 
 fn print_outcome(

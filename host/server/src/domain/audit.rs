@@ -5,7 +5,7 @@ mod stream;
 pub(super) mod streams;
 mod verify;
 
-pub use continuation::{ContinuationError, LaterChanges, later_changes};
+pub use continuation::{ContinuationError, LaterChanges, RepeatedChange, later_changes};
 pub use stream::{check as check_streams, run as stream};
 pub use streams::{StreamStatus, Streams};
 pub use verify::{ExportError, Verdict, compare_heads, verify, verify_export};

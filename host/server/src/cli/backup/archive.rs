@@ -1,4 +1,4 @@
-//! The file of a backup: a tar archive of a manifest, its message authentication code, and a dump.
+//! The file of a backup: a tar archive of a header, its message authentication code, and a dump.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -11,35 +11,35 @@ use serde::Deserialize;
 use tar::{Archive, Builder, Entry, EntryType, Header};
 use tempfile::NamedTempFile;
 
-use super::manifest::{DumpDigest, FORMAT, Manifest, authentication_code};
+use super::header::{BackupHeader, DumpDigest, FORMAT, authentication_code};
 use crate::keys::{KeyError, MasterKeys, RootSecret};
 
-const MANIFEST: &str = "manifest.json";
-const CODE: &str = "manifest.hmac";
-/// The manifest grows with the lanes of the audit log.
-const LONGEST_MANIFEST: u64 = 4 << 20;
+const HEADER: &str = "header.json";
+const CODE: &str = "header.hmac";
+/// The header grows with the lanes of the audit log.
+const LONGEST_HEADER: u64 = 4 << 20;
 const LONGEST_CODE: u64 = 64;
 
 /// Writes a backup. It appears at `path` as a whole, and replaces no other file.
 pub(super) fn write(
     path: &Path,
-    manifest: &Manifest,
+    header: &BackupHeader,
     root: &RootSecret,
     dump: &mut File,
 ) -> anyhow::Result<()> {
     let folder = folder_of(path);
-    let text = serde_json::to_vec_pretty(manifest)?;
+    let text = serde_json::to_vec_pretty(header)?;
     let code = authentication_code(root, &text)?;
     // Its mode is 0600.
     let written = new_file(folder)?;
     let mut archive = Builder::new(written);
-    append(&mut archive, MANIFEST, text.len() as u64, text.as_slice())?;
+    append(&mut archive, HEADER, text.len() as u64, text.as_slice())?;
     append(&mut archive, CODE, code.len() as u64, code.as_bytes())?;
     dump.seek(SeekFrom::Start(0))?;
     append(
         &mut archive,
-        manifest.database.member(),
-        manifest.dump.size,
+        header.database.member(),
+        header.dump.size,
         dump,
     )?;
     keep(archive.into_inner()?, path)
@@ -92,11 +92,11 @@ pub(super) fn digest(dump: &mut File) -> anyhow::Result<DumpDigest> {
     Ok(hashing.finish())
 }
 
-/// A backup whose manifest is authentic.
+/// A backup whose header is authentic.
 #[derive(Debug)]
 pub(in crate::cli) struct OpenBackup {
     file: File,
-    pub(in crate::cli) manifest: Manifest,
+    pub(in crate::cli) header: BackupHeader,
     /// The root secret of the installation that the backup is of.
     pub(in crate::cli) root: RootSecret,
     /// Whether only the previous master key of the settings opens it.
@@ -112,7 +112,7 @@ struct Format {
 }
 
 impl OpenBackup {
-    /// Opens a backup. One of these master keys must have wrapped its root secret, and its manifest must be authentic.
+    /// Opens a backup. One of these master keys must have wrapped its root secret, and its header must be authentic.
     pub(in crate::cli) fn open(path: &Path, masters: &MasterKeys) -> anyhow::Result<Self> {
         let opened = File::open(path)
             .map_err(anyhow::Error::from)
@@ -132,8 +132,8 @@ impl OpenBackup {
             ensure!(is_it, no_backup());
             Ok(member)
         };
-        let text = read_member(next(MANIFEST)?, LONGEST_MANIFEST)?;
-        let unreadable = || "the manifest cannot be read";
+        let text = read_member(next(HEADER)?, LONGEST_HEADER)?;
+        let unreadable = || "the header cannot be read";
         let Format { format } = serde_json::from_slice(&text).with_context(unreadable)?;
         ensure!(
             format <= FORMAT,
@@ -145,12 +145,12 @@ impl OpenBackup {
             "the backup has format {format}, and this release reads format {FORMAT}; restore it with the release that \
              wrote it, and start this release on the restored database"
         );
-        let manifest: Manifest = serde_json::from_slice(&text).with_context(unreadable)?;
-        let mut fingerprints = manifest.root_secret.iter().map(|root| &root.master_key);
+        let header: BackupHeader = serde_json::from_slice(&text).with_context(unreadable)?;
+        let mut fingerprints = header.root_secret.iter().map(|root| &root.master_key);
         let are_fingerprints =
             fingerprints.all(|fingerprint| fingerprint.bytes().all(|b| b.is_ascii_hexdigit()));
         ensure!(are_fingerprints, unreadable());
-        let root = match manifest.root_secret(masters) {
+        let root = match header.root_secret(masters) {
             Err(KeyError::WrongMasterKey { stored, configured }) => bail!(
                 "the backup was made with another master key. The fingerprint of its key is {stored}, of the key in \
                  the settings {configured}. Put the right key back, or set it as keys.previous_master_key_file: \
@@ -163,23 +163,23 @@ impl OpenBackup {
         let is_authentic = code.len() == expected.len() && memcmp::eq(&code, expected.as_bytes());
         ensure!(
             is_authentic,
-            "the manifest was changed after the backup was made"
+            "the header was changed after the backup was made"
         );
-        let dump = next(manifest.database.member())?;
+        let dump = next(header.database.member())?;
         ensure!(
-            dump.size() == manifest.dump.size,
-            "the dump has {} bytes, and the manifest names {}",
+            dump.size() == header.dump.size,
+            "the dump has {} bytes, and the header names {}",
             dump.size(),
-            manifest.dump.size
+            header.dump.size
         );
         let dump_at = dump.raw_file_position();
         Ok(Self {
             file,
-            is_of_previous_master_key: !manifest
+            is_of_previous_master_key: !header
                 .root_secret
                 .iter()
                 .any(|root| root.master_key == masters.current.fingerprint()),
-            manifest,
+            header,
             root,
             dump_at,
         })
@@ -199,16 +199,16 @@ impl OpenBackup {
     /// The bytes of the dump.
     pub(in crate::cli) fn dump(&mut self) -> anyhow::Result<std::io::Take<&File>> {
         self.file.seek(SeekFrom::Start(self.dump_at))?;
-        Ok((&self.file).take(self.manifest.dump.size))
+        Ok((&self.file).take(self.header.dump.size))
     }
 
-    /// Fails if a dump is not the one of the manifest.
+    /// Fails if a dump is not the one of the header.
     fn compare(&self, found: &DumpDigest) -> anyhow::Result<()> {
-        if *found != self.manifest.dump {
+        if *found != self.header.dump {
             bail!(
-                "the dump is damaged: its SHA-256 digest is {}, and the manifest names {}",
+                "the dump is damaged: its SHA-256 digest is {}, and the header names {}",
                 found.sha256,
-                self.manifest.dump.sha256
+                self.header.dump.sha256
             );
         }
         Ok(())

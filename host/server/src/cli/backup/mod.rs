@@ -1,7 +1,7 @@
 //! `assent backup`
 
 pub(super) mod archive;
-pub(super) mod manifest;
+pub(super) mod header;
 pub(super) mod postgres;
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use clap::Args;
 
 use crate::app::existing_master_keys;
 use crate::cli::backup::archive::{folder_of, new_file};
-use crate::cli::backup::manifest::{DumpKind, FORMAT, Manifest, WrappedRoot};
+use crate::cli::backup::header::{BackupHeader, DumpKind, FORMAT, WrappedRoot};
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::domain::audit::moment_text;
 use assent_model::clock::{Clock, SystemClock};
@@ -58,7 +58,7 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
         .unwrap(&content.wrapped_keys, &SystemEntropy)
         .context("the master key in the settings is not the one of this database")?
         .root;
-    let manifest = Manifest {
+    let header = BackupHeader {
         format: FORMAT,
         assent: env!("CARGO_PKG_VERSION").to_owned(),
         created_at,
@@ -68,13 +68,13 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
         audit_heads: content.heads.to_text(),
         dump: archive::digest(dump.as_file_mut())?,
     };
-    archive::write(file, &manifest, &root, dump.as_file_mut())?;
+    archive::write(file, &header, &root, dump.as_file_mut())?;
     println!(
         "Wrote {} ({} bytes of {database}).",
         file.display(),
-        manifest.dump.size
+        header.dump.size
     );
-    for root in &manifest.root_secret {
+    for root in &header.root_secret {
         println!("Fingerprint of the master key: {}", root.master_key);
     }
     eprintln!(

@@ -19,12 +19,27 @@ use assent_store::Revocation;
 pub struct LaterChanges {
     /// The changes that a restore applies again, in their order. A suspension that was lifted is not among them.
     pub revocations: Vec<Revocation>,
-    /// Changes that took rights away and that no restore applies: the event, and how often it happened.
-    pub to_repeat: BTreeMap<&'static str, u64>,
+    /// Changes that may have taken rights away and that no restore applies, in their order.
+    pub to_repeat: Vec<RepeatedChange>,
     /// The number of entries after the backup.
     pub entries: u64,
     /// The time of the last one.
     pub last: Option<Timestamp>,
+}
+
+/// A change that the operator repeats by hand. Ids are as the export has them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RepeatedChange {
+    /// The id of the audit entry, which begins with its time.
+    pub entry: String,
+    /// The time.
+    pub at: Timestamp,
+    /// The event.
+    pub event: Event,
+    /// The user that it concerns.
+    pub user: Option<String>,
+    /// The application that it concerns.
+    pub application: Option<String>,
 }
 
 /// The reason for which an export does not show the changes after a backup.
@@ -205,6 +220,8 @@ pub fn later_changes(
     }
     // Ids begin with the time, so this is the order of all lanes together.
     reader.changes.sort_by(|one, other| one.0.cmp(&other.0));
+    let to_repeat = &mut reader.later.to_repeat;
+    to_repeat.sort_by(|one, other| one.entry.cmp(&other.entry));
     reader.later.revocations = last_states(reader.changes.into_iter().map(|(_, change)| change));
     Ok(reader.later)
 }
@@ -273,7 +290,13 @@ impl Reader<'_> {
         match effect(event) {
             Effect::None => {}
             Effect::Repeat => {
-                *self.later.to_repeat.entry(event.as_str()).or_default() += 1;
+                self.later.to_repeat.push(RepeatedChange {
+                    entry: record.id.clone(),
+                    at: Timestamp::from_millis(record.at),
+                    event,
+                    user: record.user.clone(),
+                    application: record.application.clone(),
+                });
             }
             Effect::Reapply => {
                 let change = change(event, record, &detail).ok_or_else(unreadable)?;

@@ -13,7 +13,7 @@ pub(in crate::cli) const FORMAT: u32 = 2;
 
 /// The first member of a backup, as JSON. The second one authenticates it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::cli) struct Manifest {
+pub(in crate::cli) struct BackupHeader {
     /// See [`FORMAT`].
     pub(in crate::cli) format: u32,
     /// The release that wrote the backup.
@@ -24,7 +24,7 @@ pub(in crate::cli) struct Manifest {
     pub(in crate::cli) database: DumpKind,
     /// The newest migration that the database has.
     pub(in crate::cli) schema_version: i64,
-    /// The root secret, as each master key has wrapped it. It authenticates the manifest.
+    /// The root secret, as each master key has wrapped it. It authenticates the header.
     pub(in crate::cli) root_secret: Vec<WrappedRoot>,
     /// The last entry of each lane of the audit log.
     pub(in crate::cli) audit_heads: String,
@@ -102,7 +102,7 @@ pub(in crate::cli) struct DumpDigest {
     pub(in crate::cli) sha256: String,
 }
 
-impl Manifest {
+impl BackupHeader {
     /// The root secret, which one of these master keys has wrapped.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ impl Manifest {
     }
 }
 
-/// The message authentication code of a manifest under the root secret, in hexadecimal.
-pub(super) fn authentication_code(root: &RootSecret, manifest: &[u8]) -> Result<String, KeyError> {
-    Ok(hex::encode(root.derive("backup manifest", manifest)?))
+/// The message authentication code of a header under the root secret, in hexadecimal.
+pub(super) fn authentication_code(root: &RootSecret, header: &[u8]) -> Result<String, KeyError> {
+    Ok(hex::encode(root.derive("backup header", header)?))
 }
