@@ -1,9 +1,9 @@
-//! The pictures of applications, as an administrator uploads them.
+//! The logos of applications, as an administrator uploads them.
 
-/// The largest picture, in bytes: people load it with a page that shows many.
+/// The largest logo, in bytes: users load it with a page that shows many.
 pub const LARGEST: usize = 64 * 1024;
 
-/// The picture of an application.
+/// The logo of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationLogo {
     /// What it is.
@@ -14,7 +14,7 @@ pub struct ApplicationLogo {
     pub bytes: Vec<u8>,
 }
 
-/// What a picture's file is. None of them can hold a script.
+/// The format of a logo. None of them can contain a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogoFormat {
     /// Portable Network Graphics.
@@ -25,7 +25,7 @@ pub enum LogoFormat {
     Webp,
 }
 
-/// Why a file is no application's picture. The message says what would do.
+/// The reason for which a file cannot be a logo. The message says what is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogoError {
     /// It is too large.
@@ -77,7 +77,7 @@ impl LogoFormat {
 }
 
 impl ApplicationLogo {
-    /// The picture that a file is.
+    /// The logo in a file.
     pub fn new(bytes: Vec<u8>) -> Result<Self, LogoError> {
         if bytes.len() > LARGEST {
             return Err(LogoError::TooLarge);
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_known_by_its_bytes_and_bounded() {
+    fn the_bytes_show_the_format_and_are_bounded() {
         for (bytes, kind) in [
             (&b"\x89PNG\r\n\x1a\nIHDR"[..], Ok(LogoFormat::Png)),
             (b"\xff\xd8\xff\xe0", Ok(LogoFormat::Jpeg)),

@@ -212,6 +212,22 @@ fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
     Ok(Some(secret.digest()))
 }
 
+/// Reads the files with secrets that the settings name, but for the master keys and those of plugins.
+///
+/// # Errors
+/// If one of them cannot be read, or its content cannot be used. The error names the setting.
+pub fn check_secret_files(settings: &Settings) -> Result<(), StartError> {
+    metrics_secret(settings)?;
+    mailer(settings)?;
+    if let Some(file) = &settings.telemetry.headers_file {
+        read_secret("telemetry.headers_file", file)?;
+    }
+    if let Some(token) = &settings.keys.pkcs11 {
+        read_secret("keys.pkcs11.pin_file", &token.pin_file)?;
+    }
+    Ok(())
+}
+
 fn database_options(settings: &Settings) -> DatabaseOptions {
     DatabaseOptions {
         connections: ConnectionCounts {

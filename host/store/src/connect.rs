@@ -154,6 +154,17 @@ impl Database {
             .collect())
     }
 
+    /// Reads the URL of a database, and the certificates that a URL of PostgreSQL names. It connects to nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Open`] if the URL cannot be used.
+    pub fn check_url(url: &str) -> Result<()> {
+        match sqlite_file(url) {
+            Some(_) => Ok(()),
+            None => Target::of(url).map(drop),
+        }
+    }
+
     /// Examines the database at `url` as an instance with this many connections uses it. Changes nothing.
     ///
     /// # Errors

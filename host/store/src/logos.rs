@@ -4,55 +4,53 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use crate::rows::{cell, parse};
-use crate::sql::{self, Connection};
+use crate::sql::{self, Connection, Query};
 use crate::{Result, Store, VersionedWrite, audit};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::logo::{ApplicationLogo, LogoFormat};
 
-/// Sets the logo of an application. Returns the number of rows: 0 if there is no such application.
-async fn set(db: &mut Connection, application: &Did, logo: &ApplicationLogo) -> Result<u64> {
-    // A concurrent deletion of the application is waited for, and found.
-    Ok(sql::query(
-        "INSERT INTO application_logos (application_id, kind, digest, content)
-         SELECT id, $2, $3, $4 FROM applications WHERE id = $1
-         ON CONFLICT (application_id) DO UPDATE
-         SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
-    )
-    .bind(application.to_string())
-    .bind(logo.kind.as_str())
-    .bind(logo.digest.clone())
-    .bind(STANDARD.encode(&logo.bytes))
-    .execute(db)
-    .await?)
-}
-
-/// Removes the logo of an application. Returns the number of rows.
-async fn remove(db: &mut Connection, application: &Did) -> Result<u64> {
-    let query = sql::query("DELETE FROM application_logos WHERE application_id = $1");
-    Ok(query.bind(application.to_string()).execute(db).await?)
-}
-
-/// Changes the logo of a locked application, if it still has the one with the digest `before`.
+/// Changes the logo of an application, if it still has the one with the digest `before`.
 pub(crate) async fn change(
     db: &mut Connection,
     application: &Did,
     before: Option<String>,
     after: Option<&ApplicationLogo>,
 ) -> Result<VersionedWrite> {
-    let current: Option<(String,)> =
-        sql::query_as("SELECT digest FROM application_logos WHERE application_id = $1")
-            .bind(application.to_string())
-            .fetch_optional(&mut *db)
-            .await?;
-    if current.map(|(digest,)| digest) != before {
-        return Ok(VersionedWrite::Stale);
-    }
-    let rows = match after {
-        Some(logo) => set(db, application, logo).await?,
-        None => remove(db, application).await?,
+    let id = application.to_string();
+    let query = match (before, after) {
+        (None, Some(logo)) => with_image(
+            sql::query(
+                "INSERT INTO application_logos (application_id, kind, digest, content)
+                 VALUES ($1, $2, $3, $4) ON CONFLICT (application_id) DO NOTHING",
+            )
+            .bind(id),
+            logo,
+        ),
+        (Some(before), Some(logo)) => with_image(
+            sql::query(
+                "UPDATE application_logos SET kind = $2, digest = $3, content = $4
+                 WHERE application_id = $1 AND digest = $5",
+            )
+            .bind(id),
+            logo,
+        )
+        .bind(before),
+        (Some(before), None) => {
+            sql::query("DELETE FROM application_logos WHERE application_id = $1 AND digest = $2")
+                .bind(id)
+                .bind(before)
+        }
+        (None, None) => return Ok(VersionedWrite::Done),
     };
-    Ok(VersionedWrite::of_rows(rows))
+    Ok(VersionedWrite::of_rows(query.execute(db).await?))
+}
+
+fn with_image(query: Query, logo: &ApplicationLogo) -> Query {
+    query
+        .bind(logo.kind.as_str())
+        .bind(logo.digest.clone())
+        .bind(STANDARD.encode(&logo.bytes))
 }
 
 impl Store {
@@ -69,7 +67,15 @@ impl Store {
         self.write(move |db| {
             let (application, logo, entry) = (application.clone(), logo.clone(), entry.clone());
             Box::pin(async move {
-                let result = set(db, &application, &logo).await?;
+                // A concurrent deletion of the application is waited for, and found.
+                let query = sql::query(
+                    "INSERT INTO application_logos (application_id, kind, digest, content)
+                     SELECT id, $2, $3, $4 FROM applications WHERE id = $1
+                     ON CONFLICT (application_id) DO UPDATE
+                     SET kind = excluded.kind, digest = excluded.digest, content = excluded.content",
+                );
+                let query = with_image(query.bind(application.to_string()), &logo);
+                let result = query.execute(&mut *db).await?;
                 audit::append_if(db, result > 0, &[entry]).await
             })
         })
@@ -84,7 +90,11 @@ impl Store {
         self.write(move |db| {
             let (application, entry) = (application.clone(), entry.clone());
             Box::pin(async move {
-                let result = remove(db, &application).await?;
+                let query = sql::query("DELETE FROM application_logos WHERE application_id = $1");
+                let result = query
+                    .bind(application.to_string())
+                    .execute(&mut *db)
+                    .await?;
                 audit::append_if(db, result > 0, &[entry]).await
             })
         })

@@ -150,7 +150,7 @@ async fn the_drill(database: Database) {
     for line in [
         "Applied again: 1 users suspended, 2 terminated, 1 erased, 1 deleted; 1 accounts closed; 1 devices revoked. \
          0 changes were in the backup, and 1 concern",
-        "1 changes may have taken rights away. Check each, and repeat it by hand:\n  ",
+        "Changes that may have taken rights away: 1. Check each, and repeat it by hand:\n  ",
         " application.secret-rotated application ",
         "The backup does not know the user",
         "10 recovery codes",

@@ -266,6 +266,35 @@ async fn config_check_names_each_error_and_its_location() {
             "database.url: expected sqlite://",
         ),
         (
+            (
+                "[bootstrap]",
+                "[database]\nurl = \"postgres://a@b/c?sslmode=foo\"\n[bootstrap]",
+            ),
+            "database.url: ",
+        ),
+        (
+            (
+                "[bootstrap]",
+                "[metrics]\nlisten = \"127.0.0.1:9464\"\nsecret_file = \"missing\"\n[bootstrap]",
+            ),
+            "metrics.secret_file",
+        ),
+        (
+            (
+                "[bootstrap]",
+                "[mail]\nserver = \"smtp.example.org\"\nfrom = \"a@example.org\"\nuser = \"a\"\n\
+                 password_file = \"missing\"\n[bootstrap]",
+            ),
+            "mail.password_file",
+        ),
+        (
+            (
+                "[bootstrap]",
+                "[telemetry]\notlp_endpoint = \"https://otlp.example.org\"\nheaders_file = \"missing\"\n[bootstrap]",
+            ),
+            "telemetry.headers_file",
+        ),
+        (
             ("[bootstrap]", "[log]\nlevel = \"=,,=\"\n[bootstrap]"),
             "log.level: expected",
         ),

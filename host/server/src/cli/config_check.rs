@@ -12,6 +12,7 @@ use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::{app, config};
 use assent_plugin_host as plugins;
+use assent_store::Database;
 
 /// Settings that are valid.
 pub(super) struct CheckedSettings {
@@ -45,6 +46,9 @@ pub(super) async fn check(file: &Path) -> anyhow::Result<CheckedSettings> {
         clock, compiler, ..
     } = Environment::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
+    Database::check_url(&settings.database.url)
+        .with_context(|| format!("{}: database.url", file.display()))?;
+    app::check_secret_files(&settings).with_context(|| file.display().to_string())?;
     GeoIp::open(settings.geoip.database_file.as_deref())
         .with_context(|| file.display().to_string())?;
     app::logo(&settings).with_context(|| file.display().to_string())?;

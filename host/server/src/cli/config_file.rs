@@ -50,7 +50,8 @@ pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Serv
     // In another folder than the server's, a command would make a database of its own and speak of that one.
     if !Store::may_exist(&settings.database.url) {
         bail!(
-            "there is no database at {}; start the command in the folder in which `assent serve` was started",
+            "there is no database at {}; the first start of `assent serve` creates it. If its path is relative, start \
+             the command in the folder in which the server was started",
             settings.database.url
         );
     }

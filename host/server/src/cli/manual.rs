@@ -26,9 +26,9 @@ pub(super) fn completions(shell: Shell, mut command: Command) -> anyhow::Result<
 /// Prints the manual page, or writes all of them.
 pub(super) fn run(arguments: &Man, command: Command) -> anyhow::Result<()> {
     match &arguments.out {
-        Some(folder) => {
-            clap_mangen::generate_to(command, folder).with_context(|| folder.display().to_string())
-        }
+        Some(folder) => std::fs::create_dir_all(folder)
+            .and_then(|()| clap_mangen::generate_to(command, folder))
+            .with_context(|| folder.display().to_string()),
         None => {
             let mut page = Vec::new();
             clap_mangen::Man::new(command).render(&mut page)?;

@@ -220,7 +220,7 @@ fn print_later(later: &LaterChanges) {
     }
     if !later.to_repeat.is_empty() {
         println!(
-            "{} changes may have taken rights away. Check each, and repeat it by hand:",
+            "Changes that may have taken rights away: {}. Check each, and repeat it by hand:",
             later.to_repeat.len()
         );
         for change in &later.to_repeat {
@@ -229,7 +229,10 @@ fn print_later(later: &LaterChanges) {
     }
 }
 
-/// A change in one line; the entry in the export has its details.
+/// The most that is printed of the details of a change, in characters. The entry in the export has all.
+const LONGEST_DETAIL: usize = 400;
+
+/// A change in one line.
 fn repeated(change: &RepeatedChange) -> String {
     let mut line = format!("{} {}", moment_text(change.at), change.event.as_str());
     for (name, id) in [("user", &change.user), ("application", &change.application)] {
@@ -237,7 +240,12 @@ fn repeated(change: &RepeatedChange) -> String {
             line.push_str(&format!(" {name} {}", harmless(id)));
         }
     }
-    line.push_str(&format!(" (entry {})", harmless(&change.entry)));
+    let detail: String = change.detail.chars().take(LONGEST_DETAIL).collect();
+    line.push_str(&format!(
+        " {} (entry {})",
+        harmless(&detail),
+        harmless(&change.entry)
+    ));
     line
 }
 

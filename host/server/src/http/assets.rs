@@ -169,6 +169,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/credentials.js",
     JAVASCRIPT "console/pages/getting_started.js",
     JAVASCRIPT "console/pages/guide.js",
+    JAVASCRIPT "console/pages/management.js",
     JAVASCRIPT "console/pages/metadata.js",
     JAVASCRIPT "console/pages/name_id.js",
     JAVASCRIPT "console/pages/invitation_link.js",

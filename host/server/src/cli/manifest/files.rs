@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
 use assent_admin_client::error::CommandError;
-use assent_model::logo::ApplicationLogo;
+use assent_model::logo::{ApplicationLogo, LARGEST};
 
 /// Reads manifests, and joins those of one owner.
 ///
@@ -107,9 +107,7 @@ fn include_logo(application: &mut Map<String, Value>, folder: &Path) -> Result<(
             "logo_file {path}: expected a path in the folder of the manifest, without .."
         ));
     }
-    let image = std::fs::read(folder.join(&path)).map_err(|error| error.to_string());
-    let logo =
-        image.and_then(|image| ApplicationLogo::new(image).map_err(|error| error.to_string()));
+    let logo = image(folder, Path::new(&path));
     let logo = logo.map_err(|why| format!("logo_file {path}: {why}"))?;
     application.insert(
         "logo".to_owned(),
@@ -131,6 +129,27 @@ fn join(known: &mut Map<String, Value>, other: Map<String, Value>) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// The image in a regular file of the folder. A link leads to no other folder.
+fn image(folder: &Path, path: &Path) -> Result<ApplicationLogo, String> {
+    let folder = if folder.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        folder
+    };
+    let real = |path: &Path| path.canonicalize().map_err(|error| error.to_string());
+    let file = real(&folder.join(path))?;
+    if !file.starts_with(real(folder)?) || !file.is_file() {
+        return Err("expected a file in the folder of the manifest".to_owned());
+    }
+    let opened = std::fs::File::open(&file).map_err(|error| error.to_string())?;
+    let mut bytes = Vec::new();
+    opened
+        .take(LARGEST as u64 + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
+    ApplicationLogo::new(bytes).map_err(|error| error.to_string())
 }
 
 fn wrong(file: &Path, why: &str) -> anyhow::Error {
@@ -177,6 +196,8 @@ mod tests {
             std::fs::write(image, b"\x89PNG\r\n\x1a\nIHDR").expect("written");
         }
         write(&inner, "secret.txt", "secret");
+        std::os::unix::fs::symlink("/dev/zero", inner.join("endless.png")).expect("a link");
+        std::os::unix::fs::symlink("../other.png", inner.join("link.png")).expect("a link");
         let with = |members: &str| {
             let text = format!("owner = \"team\"\n[[applications]]\nkey = \"wiki\"\n{members}\n");
             read(&[write(&inner, "a.toml", &text)])
@@ -191,6 +212,11 @@ mod tests {
             ),
             ("logo_file = \"missing.png\"", "No such file"),
             ("logo_file = \"../other.png\"", "without .."),
+            ("logo_file = \"link.png\"", "expected a file in the folder"),
+            (
+                "logo_file = \"endless.png\"",
+                "expected a file in the folder",
+            ),
             ("logo_file = \"/etc/hostname\"", "without .."),
             ("logo_file = 1", "expected a path"),
             (

@@ -16,7 +16,7 @@ pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationL
         .store
         .logo(application)
         .await?
-        .ok_or(AdminError::NotFound("picture"))
+        .ok_or(AdminError::NotFound("logo"))
 }
 
 /// The audit entry of a new logo.

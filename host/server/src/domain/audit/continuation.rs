@@ -40,6 +40,8 @@ pub struct RepeatedChange {
     pub user: Option<String>,
     /// The application that it concerns.
     pub application: Option<String>,
+    /// The details as JSON, such as the id of a group or a key.
+    pub detail: String,
 }
 
 /// The reason for which an export does not show the changes after a backup.
@@ -296,6 +298,7 @@ impl Reader<'_> {
                     event,
                     user: record.user.clone(),
                     application: record.application.clone(),
+                    detail: record.detail.clone(),
                 });
             }
             Effect::Reapply => {

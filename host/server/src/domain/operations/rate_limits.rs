@@ -37,6 +37,8 @@ const CLAIM_LOOKUPS: usize = 16;
 const PREVIEWS: usize = 4;
 /// How many tables are read at the same moment that are to be imported. All of each is in memory.
 const UPLOADS: usize = 4;
+/// Plans of manifests at a time.
+const PLANS: usize = 4;
 /// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
 const TOLD_PAGES: usize = 500;
 
@@ -91,10 +93,14 @@ pub struct RateLimiters {
     pub candidate: Arc<ConcurrencyLimit<()>>,
     /// Candidate plugins that are tried: each is compiled.
     pub candidates: Limit<()>,
-    /// Uploads of tables and manifests that are in progress, of all callers.
+    /// Uploads of tables that are in progress, of all callers.
     pub uploads: Arc<ConcurrencyLimit<()>>,
     /// The upload of one caller: a slow one delays nobody else.
     pub uploads_of: Arc<ConcurrencyLimit<CallerKey>>,
+    /// Manifests that are planned or applied, of all callers.
+    pub plans: Arc<ConcurrencyLimit<()>>,
+    /// The manifest of one caller.
+    pub plans_of: Arc<ConcurrencyLimit<CallerKey>>,
     /// The table that is imported, which has arrived by then.
     pub import: Arc<ConcurrencyLimit<()>>,
     /// The test sign-in that a session of the console begins at this moment.
@@ -149,6 +155,8 @@ impl RateLimiters {
             candidates: Limit::new("candidates", CANDIDATES),
             uploads: Arc::new(ConcurrencyLimit::new(UPLOADS)),
             uploads_of: Arc::new(ConcurrencyLimit::new(1)),
+            plans: Arc::new(ConcurrencyLimit::new(PLANS)),
+            plans_of: Arc::new(ConcurrencyLimit::new(1)),
             import: Arc::new(ConcurrencyLimit::new(1)),
             test_sign_in: Arc::new(ConcurrencyLimit::new(1)),
             test_sign_in_waits: Arc::new(ConcurrencyLimit::new(TEST_SIGN_IN_WAITS)),

@@ -79,7 +79,8 @@ pub(super) struct ApplicationView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) usage: Option<UsageView>,
-    /// The manifest that manages it. Only the response to reading a single application has it.
+    /// The manifest that manages it. Lists and responses to other changes than a PUT
+    /// lack it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) managed_by: Option<ManagementView>,

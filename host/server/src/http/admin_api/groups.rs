@@ -111,7 +111,8 @@ pub(super) struct GroupView {
     more_members: bool,
     /// The number of applications that are assigned to it.
     applications: u32,
-    /// The manifest that manages it. Only the response to reading a single group has it.
+    /// The manifest that manages it. Only the response to reading a single group has it, for those who may read
+    /// applications.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     managed_by: Option<ManagementView>,
@@ -304,11 +305,16 @@ async fn current(
 )]
 async fn read(
     State(services): State<Arc<Services>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
 ) -> Result<VersionedResponse<GroupView>, Problem> {
     let id = id_of(&id, "group")?;
     let VersionedResponse(version, view) = current(&services, id).await?;
-    let management = admin::management_of_group(&services, id).await?;
+    // Manifests name applications, which the caller may not know.
+    let management = match caller.may(Permission::ApplicationsRead) {
+        true => admin::management_of_group(&services, id).await?,
+        false => None,
+    };
     let managed_by = management.map(ManagementView::from);
     Ok(VersionedResponse(version, GroupView { managed_by, ..view }))
 }

@@ -17,8 +17,7 @@ use crate::http::problem::{Problem, ProblemKind};
 /// The claim of the one import that a host does at a time.
 pub(super) type ImportPermit = Arc<ConcurrencyPermit<()>>;
 
-/// Lets one import through at a time, once its table is here: else whoever sends one slowly would keep all others
-/// waiting.
+/// Runs one import at a time, after its body was read, so that a slow upload delays no other import.
 pub(super) async fn alone(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
@@ -40,17 +39,24 @@ pub(super) async fn alone(
     next.run(request).await
 }
 
-/// Lets a manifest through once it is here.
+/// Plans a few manifests at a time, one of each caller: a manifest is in memory until its plan is made.
 pub(super) async fn limited(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     request: Request,
     next: Next,
 ) -> Response {
-    match arrived(&services, &caller, request).await {
-        Ok(request) => next.run(request).await,
-        Err(problem) => problem.into_response(),
-    }
+    let limits = &services.rate_limits;
+    let Some(_own) = limits.plans_of.hold(CallerKey::from(&caller.by.actor)) else {
+        let detail = "another plan of yours is in progress; send this one again when it is done";
+        return Problem::with_kind(ProblemKind::TooMany, detail).into_response();
+    };
+    let Some(_any) = limits.plans.hold(()) else {
+        let detail =
+            "there are too many plans at this moment; send this one again in a few seconds";
+        return Problem::with_kind(ProblemKind::TooMany, detail).into_response();
+    };
+    next.run(request).await
 }
 
 /// A request whose body has been read. A caller sends one at a time, and all callers together a few, because

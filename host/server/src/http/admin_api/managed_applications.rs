@@ -112,8 +112,11 @@ async fn read(
     State(services): State<Arc<Services>>,
     Path((owner, key)): Path<(String, String)>,
 ) -> Result<VersionedResponse<RegisteredApplicationView>, Problem> {
-    let found = admin::managed_application(&services, &management(&owner, &key)?).await?;
-    Ok(VersionedResponse(found.version(), found.into()))
+    let management = management(&owner, &key)?;
+    let found = admin::managed_application(&services, &management).await?;
+    let version = found.version();
+    let view = RegisteredApplicationView::from(found).with_management(Some(management));
+    Ok(VersionedResponse(version, view))
 }
 
 /// Create the application with a key of an owner, or replace its settings.
@@ -139,9 +142,13 @@ async fn put(
             ManagedSettings::ServiceProvider(Box::new(provider.change))
         }
     };
-    let command = PutApplication {
+    let management = Management {
         owner: slug("owner", &owner)?,
         key: slug("key", &key)?,
+    };
+    let command = PutApplication {
+        owner: management.owner.clone(),
+        key: management.key.clone(),
         application,
     };
     let (application, action) = context.run(command).await?;
@@ -150,7 +157,8 @@ async fn put(
         ChangeAction::Update | ChangeAction::Adopt | ChangeAction::Delete => StatusCode::OK,
     };
     let version = application.version();
-    Ok((status, VersionedResponse(version, application.into())))
+    let view = RegisteredApplicationView::from(application).with_management(Some(management));
+    Ok((status, VersionedResponse(version, view)))
 }
 
 /// The part of a path that names something new.

@@ -149,7 +149,7 @@ pub(in crate::domain::admin) fn must_not_be_terminated(users: &[User]) -> Result
     {
         Some(user) => Err(invalid(
             "users",
-            format!("the user {} is terminated", user.id),
+            format!("the user {} is terminated", user.name),
         )),
         None => Ok(()),
     }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::change::{ChangeAction, PlannedChange};
 use super::execute::execute;
 use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
-use super::plan::{ManifestPlan, plan_manifest, plan_named};
+use super::plan::{ManifestPlan, plan_application, plan_manifest};
 use super::queries::managed_application;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, ManifestError, Result, invalid};
@@ -118,16 +118,8 @@ impl AdminCommand for PutApplication {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Self::Plan>> {
         let management = self.management();
-        let known = managed_application(&context.services, &management).await;
-        match known {
-            Ok(known) => context.expected.check(known.version())?,
-            // No version of what does not exist is an expected one.
-            Err(AdminError::NotFound(_)) => context.expected.check(0)?,
-            Err(error) => return Err(error),
-        }
         let application = ManifestApplication::with_key(self.key.clone(), self.application.clone());
-        let manifest = Manifest::of_application(self.owner.clone(), application);
-        let planned = plan_named(context, &manifest).await;
+        let planned = plan_application(context, self.owner.clone(), application).await;
         let (authorization, plan) = planned.map_err(of_application)?;
         let action = action_of(&plan);
         Ok(Planned::new(authorization, (management, plan), action))

@@ -6,12 +6,13 @@ use serde::Serialize;
 
 use super::change::{ChangeAction, PlannedChange};
 use super::groups::{Users, authorize_groups};
-use super::manifest::Manifest;
+use super::manifest::{Manifest, ManifestApplication};
 use super::planner::{OwnerState, Planner, UnnamedObjects};
 use super::{accounts, applications, assignments, groups, logos};
 use crate::domain::InternalError;
 use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::administration::Permission;
+use assent_model::application::RegisteredApplication;
 use assent_model::caller::Authorization;
 use assent_model::management::ManifestOwner;
 use assent_model::name::LoginName;
@@ -74,23 +75,32 @@ pub async fn plan_manifest(
     } else {
         UnnamedObjects::Kept
     };
-    plan(context, manifest, unnamed).await
+    let state = OwnerState::read(&context.services, &manifest.owner).await?;
+    plan(context, manifest, state, unnamed).await
 }
 
-/// Plans the objects that a manifest names, and ignores the owner's others.
+/// Plans a single application, and ignores the owner's other objects. The caller's expected version is compared with
+/// the one that the plan changes; it is 0 if the application does not exist.
 ///
 /// # Errors
-/// As [`plan_manifest`].
-pub(super) async fn plan_named(
+/// As [`plan_manifest`], and if the application has another version.
+pub(super) async fn plan_application(
     context: &AdminContext,
-    manifest: &Manifest,
+    owner: ManifestOwner,
+    application: ManifestApplication,
 ) -> Result<(Authorization, ManifestPlan)> {
-    plan(context, manifest, UnnamedObjects::Ignored).await
+    let state = OwnerState::read(&context.services, &owner).await?;
+    let existing = state.applications.get(&application.common().key);
+    let version = existing.map_or(0, RegisteredApplication::version);
+    context.expected.check(version)?;
+    let manifest = Manifest::of_application(owner, application);
+    plan(context, &manifest, state, UnnamedObjects::Ignored).await
 }
 
 async fn plan(
     context: &AdminContext,
     manifest: &Manifest,
+    state: OwnerState,
     unnamed: UnnamedObjects,
 ) -> Result<(Authorization, ManifestPlan)> {
     let authorization = context.caller.authorize(
@@ -101,7 +111,7 @@ async fn plan(
     let mut planner = Planner {
         context,
         unnamed,
-        state: OwnerState::read(&context.services, &manifest.owner).await?,
+        state,
         changes: Vec::new(),
         warnings: Vec::new(),
         errors: Vec::new(),
