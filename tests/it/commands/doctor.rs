@@ -41,7 +41,7 @@ async fn a_healthy_instance_has_no_problem_and_a_stopped_one_has_advice() {
         "ok       database: SQLite ".to_owned(),
         "ok       master key: it can be used\n".to_owned(),
         "ok       disk: data has ".to_owned(),
-        format!("ok       base URL: {base} leads to this installation\n"),
+        format!("ok       base URL: {base} answers with the issuer of this installation\n"),
         "ok       server: it is ready\n".to_owned(),
     ] {
         assert!(text.contains(&line), "{line} in {text}");

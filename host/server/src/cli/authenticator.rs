@@ -6,6 +6,7 @@ use anyhow::{Context, bail};
 use clap::Subcommand;
 
 use crate::authenticator::Authenticator;
+use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
 use assent_model::id::ApprovalId;
 
@@ -125,10 +126,16 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 true => authenticator.report(request).await?,
                 false => authenticator.decide(request, number.as_deref()).await?,
             };
-            println!(
-                "{outcome}: {} on {} for {}",
-                request.account, request.browser, request.application.name
-            );
+            match &request.action {
+                Some(action) => {
+                    let action = terminal::harmless_lines(action);
+                    println!("{outcome}: {}: {action}", request.account);
+                }
+                None => println!(
+                    "{outcome}: {} on {} for {}",
+                    request.account, request.browser, request.application.name
+                ),
+            }
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;

@@ -4,7 +4,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{applied, by_key, changes, export, plan, web};
+use super::{applied, by_key, changes, export, one, plan, web};
 use crate::harness::{Database, Json, TestHost, Text, id};
 
 fn manifest(members: &[&str], roles: &[&str], accounts: &Value) -> Value {
@@ -180,4 +180,29 @@ async fn a_change_of_a_user_between_plan_and_apply_rejects_the_plan(database: Da
     let (status, problem) = super::apply(&host, &wanted, false, &shown["digest"]).await;
     assert_eq!(status, StatusCode::CONFLICT, "{database:?}: {problem}");
     assert_eq!(super::count_applications(&host).await, 0);
+}
+
+#[both_databases]
+async fn one_mistake_is_one_error(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = id(&host.user("ada").await).to_owned();
+    let terminated = json!({"state": "terminated"});
+    host.admin_ok(Method::PATCH, &format!("/users/{ada}"), terminated)
+        .await;
+    let mut manifest = one("team", "wiki", "Wiki");
+    manifest["groups"] = json!([{"key": "staff", "name": "Staff", "members": ["ada"]}]);
+    manifest["assignments"] = json!([{"application": "wiki", "group": "staff"}]);
+    let expected = json!([{"pointer": "/manifest/groups/0/members", "detail": "staff: the user ada is terminated"}]);
+    assert_eq!(errors(&host, &manifest).await, expected, "{database:?}");
+    manifest["groups"] = json!([]);
+    let expected = json!([{"pointer": "/manifest/assignments/0/group",
+                           "detail": "wiki/staff: there is no group with the key staff"}]);
+    assert_eq!(errors(&host, &manifest).await, expected, "{database:?}");
+}
+
+async fn errors(host: &TestHost, manifest: &Value) -> Value {
+    let body = json!({"manifest": manifest});
+    let (status, problem) = host.admin(Method::POST, "/plans", body).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+    problem["errors"].clone()
 }

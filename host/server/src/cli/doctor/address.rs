@@ -51,7 +51,7 @@ pub(super) async fn examine(settings: &Settings, ca: Option<&Path>) -> Vec<Findi
         Ok(issuer) if issuer == settings.issuer() => {
             findings.push(Finding::ok(
                 "base URL",
-                format!("{origin} leads to this installation"),
+                format!("{origin} answers with the issuer of this installation"),
             ));
         }
         Ok(issuer) => {

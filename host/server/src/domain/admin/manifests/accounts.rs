@@ -48,11 +48,7 @@ pub(super) async fn plan(
             key: &key,
         };
         let Some(application) = applications.get(&account.application) else {
-            planner.reject(
-                &position,
-                "application",
-                "there is no application with this key",
-            );
+            planner.reject_reference(&position, ObjectKind::Application, &account.application);
             continue;
         };
         let Some(user) = find_user(users, &account.user) else {

@@ -41,11 +41,7 @@ pub(super) async fn plan(
             key: &key,
         };
         let Some(application) = applications.get(&assignment.application) else {
-            planner.reject(
-                &position,
-                "application",
-                "there is no application with this key",
-            );
+            planner.reject_reference(&position, ObjectKind::Application, &assignment.application);
             continue;
         };
         let group = match &assignment.group {
@@ -57,7 +53,7 @@ pub(super) async fn plan(
                     Some(group.clone())
                 }
                 None => {
-                    planner.reject(&position, "group", "there is no group with this key");
+                    planner.reject_reference(&position, ObjectKind::Group, key);
                     continue;
                 }
             },

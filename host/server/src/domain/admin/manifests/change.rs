@@ -45,7 +45,7 @@ impl ChangeAction {
 }
 
 /// The kind of a managed object.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
     /// An application.

@@ -250,9 +250,12 @@ impl<'de> Deserialize<'de> for ManifestApplication {
 fn read<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(members)).map_err(|error| {
         let path = error.path().to_string();
+        // The value was converted before, so its line says nothing about the file.
+        let why = error.inner().to_string();
+        let why = why.split(" at line ").next().unwrap_or(&why);
         match path.as_str() {
-            "." => error.inner().to_string(),
-            path => format!("{path}: {}", error.inner()),
+            "." => why.to_owned(),
+            path => format!("{path}: {why}"),
         }
     })
 }

@@ -1,10 +1,10 @@
 //! Plans: the changes that a manifest makes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
-use super::change::{ChangeAction, PlannedChange};
+use super::change::{ChangeAction, ObjectKind, PlannedChange};
 use super::groups::{Users, authorize_groups};
 use super::manifest::{Manifest, ManifestApplication};
 use super::planner::{OwnerState, Planner, UnnamedObjects};
@@ -14,7 +14,7 @@ use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::administration::Permission;
 use assent_model::application::RegisteredApplication;
 use assent_model::caller::Authorization;
-use assent_model::management::ManifestOwner;
+use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_store::ExpectedVersions;
@@ -117,6 +117,7 @@ async fn plan(
         errors: Vec::new(),
         expected: ExpectedVersions::default(),
         authorizations: Vec::new(),
+        described: described_keys(manifest),
     };
     let applications = applications::plan(&mut planner, &manifest.applications).await?;
     logos::plan(&mut planner, &manifest.applications, &applications).await?;
@@ -190,6 +191,18 @@ fn must_be_bounded(manifest: &Manifest) -> Result<()> {
     } else {
         Err(AdminError::Manifest(errors))
     }
+}
+
+fn described_keys(manifest: &Manifest) -> HashSet<(ObjectKind, ManifestKey)> {
+    let applications = manifest.applications.iter().map(|application| {
+        let key = application.common().key.clone();
+        (ObjectKind::Application, key)
+    });
+    let groups = manifest
+        .groups
+        .iter()
+        .map(|group| (ObjectKind::Group, group.key.clone()));
+    applications.chain(groups).collect()
 }
 
 /// The users that a manifest names.

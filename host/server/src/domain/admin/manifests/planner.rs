@@ -1,6 +1,6 @@
 //! The state of a planning: the owner's objects, and the plan so far.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::change::{ChangeAction, ObjectKind, PlannedChange};
 use crate::domain::Services;
@@ -127,6 +127,8 @@ pub(super) struct Planner<'a> {
     pub(super) errors: Vec<ManifestError>,
     pub(super) expected: ExpectedVersions,
     pub(super) authorizations: Vec<Authorization>,
+    /// The keys of the manifest's applications and groups, valid or not.
+    pub(super) described: HashSet<(ObjectKind, ManifestKey)>,
 }
 
 /// The position of an object in the manifest.
@@ -175,6 +177,25 @@ impl Planner<'_> {
                 Ok(None)
             }
             Err(error) => Err(error),
+        }
+    }
+
+    /// Notes that an object refers to another one that is not there. The error of an object that the manifest describes
+    /// was noted already.
+    pub(super) fn reject_reference(
+        &mut self,
+        position: &ManifestPosition<'_>,
+        kind: ObjectKind,
+        key: &ManifestKey,
+    ) {
+        let is_noted = !self.errors.is_empty() && self.described.contains(&(kind, key.clone()));
+        if !is_noted {
+            let kind = kind.as_str();
+            self.reject(
+                position,
+                kind,
+                format!("there is no {kind} with the key {key}"),
+            );
         }
     }
 
