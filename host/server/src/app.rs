@@ -216,12 +216,10 @@ fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
 ///
 /// # Errors
 /// If one of them cannot be read, or its content cannot be used. The error names the setting.
-pub fn check_secret_files(settings: &Settings) -> Result<(), StartError> {
+pub fn check_secret_files(settings: &Settings, entropy: &SharedEntropy) -> Result<(), StartError> {
     metrics_secret(settings)?;
     mailer(settings)?;
-    if let Some(file) = &settings.telemetry.headers_file {
-        read_secret("telemetry.headers_file", file)?;
-    }
+    collector(settings, entropy)?;
     if let Some(token) = &settings.keys.pkcs11 {
         read_secret("keys.pkcs11.pin_file", &token.pin_file)?;
     }

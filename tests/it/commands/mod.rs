@@ -295,6 +295,14 @@ async fn config_check_names_each_error_and_its_location() {
             "telemetry.headers_file",
         ),
         (
+            (
+                "[bootstrap]",
+                "[telemetry]\notlp_endpoint = \"https://otlp.example.org\"\nheaders_file = \"assent.toml\"\n\
+                 [bootstrap]",
+            ),
+            "telemetry.headers_file",
+        ),
+        (
             ("[bootstrap]", "[log]\nlevel = \"=,,=\"\n[bootstrap]"),
             "log.level: expected",
         ),

@@ -43,12 +43,15 @@ pub(super) async fn check(file: &Path) -> anyhow::Result<CheckedSettings> {
     let settings = settings(file)?;
     let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
     let Environment {
-        clock, compiler, ..
+        clock,
+        compiler,
+        entropy,
+        ..
     } = Environment::of_this_program(file);
     app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
     Database::check_url(&settings.database.url)
         .with_context(|| format!("{}: database.url", file.display()))?;
-    app::check_secret_files(&settings).with_context(|| file.display().to_string())?;
+    app::check_secret_files(&settings, &entropy).with_context(|| file.display().to_string())?;
     GeoIp::open(settings.geoip.database_file.as_deref())
         .with_context(|| file.display().to_string())?;
     app::logo(&settings).with_context(|| file.display().to_string())?;
