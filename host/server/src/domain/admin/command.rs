@@ -162,8 +162,8 @@ pub struct AdminContext {
 /// Who approves a protected action.
 #[derive(Clone, Debug)]
 enum ApprovalSource {
-    /// Nobody: the caller has a token.
-    Nobody,
+    /// No approval is required: the caller has a token.
+    None,
     /// The administrator, in a session of the console.
     Console(Box<Console>),
     /// The administrator that the caller with a token named.
@@ -180,7 +180,7 @@ impl AdminContext {
             services,
             caller,
             expected: ExpectedVersion::Any,
-            approval_source: ApprovalSource::Nobody,
+            approval_source: ApprovalSource::None,
             approval: NamedApproval::None,
             language: Language::English,
         }
@@ -246,7 +246,7 @@ impl AdminContext {
     pub(super) fn administrator(&self) -> Option<&User> {
         match &self.approval_source {
             ApprovalSource::Administrator(token) => Some(&token.administrator),
-            ApprovalSource::Nobody | ApprovalSource::Console(_) => None,
+            ApprovalSource::None | ApprovalSource::Console(_) => None,
         }
     }
 
@@ -266,7 +266,7 @@ impl AdminContext {
     pub fn console(&self) -> Option<&Console> {
         match &self.approval_source {
             ApprovalSource::Console(console) => Some(console),
-            ApprovalSource::Nobody | ApprovalSource::Administrator(_) => None,
+            ApprovalSource::None | ApprovalSource::Administrator(_) => None,
         }
     }
 
@@ -295,7 +295,7 @@ impl AdminContext {
             let (plan, action) = command.plan(self).await?.into_parts();
             let mut by = self.caller.by.clone();
             if let Some(action) =
-                action.filter(|_| !matches!(self.approval_source, ApprovalSource::Nobody))
+                action.filter(|_| !matches!(self.approval_source, ApprovalSource::None))
             {
                 // The approval is for all that the command says, what is harmless of it too.
                 let digest = command
@@ -349,7 +349,7 @@ impl AdminContext {
                     })),
                     None => AdminError::Forbidden(match self.approval_source {
                         ApprovalSource::Administrator(_) => CANNOT_ASK_NAMED,
-                        ApprovalSource::Nobody | ApprovalSource::Console(_) => CANNOT_ASK,
+                        ApprovalSource::None | ApprovalSource::Console(_) => CANNOT_ASK,
                     }),
                 });
             }
@@ -372,7 +372,7 @@ impl AdminContext {
     ) -> Result<Option<PendingAction>> {
         let services = &self.services;
         Ok(match &self.approval_source {
-            ApprovalSource::Nobody => None,
+            ApprovalSource::None => None,
             ApprovalSource::Console(console) => {
                 action_approvals::ask(services, console, action, summary).await?
             }
@@ -390,7 +390,7 @@ impl AdminContext {
     ) -> Result<Option<ApprovalId>> {
         let services = &self.services;
         Ok(match &self.approval_source {
-            ApprovalSource::Nobody => None,
+            ApprovalSource::None => None,
             ApprovalSource::Console(console) => {
                 action_approvals::claim(services, &**console, id, action).await?
             }
