@@ -74,6 +74,26 @@ async fn an_administrator_manages_users_in_the_console() {
 }
 
 #[tokio::test]
+async fn a_managed_object_names_its_manifest_in_the_console() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let manifest = json!({"owner": "platform-team",
+        "applications": [{"key": "wiki", "name": "Wiki", "application_type": "web",
+                          "redirect_uris": ["https://wiki.example.org/callback"]}],
+        "groups": [{"key": "staff", "name": "Staff"}]});
+    let body = json!({"manifest": manifest});
+    let plan = host.admin_ok(Method::POST, "/plans", body).await;
+    let body = json!({"manifest": manifest, "digest": plan["digest"]});
+    host.admin_ok(Method::POST, "/plans/apply", body).await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+    ];
+    run_with(&host, "console_managed.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn an_administrator_gives_a_group_access_in_the_console() {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;

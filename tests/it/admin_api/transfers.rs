@@ -681,7 +681,7 @@ fn started(
 }
 
 /// Waits until so many are held. Whoever asked over the network until then could be the first one themselves.
-async fn wait_for_locks(held: &ConcurrencyLimit<()>, count: usize) {
+pub(super) async fn wait_for_locks(held: &ConcurrencyLimit<()>, count: usize) {
     while !format!("{held:?}").contains(&format!("{{(): {count}}}")) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }

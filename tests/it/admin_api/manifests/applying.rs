@@ -6,7 +6,8 @@ use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::super::Caller;
+use super::super::transfers::wait_for_locks;
+use super::super::{Caller, console_caller, sent, service};
 use super::{
     applied, apply, by_key, changes, count_applications, everything, export, one, plan, rename, web,
 };
@@ -461,9 +462,54 @@ async fn an_object_shows_the_manifest_that_manages_it(database: Database) {
     );
     let groups = host.admin_ok(Method::GET, "/groups", Value::Null).await;
     let path = format!("/groups/{}", id(&groups["items"][0]));
+    let support = console_caller(&host, "sue", "support").await;
+    let without = support.get(&path).await.success();
+    assert!(
+        without["managed_by"].is_null(),
+        "manifests name applications, which this role may not read: {without}"
+    );
     let group = host.admin_ok(Method::GET, &path, Value::Null).await;
     assert_eq!(
         group["managed_by"],
         json!({"owner": "team", "key": "staff"})
     );
+}
+
+#[tokio::test]
+async fn plans_are_limited_for_each_caller_and_together() {
+    let host = TestHost::start().await;
+    let limits = &host.host.rate_limits;
+    let body = json!({"manifest": one("team", "wiki", "Wiki")});
+    let first = service(&host, &["admin:applications"]).await;
+    let second = service(&host, &["admin:applications"]).await;
+    let ask = async |caller: &Caller, path: &str, body: &Value| {
+        caller.call_once(Method::POST, path, body, None).await
+    };
+    let held: Vec<_> = (0..4).map(|_| limits.plans.hold(())).collect();
+    assert!(held.iter().all(Option::is_some));
+    assert!(limits.plans.hold(()).is_none(), "four at a time");
+    let apply = json!({"manifest": body["manifest"], "digest": ""});
+    for (path, body) in [("/plans", &body), ("/plans/apply", &apply)] {
+        let rejected = ask(&first, path, body).await;
+        assert_eq!(rejected.status, StatusCode::TOO_MANY_REQUESTS, "{path}");
+        assert_eq!(rejected.problem(), "too-many-requests", "{path}");
+    }
+    drop(held);
+    // The body of this one is on its way.
+    let (rest, receiver) = tokio::sync::oneshot::channel::<Result<String, std::io::Error>>();
+    let stream = futures_util::stream::once(async { receiver.await.expect("a body") });
+    let request = first
+        .request(Method::POST, "/plans")
+        .header("content-type", "application/json")
+        .body(reqwest::Body::wrap_stream(stream));
+    let slow = tokio::spawn(sent(request));
+    wait_for_locks(&limits.plans, 1).await;
+    assert_eq!(
+        ask(&first, "/plans", &body).await.status,
+        StatusCode::TOO_MANY_REQUESTS
+    );
+    assert_eq!(ask(&second, "/plans", &body).await.status, StatusCode::OK);
+    rest.send(Ok(body.to_string())).expect("sent");
+    assert_eq!(slow.await.expect("an answer").status, StatusCode::OK);
+    assert_eq!(ask(&first, "/plans", &body).await.status, StatusCode::OK);
 }
