@@ -25,7 +25,7 @@ pub enum LogoFormat {
     Webp,
 }
 
-/// The reason for which a file cannot be a logo. The message says what is expected.
+/// An error of the file of a logo. The message names the expected file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogoError {
     /// It is too large.

@@ -95,7 +95,7 @@ pub struct RateLimiters {
     pub candidates: Limit<()>,
     /// Uploads of tables that are in progress, of all callers.
     pub uploads: Arc<ConcurrencyLimit<()>>,
-    /// The upload of one caller: a slow one delays nobody else.
+    /// The upload of one caller: a slow one does not delay other callers.
     pub uploads_of: Arc<ConcurrencyLimit<CallerKey>>,
     /// Manifests that are planned or applied, of all callers.
     pub plans: Arc<ConcurrencyLimit<()>>,

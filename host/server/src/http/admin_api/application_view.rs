@@ -79,8 +79,7 @@ pub(super) struct ApplicationView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) usage: Option<UsageView>,
-    /// The manifest that manages it. Lists and responses to other changes than a PUT
-    /// lack it.
+    /// The manifest that manages it. Lists and the responses to POST and PATCH lack it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub(super) managed_by: Option<ManagementView>,

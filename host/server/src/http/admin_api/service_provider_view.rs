@@ -58,8 +58,7 @@ pub(super) struct ServiceProviderView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     usage: Option<UsageView>,
-    /// The manifest that manages it. Lists and responses to other changes than a PUT
-    /// lack it.
+    /// The manifest that manages it. Lists and the responses to POST and PATCH lack it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     managed_by: Option<ManagementView>,
