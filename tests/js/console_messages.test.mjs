@@ -73,6 +73,7 @@ const NO_TEXT = new Set([
   'Public',
   'Value',
   'admin-api {session}',
+  'at line',
   "an application can't be compared: {why}",
   'application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1',
   'client_secret {id}',

@@ -212,18 +212,20 @@ fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
     Ok(Some(secret.digest()))
 }
 
-/// Reads the files with secrets that the settings name, but for the master keys and those of plugins.
-///
-/// # Errors
-/// If one of them cannot be read, or its content cannot be used. The error names the setting.
-pub fn check_secret_files(settings: &Settings, entropy: &SharedEntropy) -> Result<(), StartError> {
-    metrics_secret(settings)?;
-    mailer(settings)?;
-    collector(settings, entropy)?;
-    if let Some(token) = &settings.keys.pkcs11 {
-        read_secret("keys.pkcs11.pin_file", &token.pin_file)?;
-    }
-    Ok(())
+/// Reads the files with secrets that the settings name, but for the master keys and those of plugins. Returns an error
+/// for each that cannot be read, or whose content cannot be used; it begins with the key of the setting.
+pub fn secret_file_errors(settings: &Settings, entropy: &SharedEntropy) -> Vec<StartError> {
+    let pin = settings.keys.pkcs11.as_ref();
+    let pin = pin.map(|token| read_secret("keys.pkcs11.pin_file", &token.pin_file));
+    [
+        metrics_secret(settings).err(),
+        mailer(settings).err(),
+        collector(settings, entropy).err(),
+        pin.and_then(Result::err).map(StartError::from),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn database_options(settings: &Settings) -> DatabaseOptions {

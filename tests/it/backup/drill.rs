@@ -148,8 +148,8 @@ async fn the_drill(database: Database) {
     let arguments = ["restore", backup.text(), "--audit-export", export.text()];
     let printed = run_ok(&host, restored.url(), &arguments).await;
     for line in [
-        "Applied again: 1 users suspended, 2 terminated, 1 erased, 1 deleted; 1 accounts closed; 1 devices revoked. \
-         0 changes were in the backup, and 1 concern",
+        "Applied again: users suspended: 1, terminated: 2, erased: 1, deleted: 1; accounts closed: 1; devices \
+         revoked: 1. Changes that the backup contains: 0; of users or devices that it does not know: 1.",
         "Changes that may have taken rights away: 1. Check each, and repeat it by hand:\n  ",
         " application.secret-rotated application ",
         "The backup does not know the user",

@@ -329,6 +329,58 @@ async fn config_check_names_each_error_and_its_location() {
 }
 
 #[tokio::test]
+async fn config_check_names_all_errors_of_files_and_plugins_with_their_lines() {
+    let folder = temp_folder();
+    let folder = folder.path();
+    settings(folder);
+    let text = read_file(folder.join("assent.toml"));
+    let line_of =
+        |text: &str, part: &str| text[..text.find(part).expect(part)].matches('\n').count() + 1;
+    let text = text.replace("account-roles.wasm", "nothing.wasm");
+    let channel = component("web-push");
+    let text = format!(
+        "{text}[geoip]\ndatabase_file = \"no.mmdb\"\n[mail]\nserver = \"smtp.example.org\"\nfrom = \"a@example.org\"\n\
+         user = \"a\"\npassword_file = \"no-password\"\n[audit.stream]\nfile = \"/no/such/folder/audit.jsonl\"\n\
+         [[plugins.approval_channels]]\nname = \"push\"\nfile = \"{}\"\nconfig = {{ nonsense = 1 }}\n",
+        channel.display()
+    );
+    write_file(folder.join("wrong.toml"), &text);
+    let wrong = assent(folder, &["config", "check", "--config", "wrong.toml"]).await;
+    assert_eq!(wrong.status.code(), Some(1));
+    let errors = err(&wrong);
+    let errors: Vec<&str> = errors.trim_start_matches("assent: ").lines().collect();
+    let mapper = line_of(&text, "[[plugins.claim_mappers]]");
+    let channel = line_of(&text, "[[plugins.approval_channels]]");
+    for (line, begin) in [
+        (line_of(&text, "password_file"), "mail.password_file: "),
+        (line_of(&text, "database_file"), "geoip.database_file: "),
+        (line_of(&text, "file = \"/no/such"), "audit.stream.file: "),
+        (mapper, "plugins.claim_mappers.0: plugin `account-roles`: "),
+        (channel, "plugins.approval_channels.0: plugin `push`: "),
+    ] {
+        let begin = format!("wrong.toml:{line}: {begin}");
+        assert!(
+            errors.iter().any(|error| error.starts_with(&begin)),
+            "{begin} in {errors:#?}"
+        );
+    }
+    assert_eq!(errors.len(), 5, "{errors:#?}");
+
+    let text = text.replace(
+        "config = { nonsense = 1 }",
+        "http_hosts = [\"push.example\"]\n[[plugins.approval_channels.credentials]]\nkind = \"header\"\n\
+         header = \"authorization\"\nsecret_file = \"no-secret\"",
+    );
+    write_file(folder.join("wrong.toml"), &text);
+    let wrong = assent(folder, &["config", "check", "--config", "wrong.toml"]).await;
+    let expected = format!(
+        "wrong.toml:{}: plugins.approval_channels.0.credentials.0.secret_file: no-secret: ",
+        line_of(&text, "secret_file = \"no-secret")
+    );
+    assert!(err(&wrong).contains(&expected), "{}", err(&wrong));
+}
+
+#[tokio::test]
 async fn config_check_validates_the_folder_of_compiled_plugins() {
     let folder = temp_folder();
     let folder = folder.path();
@@ -342,15 +394,15 @@ async fn config_check_validates_the_folder_of_compiled_plugins() {
     for (compiled, message) in [
         (
             "file",
-            "changed.toml: plugins.compiled_folder: file: it must be a folder",
+            "plugins.compiled_folder: file: it must be a folder",
         ),
         (
             "file/below",
-            "changed.toml: plugins.compiled_folder: file/below: Not a directory",
+            "plugins.compiled_folder: file/below: Not a directory",
         ),
         (
             "open",
-            "changed.toml: plugins.compiled_folder: open: only the owner may be able to write to the folder",
+            "plugins.compiled_folder: open: only the owner may be able to write to the folder",
         ),
         ("own", ""),
         ("data/compiled", ""),

@@ -1,13 +1,13 @@
 //! `assent config check`
 
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
-
-use anyhow::Context;
 
 use crate::app::Environment;
 use crate::cli::config_file::settings;
 use crate::config::Settings;
+use crate::domain::audit::check_streams;
 use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::geoip::GeoIp;
 use crate::{app, config};
@@ -38,48 +38,18 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
 /// Reads the settings and the files that they name, and loads and tries the plugins.
 ///
 /// # Errors
-/// Each error names the file, and the line or key.
+/// A line for each error, with file and line or environment variable, and key.
 pub(super) async fn check(file: &Path) -> anyhow::Result<CheckedSettings> {
     let settings = settings(file)?;
-    let specs = plugin_specs(&settings.plugins).with_context(|| file.display().to_string())?;
-    let Environment {
-        clock,
-        compiler,
-        entropy,
-        ..
-    } = Environment::of_this_program(file);
-    app::identities(&settings, &clock).with_context(|| file.display().to_string())?;
-    Database::check_url(&settings.database.url)
-        .with_context(|| format!("{}: database.url", file.display()))?;
-    app::check_secret_files(&settings, &entropy).with_context(|| file.display().to_string())?;
-    GeoIp::open(settings.geoip.database_file.as_deref())
-        .with_context(|| file.display().to_string())?;
-    app::logo(&settings).with_context(|| file.display().to_string())?;
-    crate::domain::audit::check_streams(&settings.audit.stream)
-        .map_err(anyhow::Error::msg)
-        .with_context(|| file.display().to_string())?;
-    if let Some(folder) = &settings.plugins.compiled_folder {
-        let key = || {
-            format!(
-                "{}: plugins.compiled_folder: {}",
-                file.display(),
-                folder.display()
-            )
-        };
-        plugins::check_compiled_folder(folder)
-            .map_err(anyhow::Error::msg)
-            .with_context(key)?;
-    }
-    let loaded = plugins::Plugins::load(
-        specs,
-        plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None),
-    )
-    .await;
-    let loaded = loaded.with_context(|| format!("{}: plugins", file.display()))?;
-    loaded
-        .try_out()
-        .await
-        .with_context(|| format!("{}: plugins", file.display()))?;
+    let mut problems = Problems {
+        file,
+        found: Vec::new(),
+    };
+    check_files(&settings, &mut problems);
+    let loaded = load_plugins(&settings, &mut problems).await;
+    let Some(loaded) = loaded.filter(|_| problems.found.is_empty()) else {
+        anyhow::bail!(problems.found.join("\n"));
+    };
     let mut warnings = Vec::new();
     if !loaded.may_write_attributes() {
         warnings.push(
@@ -94,4 +64,89 @@ pub(super) async fn check(file: &Path) -> anyhow::Result<CheckedSettings> {
         warnings,
         notes,
     })
+}
+
+/// Collects the errors.
+struct Problems<'a> {
+    file: &'a Path,
+    /// A line for each: place, key and reason.
+    found: Vec<String>,
+}
+
+impl Problems<'_> {
+    /// Takes a value, or notes an error that begins with the key of the setting and a colon.
+    fn note<T>(&mut self, result: Result<T, impl Display>) -> Option<T> {
+        result.map_err(|error| self.add(&error.to_string())).ok()
+    }
+
+    /// Takes a value, or notes an error of the setting with this key.
+    fn note_of<T>(&mut self, key: &str, result: Result<T, impl Display>) -> Option<T> {
+        self.note(result.map_err(|error| format!("{key}: {error}")))
+    }
+
+    fn add(&mut self, error: &str) {
+        let (key, _) = error.split_once(':').unwrap_or((error, ""));
+        let place = config::source_of(self.file, key);
+        self.found.push(format!("{place}: {error}"));
+    }
+}
+
+/// Reads the files that the settings name, but for the plugins.
+fn check_files(settings: &Settings, problems: &mut Problems<'_>) {
+    let Environment { clock, entropy, .. } = Environment::of_this_program(problems.file);
+    problems.note(app::identities(settings, &clock));
+    problems.note_of("database.url", Database::check_url(&settings.database.url));
+    for error in app::secret_file_errors(settings, &entropy) {
+        problems.add(&error.to_string());
+    }
+    problems.note(GeoIp::open(settings.geoip.database_file.as_deref()));
+    problems.note(app::logo(settings));
+    problems.note(check_streams(&settings.audit.stream));
+    if let Some(folder) = &settings.plugins.compiled_folder {
+        let checked = plugins::check_compiled_folder(folder)
+            .map_err(|error| format!("{}: {error}", folder.display()));
+        problems.note_of("plugins.compiled_folder", checked);
+    }
+}
+
+/// Loads the plugins and tries them out. `None` if there is an error.
+async fn load_plugins(
+    settings: &Settings,
+    problems: &mut Problems<'_>,
+) -> Option<plugins::Plugins> {
+    let specs = problems.note(plugin_specs(&settings.plugins))?;
+    let loader = || {
+        let Environment {
+            clock, compiler, ..
+        } = Environment::of_this_program(problems.file);
+        plugins::Loader::new(clock, Arc::new(plugins::NoCredentials), compiler, None)
+    };
+    let load = async |specs| {
+        let loaded = plugins::Plugins::load(specs, loader()).await?;
+        loaded.try_out().await?;
+        Ok::<_, plugins::LoadError>(loaded)
+    };
+    let error = match load(specs.clone()).await {
+        Ok(loaded) => return Some(loaded),
+        Err(error) => error,
+    };
+    // The first error ends the loading: each plugin by itself shows whether others have errors.
+    let mappers = settings.plugins.claim_mappers.len();
+    let mut errors = Vec::new();
+    for (number, spec) in specs.into_iter().enumerate() {
+        let key = match number.checked_sub(mappers) {
+            None => format!("plugins.claim_mappers.{number}"),
+            Some(number) => format!("plugins.approval_channels.{number}"),
+        };
+        if let Err(error) = load(vec![spec]).await {
+            errors.push(format!("{key}: {error}"));
+        }
+    }
+    if errors.is_empty() {
+        errors.push(format!("plugins: {error}"));
+    }
+    for error in errors {
+        problems.add(&error);
+    }
+    None
 }

@@ -280,8 +280,8 @@ fn print_outcome(
         print_later(later);
         let done = &outcome.reapplied;
         println!(
-            "Applied again: {} users suspended, {} terminated, {} erased, {} deleted; {} accounts closed; {} devices \
-             revoked. {} changes were in the backup, and {} concern what it does not know.",
+            "Applied again: users suspended: {}, terminated: {}, erased: {}, deleted: {}; accounts closed: {}; devices \
+             revoked: {}. Changes that the backup contains: {}; of users or devices that it does not know: {}.",
             done.users_suspended,
             done.users_terminated,
             done.users_erased,

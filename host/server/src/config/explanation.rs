@@ -1,6 +1,6 @@
 //! The explanation of settings that cannot be read.
 
-use figment::error::Kind;
+use figment::error::{Actual, Kind};
 use serde_json::Value;
 
 use crate::config::Settings;
@@ -40,26 +40,53 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
         {
             format!("expected {expected}")
         }
-        Kind::InvalidType(found, expected) => match expected.as_ref() {
-            "u16" | "u32" | "u64" => format!("found {found}, expected a whole number"),
-            expected => format!("found {found}, expected {expected}"),
-        },
+        Kind::InvalidType(found, expected) => {
+            let expected = match expected.as_ref() {
+                "u16" | "u32" | "u64" => "a whole number",
+                "socket address" => "an address and port such as 127.0.0.1:8080",
+                "a boolean" => "true or false",
+                "a sequence" => "a list such as [\"a\", \"b\"]",
+                "a map" => "a table",
+                expected => expected,
+            };
+            format!("found {}, expected {expected}", shown(found))
+        }
         Kind::InvalidValue(found, expected) if **expected == *"u32" => {
             format!(
-                "found {found}, expected a whole number from 0 to {}",
+                "found {}, expected a whole number from 0 to {}",
+                shown(found),
                 u32::MAX
             )
         }
-        Kind::InvalidValue(found, expected) => format!("found {found}, expected {expected}"),
+        Kind::InvalidValue(found, expected) => {
+            format!("found {}, expected {expected}", shown(found))
+        }
         Kind::UnknownVariant(found, known) => {
             format!("found {found:?}, expected one of {}", known.join(", "))
         }
         other if key == "http.listen" || key == "http.mtls.listen" => {
             format!("{other}; expected an address and port such as 127.0.0.1:8080")
         }
+        other if other.to_string().starts_with("relative URL") => {
+            "expected a URL that starts with https://".to_owned()
+        }
         other => other.to_string(),
     };
     format!("{}: {key}: {what}", file.source_of(&key))
+}
+
+/// A value as a settings file has it.
+fn shown(found: &Actual) -> String {
+    match found {
+        Actual::Bool(value) => value.to_string(),
+        Actual::Unsigned(value) => value.to_string(),
+        Actual::Signed(value) => value.to_string(),
+        Actual::Float(value) => value.to_string(),
+        Actual::Str(value) => format!("{value:?}"),
+        Actual::Seq => "a list".to_owned(),
+        Actual::Map => "a table".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there

@@ -73,6 +73,16 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     ))
 }
 
+/// Where the value of a setting comes from: its environment variable, or its line of the file.
+pub fn source_of(file: &Path, key: &str) -> String {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let source = SettingsFile {
+        path: file,
+        text: &text,
+    };
+    source.source_of(key)
+}
+
 /// The URL of the database in `database.url_file`, if it is set. `has_url`: `database.url` is set too.
 fn database_url(
     settings: &Settings,
@@ -121,8 +131,13 @@ mod tests {
             error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");
         assert_eq!(
             error,
-            "FILE:3: session.absolute_timeout: found string \"long\", expected a duration such as \"90s\", \"10m\" or \
+            "FILE:3: session.absolute_timeout: found \"long\", expected a duration such as \"90s\", \"10m\" or \
              \"7d\""
+        );
+        let error = error_of("base_url = \"id.example\"");
+        assert_eq!(
+            error,
+            "FILE:1: base_url: expected a URL that starts with https://"
         );
         let error = error_of("base_url = \"http://id.example\"");
         assert_eq!(
@@ -151,7 +166,7 @@ mod tests {
         for (text, message) in [
             (
                 "[rate_limits]\nlogin_pages_per_ip = 10",
-                "rate_limits.login_pages_per_ip: found signed int `10`, expected { per_minute = ..., burst = ... }",
+                "rate_limits.login_pages_per_ip: found 10, expected { per_minute = ..., burst = ... }",
             ),
             (
                 "[rate_limits]\nlogin_pages_per_ip = { per_minute = 10, burst = 0 }",
@@ -159,12 +174,16 @@ mod tests {
                  of 1 to 100000",
             ),
             (
+                "[http]\nlisten = 8080",
+                "http.listen: found 8080, expected an address and port such as 127.0.0.1:8080",
+            ),
+            (
                 "[keys]\nrotation_interval = 90",
-                "keys.rotation_interval: found signed int `90`, expected a duration such as \"90s\", \"10m\" or \"7d\"",
+                "keys.rotation_interval: found 90, expected a duration such as \"90s\", \"10m\" or \"7d\"",
             ),
             (
                 "[rate_limits]\nopen_sign_ins_total = -1",
-                "rate_limits.open_sign_ins_total: found signed int `-1`, expected a whole number from 0 to 4294967295",
+                "rate_limits.open_sign_ins_total: found -1, expected a whole number from 0 to 4294967295",
             ),
             (
                 "[keys]\nrotation_interval = \"1d\"\npublish_ahead = \"2d\"",
@@ -172,7 +191,7 @@ mod tests {
             ),
             (
                 "[approvals]\ndenial_cooldowns = [\"30s\", \"2 minutes\"]",
-                "approvals.denial_cooldowns.1: found string \"2 minutes\", expected a duration such as \"90s\", \
+                "approvals.denial_cooldowns.1: found \"2 minutes\", expected a duration such as \"90s\", \
                  \"10m\" or \"7d\"",
             ),
             (

@@ -41,7 +41,7 @@ pub use in_force::{ConfigSource, Setting, in_force};
 pub use ip_network::IpNetwork;
 pub use keys::{CreateMasterKey, Keys, Pkcs11};
 pub use lifetimes::{Lifetimes, Session};
-pub use load::{ConfigError, load};
+pub use load::{ConfigError, load, source_of};
 pub use log::{Log, LogFormat};
 pub use mail::{Mail, MailSecurity};
 pub use metrics::Metrics;

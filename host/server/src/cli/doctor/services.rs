@@ -13,9 +13,12 @@ use tokio_openssl::SslStream;
 use super::finding::Finding;
 use crate::app;
 use crate::config::{Plugins, Settings};
+use assent_model::clock::{Clock, SystemClock, Timestamp};
 
 /// The time of one connection with its handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
+/// A larger difference of the clocks, in seconds, is noted.
+const CLOCK_WARNING: i64 = 5;
 
 /// A warning for each plugin whose file may change unnoticed.
 pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
@@ -55,10 +58,20 @@ pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
     findings.extend(smtp(settings).await);
     let channels = &settings.plugins.approval_channels;
     let hosts = channels.iter().flat_map(|channel| &channel.http_hosts);
-    // A pattern such as *.push.apple.com names no host that could be called.
-    for host in hosts.filter(|host| !host.contains('*')) {
-        findings.push(channel_host(host).await);
+    let (patterns, hosts): (Vec<_>, Vec<_>) = hosts.partition(|host| host.contains('*'));
+    let mut differences = Vec::new();
+    for host in hosts {
+        let (finding, ahead) = channel_host(host).await;
+        findings.push(finding);
+        differences.extend(ahead);
     }
+    for pattern in patterns {
+        let text = format!("{pattern} was not checked: it names no single host");
+        findings.push(Finding::ok("push", text));
+    }
+    // A host may be wrong, or slow: the one that agrees most with this machine is believed.
+    let least = differences.into_iter().min_by_key(|ahead| ahead.abs());
+    findings.extend(least.map(clock_finding));
     findings
 }
 
@@ -81,19 +94,55 @@ async fn smtp(settings: &Settings) -> Option<Finding> {
     })
 }
 
-async fn channel_host(host: &str) -> Finding {
-    let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) => (name, port.parse().unwrap_or(443)),
-        None => (host, 443),
-    };
-    match certificate_days(name, port, None).await {
-        Ok(_) => Finding::ok("push", format!("{host} can be reached")),
-        Err(error) => Finding::warning(
-            "push",
-            format!("{host}: {error:#}"),
-            "Permit outgoing connections to it; until then devices find requests only when they are opened.",
-        ),
+/// Whether a host answers, and how many seconds this machine's clock is ahead of the host's.
+async fn channel_host(host: &str) -> (Finding, Option<i64>) {
+    match date_of(host).await {
+        Ok(date) => {
+            let ahead = date.map(|date| SystemClock.now().seconds() - date.seconds());
+            let finding = Finding::ok("push", format!("{host} can be reached"));
+            (finding, ahead)
+        }
+        Err(error) => {
+            let finding = Finding::warning(
+                "push",
+                format!("{host}: {error:#}"),
+                "Permit outgoing connections to it; until then devices find requests only when they are opened.",
+            );
+            (finding, None)
+        }
     }
+}
+
+/// The date in the response of a host (RFC 9110 section 6.6.1), whatever its status.
+async fn date_of(host: &str) -> anyhow::Result<Option<Timestamp>> {
+    let client = reqwest::Client::builder()
+        .timeout(TIMEOUT)
+        .no_proxy()
+        .redirect(reqwest::redirect::Policy::none())
+        .build()?;
+    let response = client.head(format!("https://{host}/")).send().await;
+    let response = response.map_err(reqwest::Error::without_url)?;
+    let date = response.headers().get(reqwest::header::DATE);
+    Ok(date.and_then(|date| http_date(date.to_str().ok()?)))
+}
+
+fn http_date(text: &str) -> Option<Timestamp> {
+    let date = jiff::fmt::rfc2822::parse(text).ok()?;
+    Some(Timestamp::from_seconds(date.timestamp().as_second()))
+}
+
+/// The clock compared with that of a host, whose date is exact to a second.
+fn clock_finding(ahead: i64) -> Finding {
+    let text = format!(
+        "this machine's clock differs by {} s from those of the push services",
+        ahead.abs()
+    );
+    if ahead.abs() > CLOCK_WARNING {
+        let advice = "Synchronise the clock, for example with chrony: tokens and assertions are valid at the wrong \
+                      times.";
+        return Finding::warning("clock", text, advice);
+    }
+    Finding::ok("clock", text)
 }
 
 /// Connects with TLS, verifies the certificate, and returns the days that it is still valid.
@@ -132,6 +181,15 @@ pub(super) async fn certificate_days(
 mod tests {
     use super::*;
     use crate::cli::doctor::finding::Level;
+
+    #[test]
+    fn a_wrong_clock_is_a_warning() {
+        let date = http_date("Sun, 06 Nov 1994 08:49:37 GMT").map(Timestamp::seconds);
+        assert_eq!(date, Some(784_111_777), "the example of RFC 9110");
+        assert_eq!(http_date("yesterday"), None);
+        assert_eq!(clock_finding(-5).level, Level::Ok);
+        assert_eq!(clock_finding(-6).level, Level::Warning);
+    }
 
     #[test]
     fn plugins_without_a_digest_are_named() {

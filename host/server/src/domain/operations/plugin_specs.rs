@@ -13,7 +13,7 @@ const LONGEST_SECRET: u64 = 8 << 10;
 
 /// A file with a secret can't be used.
 #[derive(Debug, thiserror::Error)]
-#[error("{setting} {}: {reason}", file.display())]
+#[error("{setting}: {}: {reason}", file.display())]
 pub struct SecretFileError {
     setting: String,
     file: PathBuf,
@@ -29,7 +29,11 @@ pub fn plugin_specs(settings: &config::Plugins) -> Result<Vec<PluginSpec>, Secre
         .claim_mappers
         .iter()
         .map(|plugin| Ok(mapper(plugin)));
-    let channels = settings.approval_channels.iter().map(channel);
+    let channels = settings
+        .approval_channels
+        .iter()
+        .enumerate()
+        .map(|(number, plugin)| channel(number, plugin));
     mappers.chain(channels).collect()
 }
 
@@ -52,11 +56,13 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
     }
 }
 
-fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
-    let credentials = plugin
-        .credentials
-        .iter()
-        .map(|credential| grant(&plugin.name, credential));
+/// `number`: its place in the list, from 0.
+fn channel(number: usize, plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
+    let credentials = plugin.credentials.iter().enumerate();
+    let credentials = credentials.map(|(place, credential)| {
+        let key = format!("plugins.approval_channels.{number}.credentials.{place}.secret_file");
+        grant(&key, credential)
+    });
     Ok(PluginSpec {
         name: plugin.name.clone(),
         file: plugin.file.clone(),
@@ -80,11 +86,11 @@ fn channel(plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileErr
     })
 }
 
+/// `setting`: the key of the file with the secret.
 fn grant(
-    plugin: &str,
+    setting: &str,
     credential: &config::Credential,
 ) -> Result<CredentialGrant, SecretFileError> {
-    let setting = format!("plugin `{plugin}`: `secret_file`");
     let (hosts, credential) = match credential {
         config::Credential::Vapid { hosts } => (hosts, Credential::Vapid),
         config::Credential::Header {
@@ -93,7 +99,7 @@ fn grant(
             prefix,
             secret_file,
         } => {
-            let secret = read_secret(&setting, secret_file)?;
+            let secret = read_secret(setting, secret_file)?;
             (
                 hosts,
                 Credential::Header {
@@ -111,7 +117,7 @@ fn grant(
             hosts,
             Credential::Signature {
                 key_id: key_id.clone(),
-                key: read_secret(&setting, secret_file)?,
+                key: read_secret(setting, secret_file)?,
             },
         ),
     };
