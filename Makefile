@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help run test lint fuzz fmt deb image
+.PHONY: help run test lint fuzz fmt docs deb image
 
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST)
@@ -18,6 +18,9 @@ fuzz: ## Fuzz each parser of requests for a while: make fuzz SECONDS=600
 
 fmt: ## Format the Rust and JavaScript code
 	@scripts/format
+
+docs: ## Generate the reference pages, and build the book in target/book
+	@scripts/docs
 
 deb: ## Build the Debian package in target/debian
 	@scripts/deb

@@ -1,4 +1,4 @@
-//! What the demo has to be told: who the provider is, and how the provider knows the demo.
+//! The configuration of the demo: the provider, and the demo's registration there.
 
 use std::path::Path;
 
@@ -6,23 +6,27 @@ use anyhow::{Context, ensure};
 use serde::Deserialize;
 use url::Url;
 
-/// The registration of the demo at the provider, as the file of `--client` holds it.
+/// The registration of the demo at the provider, as in the file of `--client`.
 #[derive(Clone, Debug, Deserialize)]
 pub struct ClientFile {
     /// The provider's issuer identifier, such as `http://localhost:8080/oidc`.
-    // A text and not a `Url`, which would add a slash to an issuer without a path; issuers are compared as they are.
+    // This is a string because a `Url` would add a slash to an issuer without a path. Issuers are compared as exact
+    // strings.
     pub issuer: String,
-    /// The Client ID that the provider gave the demo.
+    /// The client identifier that the provider assigned to the demo.
     pub client_id: String,
-    /// Where the provider sends the browser back to: a loopback address (RFC 8252 section 7.3).
+    /// The redirect URI of the authorization response: a loopback address (RFC 8252 section 7.3).
     pub redirect_uri: Url,
-    /// Where the provider sends the browser after signing out; without it the demo only signs out of itself.
+    /// The address to which the provider redirects after sign-out. Without it the demo ends only its own session.
     #[serde(default)]
     pub post_logout_redirect_uri: Option<Url>,
 }
 
 impl ClientFile {
-    /// Reads the file; an error says what is wrong with it.
+    /// Reads the file.
+    ///
+    /// # Errors
+    /// The file cannot be read or is invalid. The error describes the problem.
     pub fn read(path: &Path) -> anyhow::Result<Self> {
         let shown = path.display();
         let text = std::fs::read_to_string(path)
@@ -31,7 +35,10 @@ impl ClientFile {
             .with_context(|| format!("{shown} does not describe the demo application"))
     }
 
-    /// Reads the file's text.
+    /// Parses the text of the file.
+    ///
+    /// # Errors
+    /// The text is invalid. The error describes the problem.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
         let client: Self = serde_json::from_str(text)
             .context("expected a JSON object with the texts issuer, client_id and redirect_uri")?;
@@ -52,7 +59,7 @@ impl ClientFile {
             "redirect_uri is {}, but the demo listens on this machine alone: use http://127.0.0.1:PORT/callback",
             client.redirect_uri
         );
-        // The other paths are the demo's own pages.
+        // The other paths are pages of the demo.
         ensure!(
             client.redirect_uri.path() == "/callback",
             "redirect_uri must have the path /callback"
@@ -67,7 +74,10 @@ impl ClientFile {
         Ok(client)
     }
 
-    /// The address to listen on, `host:port`: the one the redirect URI names.
+    /// Returns the address to listen on, `host:port`, from the redirect URI.
+    ///
+    /// # Errors
+    /// The redirect URI has no host or no port.
     pub fn listen_address(&self) -> anyhow::Result<String> {
         let host = self
             .redirect_uri
@@ -80,7 +90,7 @@ impl ClientFile {
         Ok(format!("{host}:{port}"))
     }
 
-    /// The demo's own address without a path, such as `http://127.0.0.1:8081`.
+    /// Returns the demo's own address without a path, such as `http://127.0.0.1:8081`.
     pub fn origin(&self) -> String {
         self.redirect_uri.origin().ascii_serialization()
     }

@@ -1,8 +1,8 @@
-//! A small relying party, as an example for whoever connects an application to Assent.
+//! A small relying party, as an example for developers who connect an application to Assent.
 //!
-//! It signs a person in with the authorization code flow (OpenID Connect Core 1.0 section 3.1) as a public client with
-//! PKCE, and shows what it was told. `relying_party` is the part to read first: everything it knows about the provider
-//! comes from the discovery document.
+//! It signs a user in with the authorization code flow (OpenID Connect Core 1.0 section 3.1) as a public client with
+//! PKCE, and shows the received claims. Read `relying_party` first. It takes all information about the provider from
+//! the discovery document.
 
 mod client_file;
 mod pages;
@@ -21,11 +21,11 @@ use tokio::signal::unix::{SignalKind, signal};
 use client_file::ClientFile;
 use relying_party::RelyingParty;
 
-/// A demo application that signs people in with OpenID Connect.
+/// A demo application that signs users in with OpenID Connect.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
-    /// JSON file with `issuer`, `client_id` and `redirect_uri`; Assent writes one at its first start.
+    /// A JSON file with `issuer`, `client_id` and `redirect_uri`. Assent writes one at its first start.
     #[arg(long, value_name = "FILE")]
     client: PathBuf,
 }

@@ -1,4 +1,4 @@
-//! The demo's pages. askama escapes whatever is put into them.
+//! The demo's pages. askama escapes all inserted values.
 
 use askama::Template;
 use serde_json::{Map, Value};
@@ -15,32 +15,32 @@ pub struct StartPage {
     pub origin: String,
 }
 
-/// Who signed in, and everything the provider said.
+/// The page about the signed-in user, with all data from the provider.
 #[derive(Template)]
 #[template(path = "signed_in.html")]
 pub struct SignedInPage {
-    /// The best name there is for the person.
+    /// The best available name of the user.
     pub who: String,
-    /// The ID token's claims, in the order of their names.
+    /// The ID token's claims, sorted by name.
     pub claims: Vec<Claim>,
     /// The UserInfo response as indented JSON.
     pub userinfo: Option<String>,
-    /// Whether the demo can sign the person out of the provider, too.
+    /// Whether the demo can also end the user's session at the provider.
     pub signs_out_everywhere: bool,
 }
 
-/// The person signed out of the provider.
+/// The page after a sign-out at the provider.
 #[derive(Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage;
 
-/// A sign-in that came to nothing.
+/// The page for a failed sign-in.
 #[derive(Template)]
 #[template(path = "failed.html")]
 pub struct FailedPage {
-    /// What happened, in a few words.
+    /// The event, in a few words.
     pub title: String,
-    /// What that means for the person.
+    /// The meaning for the user.
     pub explanation: String,
     /// The `error` code, if the provider sent one (RFC 6749 section 4.1.2.1).
     pub code: Option<String>,
@@ -53,14 +53,14 @@ pub struct FailedPage {
 pub struct Claim {
     /// The claim's name.
     pub name: String,
-    /// Its value: a text as it is, anything else as JSON.
+    /// Its value: a string as it is, any other value as JSON.
     pub value: String,
-    /// The value once more, indented, where it is a text that holds a JSON object, as `account` does.
+    /// The value again, indented, if it is a string that contains a JSON object, as `account` does.
     pub decoded: Option<String>,
 }
 
 impl SignedInPage {
-    /// The page for this answer of the provider.
+    /// Creates the page for this response of the provider.
     pub fn new(signed_in: &SignedIn) -> Self {
         Self {
             who: display_name(&signed_in.id_token),
@@ -72,7 +72,7 @@ impl SignedInPage {
 }
 
 impl FailedPage {
-    /// The page for an error response of the provider (RFC 6749 section 4.1.2.1).
+    /// Creates the page for an error response of the provider (RFC 6749 section 4.1.2.1).
     pub fn refused(code: &str, description: Option<&str>) -> Self {
         let (title, explanation) = match code {
             "access_denied" => (
@@ -100,7 +100,7 @@ impl FailedPage {
         }
     }
 
-    /// The page for what went wrong on our side of the protocol.
+    /// Creates the page for an error on the demo's side of the protocol.
     pub fn failed(explanation: &str, detail: Option<String>) -> Self {
         Self {
             title: "The sign-in failed".into(),
@@ -111,7 +111,7 @@ impl FailedPage {
     }
 }
 
-/// The best name the claims hold for the person; the subject at last, which is always there.
+/// Returns the best name of the user in the claims. The last choice is the subject, which always exists.
 fn display_name(claims: &Map<String, Value>) -> String {
     ["name", "preferred_username", "upn", "email", "sub"]
         .into_iter()

@@ -1,4 +1,4 @@
-//! The OpenID Connect part: ask the provider who is there, and check the answer.
+//! The OpenID Connect part: it starts a sign-in at the provider and verifies the response.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use url::Url;
 
 use crate::client_file::ClientFile;
 
-/// The claims beyond those of OpenID Connect Core, such as `account`, `upn` and `sid`, whatever the provider sends.
+/// All claims beyond those of OpenID Connect Core, such as `account`, `upn` and `sid`.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct OtherClaims {
     #[serde(flatten)]
@@ -38,7 +38,7 @@ type Fields = IdTokenFields<
     CoreJwsSigningAlgorithm,
 >;
 
-/// `openidconnect`'s client with our `OtherClaims` in the place of no additional claims.
+/// The client of `openidconnect` with `OtherClaims` as the additional claims.
 type OidcClient = Client<
     OtherClaims,
     CoreAuthDisplay,
@@ -59,39 +59,44 @@ type OidcClient = Client<
     EndpointMaybeSet,
 >;
 
-/// A sign-in that has begun: what must be remembered, for this browser alone, until the provider sends it back.
+/// A pending sign-in: the values that the demo stores for this browser until the provider redirects it back.
 pub struct Pending {
-    /// Ties the answer to this request (RFC 6749 section 10.12).
+    /// Binds the response to this request (RFC 6749 section 10.12).
     pub state: String,
-    /// Ties the ID token to this request (OpenID Connect Core section 3.1.2.1).
+    /// Binds the ID token to this request (OpenID Connect Core section 3.1.2.1).
     nonce: Nonce,
-    /// Proves at the token endpoint that we are the ones who asked (RFC 7636).
+    /// Proves to the token endpoint that the same client sent the authorization request (RFC 7636).
     verifier: PkceCodeVerifier,
     client: OidcClient,
     end_session: Option<EndSessionUrl>,
 }
 
-/// What the provider told about the person.
+/// The data about the user from the provider.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
     /// The claims of the verified ID token.
     pub id_token: Map<String, Value>,
     /// The UserInfo response, if the provider has such an endpoint.
     pub userinfo: Option<Value>,
-    /// Where the browser signs out of the provider (OpenID Connect RP-Initiated Logout section 2), if that is possible.
+    /// The address that signs the browser out at the provider (OpenID Connect RP-Initiated Logout section 2), if it
+    /// supports this.
     pub sign_out: Option<Url>,
 }
 
-/// The demo as the provider knows it.
+/// The demo as a client of the provider.
 pub struct RelyingParty {
     file: ClientFile,
     http: reqwest::Client,
 }
 
 impl RelyingParty {
-    /// A relying party with this registration. The provider is not asked yet, so it may start later.
+    /// Creates a relying party with this registration. It does not call the provider yet, so the provider may start
+    /// later.
+    ///
+    /// # Errors
+    /// The HTTP client cannot be created.
     pub fn new(file: ClientFile) -> anyhow::Result<Self> {
-        // A provider's endpoints answer by themselves: following a redirect would let them point us elsewhere.
+        // The endpoints of a provider respond directly. A redirect could lead the demo to another server.
         let http = reqwest::Client::builder()
             .redirect(reqwest::redirect::Policy::none())
             .timeout(Duration::from_secs(10))
@@ -99,15 +104,19 @@ impl RelyingParty {
         Ok(Self { file, http })
     }
 
-    /// The demo's registration.
+    /// Returns the demo's registration.
     pub fn file(&self) -> &ClientFile {
         &self.file
     }
 
-    /// Begins a sign-in: the address to send the browser to, and what to remember. With `fresh` the provider asks the
-    /// person again even if the browser is signed in there.
+    /// Begins a sign-in. Returns the address for the browser, and the values to store. With `fresh` the provider
+    /// prompts the user again even if the browser has a session there.
     ///
-    /// The provider is discovered anew each time: two small requests, and its current keys.
+    /// The demo fetches the discovery document and the keys each time. These are two small requests, and the keys are
+    /// current.
+    ///
+    /// # Errors
+    /// The provider is not reachable, or its discovery document is not usable.
     pub async fn begin(&self, fresh: bool) -> anyhow::Result<(Url, Pending)> {
         let issuer = IssuerUrl::new(self.file.issuer.clone())?;
         let http = |request| send(self.http.clone(), request);
@@ -148,8 +157,11 @@ impl RelyingParty {
         ))
     }
 
-    /// Ends a sign-in: exchanges the code, verifies the ID token (signature, issuer, audience, times, nonce) and asks
-    /// the UserInfo endpoint, whose answer must be about the same subject.
+    /// Completes a sign-in: exchanges the code, verifies the ID token (signature, issuer, audience, times, nonce) and
+    /// calls the UserInfo endpoint. The UserInfo response must have the same subject.
+    ///
+    /// # Errors
+    /// The provider rejects a request, or a response fails verification.
     pub async fn finish(&self, pending: Pending, code: String) -> anyhow::Result<SignedIn> {
         let Pending {
             nonce,
@@ -210,7 +222,10 @@ impl RelyingParty {
         })
     }
 
-    /// Checks the `iss` parameter of an authorization response (RFC 9207): an answer of another provider is refused.
+    /// Checks the `iss` parameter of an authorization response (RFC 9207).
+    ///
+    /// # Errors
+    /// The response came from another provider.
     pub fn check_issuer(&self, iss: Option<&str>) -> anyhow::Result<()> {
         if let Some(iss) = iss {
             ensure!(
@@ -222,7 +237,7 @@ impl RelyingParty {
     }
 }
 
-/// How `openidconnect` reaches the network. The client is a handle: its clones share one pool of connections.
+/// Sends the HTTP requests of `openidconnect`. The client is a handle: its clones share one pool of connections.
 async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpResponse, reqwest::Error> {
     let response = http.execute(request.try_into()?).await?;
     let (status, headers) = (response.status(), response.headers().clone());
@@ -232,7 +247,7 @@ async fn send(http: reqwest::Client, request: HttpRequest) -> Result<HttpRespons
     Ok(answer)
 }
 
-/// An error with its causes in one sentence, since `openidconnect`'s own texts leave the causes to `source`.
+/// Returns an error with its causes in one sentence, because the texts of `openidconnect` omit the causes.
 fn plain(what: &str, error: impl std::error::Error) -> anyhow::Error {
     let mut text = format!("{what}: {error}");
     let mut source = error.source();

@@ -1,4 +1,4 @@
-//! The demo against a small provider of the tests' own, over real HTTP.
+//! Tests of the demo with a small provider of their own, over real HTTP.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -18,14 +18,14 @@ use crate::pages::{FailedPage, SignedInPage};
 use crate::relying_party::{RelyingParty, SignedIn};
 use crate::web;
 
-/// A provider that approves at once; what it answers is up to the test.
+/// A provider that approves at once. Each test sets its responses.
 struct Provider {
     issuer: String,
-    /// Signs the ID tokens; its public half stands in the JWKS.
+    /// Signs the ID tokens. The JWKS contains its public key.
     key: CoreRsaPrivateSigningKey,
-    /// Signs the ID tokens in the place of `key`.
+    /// Signs the ID tokens instead of `key`.
     forger: Option<CoreRsaPrivateSigningKey>,
-    /// What the ID token says otherwise than it should.
+    /// The claims that replace those of a correct ID token.
     claims: Value,
     userinfo_subject: &'static str,
     /// The parameters of the authorization request.
@@ -54,7 +54,7 @@ fn base64url(bytes: &[u8]) -> String {
         .to_owned()
 }
 
-/// A JWS in compact form (RFC 7515 section 3.1) over these claims.
+/// Returns a JWS in compact form (RFC 7515 section 3.1) with these claims.
 fn signed(key: &CoreRsaPrivateSigningKey, claims: &Value) -> String {
     let header = json!({"alg": "RS256", "kid": "1", "typ": "JWT"}).to_string();
     let input = format!(
@@ -115,14 +115,14 @@ async fn userinfo(State(provider): State<Arc<Provider>>) -> Json<Value> {
     Json(json!({"sub": provider.userinfo_subject, "email": "ada@example.org", "upn": "ada"}))
 }
 
-/// The demo and its provider, each on a port of its own.
+/// The demo and its provider, each on its own port.
 struct Scene {
     provider: Arc<Provider>,
     demo: String,
     http: reqwest::Client,
 }
 
-/// A page as a browser got it.
+/// A page that a browser received.
 struct Page {
     status: u16,
     location: Option<String>,
@@ -163,7 +163,7 @@ impl Scene {
         get_page(&self.http, &format!("{}{path}", self.demo), cookie).await
     }
 
-    /// Begins a sign-in: the browser's cookie and the parameters that the provider was sent.
+    /// Begins a sign-in. Returns the browser's cookie and the parameters of the authorization request.
     async fn begin(&self, path: &str) -> (String, HashMap<String, String>) {
         let page = self.get(path, None).await;
         assert_eq!(page.status, 303, "{}", page.text);
@@ -174,7 +174,7 @@ impl Scene {
         (page.cookie.unwrap(), asked)
     }
 
-    /// A whole sign-in, as far as it comes.
+    /// Runs a whole sign-in, or up to its failure.
     async fn sign_in(&self) -> Page {
         let (cookie, asked) = self.begin("/login").await;
         self.get(
@@ -184,7 +184,7 @@ impl Scene {
         .await
     }
 
-    /// That a sign-in comes to nothing, and that the page says why.
+    /// Asserts that a sign-in fails and that the page contains the reason.
     async fn refused(&self, why: &str) {
         let page = self.sign_in().await;
         assert_eq!(page.status, 502);

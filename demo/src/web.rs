@@ -1,4 +1,4 @@
-//! The demo's web pages: which browser asks, what it asks for, what it gets.
+//! The demo's web pages and the state of each browser.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,14 +20,14 @@ use url::Url;
 use crate::pages::{FailedPage, SignedInPage, SignedOutPage, StartPage};
 use crate::relying_party::{Pending, RelyingParty, SignedIn};
 
-/// The cookie that tells one browser from another. Ports do not separate cookies, so the name is the demo's own.
+/// The cookie that identifies a browser. Ports do not separate cookies, so the demo uses a name of its own.
 const COOKIE_NAME: &str = "assent_demo";
-/// How long a browser's sign-in, begun or done, is remembered.
+/// The lifetime of a browser's pending or completed sign-in.
 const REMEMBERED: Duration = Duration::from_secs(60 * 60);
-/// How many browsers are remembered at most.
+/// The largest number of stored browsers.
 const MOST_BROWSERS: usize = 1000;
 
-/// What is remembered for one browser, in memory alone.
+/// The state of one browser, stored only in memory.
 struct Browser {
     since: Instant,
     pending: Option<Pending>,
@@ -41,7 +41,7 @@ struct Demo {
 
 type Shared = State<Arc<Demo>>;
 
-/// The demo's routes.
+/// Returns the demo's routes.
 pub fn router(relying_party: RelyingParty) -> Router {
     let demo = Arc::new(Demo {
         relying_party,
@@ -80,9 +80,9 @@ async fn start(State(demo): Shared, headers: HeaderMap) -> Response {
 
 #[derive(Deserialize)]
 struct Login {
-    /// `login` asks for a fresh approval (OpenID Connect Core section 3.1.2.1).
+    /// `login` requests a fresh approval (OpenID Connect Core section 3.1.2.1).
     prompt: Option<String>,
-    /// The provider, where it was its page that led here (section 4).
+    /// The provider, if one of its pages contains the link (section 4).
     iss: Option<String>,
 }
 
@@ -135,7 +135,7 @@ async fn callback(
     Query(answer): Query<Answer>,
     headers: HeaderMap,
 ) -> Response {
-    // The sign-in is taken out, so an answer counts once, and only in the browser that asked.
+    // The pending sign-in is removed, so a response works once, and only in the browser that started it.
     let pending =
         browser_of(&headers).and_then(|id| demo.take_pending(&id, answer.state.as_deref()));
     let Some(pending) = pending else {
@@ -163,7 +163,8 @@ async fn callback(
     };
     match demo.relying_party.finish(pending, code).await {
         Ok(signed_in) => {
-            // A new cookie value: the one from before the sign-in may be known to someone else.
+            // The cookie gets a new value, because an attacker may know the value from before the sign-in (session
+            // fixation).
             let id = demo.remember(Browser {
                 since: Instant::now(),
                 pending: None,
@@ -189,7 +190,7 @@ async fn sign_out(State(demo): Shared, headers: HeaderMap) -> Redirect {
     Redirect::to("/")
 }
 
-/// Signs out here and at the provider (OpenID Connect RP-Initiated Logout), which ends the person's session in all
+/// Signs out here and at the provider (OpenID Connect RP-Initiated Logout), which ends the user's session in all
 /// applications.
 async fn sign_out_everywhere(State(demo): Shared, headers: HeaderMap) -> Redirect {
     let browser = is_own(&headers).then(|| demo.forget(&headers)).flatten();
@@ -202,14 +203,14 @@ async fn sign_out_everywhere(State(demo): Shared, headers: HeaderMap) -> Redirec
 
 async fn signed_out(State(demo): Shared, headers: HeaderMap) -> Response {
     match demo.signed_in(&headers) {
-        // The browser did not come from a sign-out.
+        // The browser is still signed in, so this request does not follow a sign-out.
         Some(_) => Redirect::to("/").into_response(),
         None => page(StatusCode::OK, &SignedOutPage),
     }
 }
 
-/// Whether a form of the demo's own pages was posted. Ports do not separate sites, so the cookie comes with the forms
-/// of other programs on this machine, too.
+/// Returns whether the form belongs to one of the demo's own pages. Ports do not separate sites, so the browser also
+/// sends the cookie with forms of other programs on this machine.
 fn is_own(headers: &HeaderMap) -> bool {
     headers
         .get("sec-fetch-site")
@@ -225,11 +226,11 @@ async fn style() -> impl IntoResponse {
 
 impl Demo {
     fn browsers(&self) -> MutexGuard<'_, HashMap<String, Browser>> {
-        // Each change is a single call on the map, so a thread that panicked left it whole.
+        // Each change is a single call on the map, so the map stays consistent after a panic.
         self.browsers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Remembers a browser under a new random name, and forgets the old ones.
+    /// Stores a browser with a new random identifier, and removes expired ones.
     fn remember(&self, browser: Browser) -> String {
         let id = CsrfToken::new_random().into_secret();
         let mut browsers = self.browsers();
@@ -245,7 +246,7 @@ impl Demo {
         id
     }
 
-    /// Who is signed in in the requesting browser.
+    /// Returns the signed-in user of the requesting browser.
     fn signed_in(&self, headers: &HeaderMap) -> Option<SignedIn> {
         let id = browser_of(headers)?;
         self.browsers().get(&id)?.signed_in.clone()
@@ -257,7 +258,7 @@ impl Demo {
         self.browsers().remove(&id)
     }
 
-    /// Takes the browser's pending sign-in, if its `state` is this one.
+    /// Takes the browser's pending sign-in if its `state` is equal.
     fn take_pending(&self, id: &str, state: Option<&str>) -> Option<Pending> {
         let mut browsers = self.browsers();
         let pending = &mut browsers.get_mut(id)?.pending;
@@ -265,7 +266,7 @@ impl Demo {
     }
 }
 
-/// The name under which this browser is remembered, from its cookie.
+/// Returns the identifier of this browser, from its cookie.
 fn browser_of(headers: &HeaderMap) -> Option<String> {
     headers
         .get_all(COOKIE)
@@ -277,7 +278,8 @@ fn browser_of(headers: &HeaderMap) -> Option<String> {
         .map(|(_, value)| value.to_owned())
 }
 
-/// `Lax`, since the provider's redirect to the callback comes from another site and must carry the cookie.
+/// Returns the cookie header. `SameSite` is `Lax`, because the provider's redirect to the callback comes from another
+/// site and must carry the cookie.
 fn with_cookie(id: &str) -> [(axum::http::HeaderName, String); 1] {
     [(
         SET_COOKIE,
@@ -289,7 +291,7 @@ fn page(status: StatusCode, template: &impl Template) -> Response {
     page_leading_to(None, status, template)
 }
 
-/// A page with a form whose answer redirects to this address: browsers check it against the page's policy.
+/// Returns a page with a form that redirects to this address. Browsers check the redirect against the page's policy.
 fn page_leading_to(target: Option<&Url>, status: StatusCode, template: &impl Template) -> Response {
     let target = target.map_or_else(String::new, |url| {
         format!(" {}", url.origin().ascii_serialization())

@@ -1,4 +1,4 @@
-//! Under which name other machines of the network reach this one.
+//! The name or address at which other machines of the network reach this one.
 
 use std::fmt;
 use std::net::{IpAddr, UdpSocket};
@@ -12,12 +12,12 @@ use url::Host;
 pub struct Address(Host);
 
 impl Address {
-    /// As it stands in a URL: an IPv6 address in brackets.
+    /// Returns the form for a URL: an IPv6 address has brackets.
     pub fn in_url(&self) -> String {
         self.0.to_string()
     }
 
-    /// The IP address, where it is one.
+    /// Returns the IP address, if it is one.
     pub fn ip(&self) -> Option<IpAddr> {
         match self.0 {
             Host::Ipv4(ip) => Some(ip.into()),
@@ -50,7 +50,7 @@ impl FromStr for Address {
     }
 }
 
-/// Whether all of it may stand in a file's name and in a certificate.
+/// Returns whether the name is safe in a file name and in a certificate.
 fn is_name(host: &Host) -> bool {
     let Host::Domain(name) = host else {
         return false;
@@ -63,7 +63,10 @@ fn is_name(host: &Host) -> bool {
     })
 }
 
-/// The address from which this machine would send to others. Nothing is sent.
+/// Returns the address from which this machine would send to others. It sends nothing.
+///
+/// # Errors
+/// The machine has no address in a network.
 pub fn own() -> anyhow::Result<Address> {
     for (any, other) in [("0.0.0.0:0", "192.0.2.1:9"), ("[::]:0", "[2001:db8::1]:9")] {
         let found = UdpSocket::bind(any).and_then(|socket| {

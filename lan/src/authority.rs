@@ -1,7 +1,7 @@
-//! The certificate of a trial, and the authority that vouches for it.
+//! The certificate of a trial, and the certificate authority that signs it.
 //!
-//! The authority signs this one certificate and then its key is gone, so whoever trusts it trusts nothing else: nobody
-//! can ever sign another.
+//! The authority signs only this certificate, and its key is never stored. So a device that trusts the authority trusts
+//! no other certificate, because none can ever be signed.
 
 use std::fs::{self, OpenOptions};
 use std::io::{ErrorKind, Write};
@@ -23,27 +23,30 @@ use openssl::x509::{X509, X509Builder, X509Name};
 
 use crate::address::Address;
 
-/// How long a certificate is good, in days: phones take none that is good for more than 398.
+/// The lifetime of a certificate, in days. Phones accept at most 398 days.
 const DAYS: u32 = 397;
-/// A certificate that ends within so many days is made anew.
+/// The remaining lifetime below which a certificate is renewed, in days.
 const LEFT: u32 = 30;
 
-/// What a phone is to trust.
+/// The authority that the phone must trust.
 #[derive(Clone, Debug)]
 pub struct Authority {
-    /// Its certificate, DER.
+    /// Its certificate, in DER.
     pub certificate: Vec<u8>,
-    /// The certificate's SHA-256 in hex, in groups.
+    /// The SHA-256 digest of the certificate in hexadecimal, in groups.
     pub fingerprint: String,
 }
 
 impl Authority {
-    /// The file of its certificate, PEM.
+    /// Returns the path of its certificate, in PEM.
     pub fn file(folder: &Path) -> PathBuf {
         folder.join("authority.pem")
     }
 
-    /// The one that is kept in a folder.
+    /// Reads the authority in a folder.
+    ///
+    /// # Errors
+    /// The certificate is missing or invalid.
     pub fn read(folder: &Path) -> anyhow::Result<Self> {
         let file = Self::file(folder);
         let read = || -> anyhow::Result<Self> {
@@ -62,8 +65,11 @@ impl Authority {
     }
 }
 
-/// Makes the certificate of a trial at this address, unless the folder has one that is good for a while. Of its four
-/// files `certificate.pem` and `certificate.key` are the server's.
+/// Creates the certificate of a trial at this address, unless the folder has one that stays valid for some time. The
+/// server uses the files `certificate.pem` and `certificate.key`.
+///
+/// # Errors
+/// The certificate cannot be created or stored.
 pub fn prepare(folder: &Path, address: &Address) -> anyhow::Result<Authority> {
     if !is_good(folder, address) {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
@@ -148,7 +154,7 @@ fn fresh_key() -> anyhow::Result<PKey<Private>> {
 
 fn name(common: &str) -> anyhow::Result<X509Name> {
     let mut name = X509Name::builder()?;
-    // A common name holds 64 characters (RFC 5280 appendix A.1); what counts are the alternative names.
+    // A common name has at most 64 characters (RFC 5280 appendix A.1). Clients check only the alternative names.
     name.append_entry_by_text("CN", &common.chars().take(64).collect::<String>())?;
     Ok(name.build())
 }
@@ -171,11 +177,12 @@ fn builder(
     Ok(builder)
 }
 
-/// Writes a file that nobody else reads, whole or not at all.
+/// Writes a file atomically. Only its owner can read it.
 fn keep(file: &Path, content: &[u8]) -> anyhow::Result<()> {
     let beside = file.with_extension("new");
     let write = || -> std::io::Result<()> {
-        // What a stopped run left is not written into: it may be another's by now, or readable for others.
+        // A file of an aborted run is deleted and not reused, because it may have another owner or be readable by
+        // others.
         match fs::remove_file(&beside) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => {}

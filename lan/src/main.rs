@@ -1,7 +1,8 @@
 //! A trial of Assent with a real phone, for `make run LAN=1`.
 //!
-//! A browser gives keys only to pages that came by https, so a phone needs a certificate that it trusts. Nobody vouches
-//! for a private address, so this makes an authority of its own, and a page that explains how to trust it.
+//! Browsers permit cryptographic keys only on pages over https, so the phone needs a certificate that it trusts. No
+//! public authority certifies a private address. So this program creates an authority of its own, and serves a page
+//! that explains how to trust it.
 
 #![allow(clippy::print_stdout, reason = "a command answers on the terminal")]
 
@@ -22,7 +23,7 @@ use crate::address::Address;
 use crate::authority::Authority;
 use crate::page::Trial;
 
-/// What `make run LAN=1` needs beside Assent: an address, a certificate, a page that explains how to trust it.
+/// Prepares a trial of Assent with a phone: an address, a certificate, and a page that explains how to trust it.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -32,14 +33,14 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Print the address under which other machines of the network reach this one.
+    /// Print the address at which other machines of the network reach this one.
     Address {
-        /// `1` finds this machine's own address; else the name or address that the phone shall use.
+        /// `1` detects the address of this machine. Any other value is the name or address for the phone.
         wanted: String,
     },
-    /// Make the certificate, unless there is a good one, and print the origin of Assent.
+    /// Create the certificate, unless there is a valid one, and print the origin of Assent.
     Certify(Place),
-    /// Ask whether Assent is ready, for a second at most; the exit code says it.
+    /// Check whether Assent is ready, within one second. The exit code is the result.
     Ready(Place),
     /// Serve the page that explains how to trust the certificate.
     Explain {
@@ -51,12 +52,12 @@ enum Command {
     },
 }
 
-/// Where a trial is.
+/// The location of a trial.
 #[derive(Clone, Debug, Args)]
 struct Place {
-    /// The name or address that the phone uses.
+    /// The name or address for the phone.
     address: Address,
-    /// Where the certificate is kept.
+    /// The folder of the certificate.
     folder: PathBuf,
     /// The port of Assent.
     #[arg(long, default_value_t = 8443)]

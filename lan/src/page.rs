@@ -1,5 +1,5 @@
-//! The page that explains how to trust a trial's certificate. It is plain http: who does not trust it yet can't see
-//! another.
+//! The page that explains how to trust a trial's certificate. It uses plain http, because a phone cannot open an https
+//! page before it trusts the certificate.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::authority::Authority;
 const STYLE: &str = include_str!("../../host/server/assets/assent.css");
 const SCRIPT: &str = include_str!("trusted.js");
 
-/// What the page tells of.
+/// The trial that the page describes.
 #[derive(Clone, Debug)]
 pub struct Trial {
-    /// Where Assent answers.
+    /// The origin of Assent.
     pub origin: String,
-    /// What is to be trusted.
+    /// The authority that the phone must trust.
     pub authority: Authority,
 }
 
@@ -36,7 +36,7 @@ struct TrustPage<'a> {
     fingerprint: &'a str,
 }
 
-/// The page's routes.
+/// Returns the page's routes.
 pub fn router(trial: Trial) -> Router {
     Router::new()
         .route("/", get(show))
@@ -73,7 +73,7 @@ async fn show(State(trial): State<Arc<Trial>>) -> Response {
     }
 }
 
-/// The authority's certificate, in the form that phones offer to install.
+/// Returns the authority's certificate, in the format that phones offer to install.
 async fn certificate(State(trial): State<Arc<Trial>>) -> Response {
     let headers = [
         (CONTENT_TYPE, "application/x-x509-ca-cert"),

@@ -1,4 +1,4 @@
-// Tells whether this browser trusts the trial already: a request to it fails otherwise.
+// Shows whether this browser already trusts the trial: otherwise, a request to Assent fails.
 const told = document.getElementById('trusted');
 
 async function ask() {

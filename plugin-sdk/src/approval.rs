@@ -1,4 +1,4 @@
-//! Approval channels: how the question reaches a person's authenticator.
+//! Approval channels: they carry approval requests to a user's authenticator.
 //!
 //! ```
 //! use assent_plugin_sdk::approval::{ApprovalChannel, Begun, Failure, Host, Method, Notice, Request, State};
@@ -31,7 +31,7 @@
 //!         }
 //!     }
 //!
-//!     // The device answers the host by itself, so there is never anything new.
+//!     // The device calls the server itself, so a poll never finds an answer.
 //!     fn poll(_host: &dyn Host, _config: &Config, _handle: &[u8]) -> Result<State, Failure> {
 //!         Ok(State::Pending(60_000))
 //!     }
@@ -41,7 +41,7 @@
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # std::env::set_current_dir(folder.path())?;
-//! // In a test, what the other side answers comes from the fixture.
+//! // In a test, the fixture contains the responses of the other side.
 //! std::fs::create_dir("fixtures")?;
 //! std::fs::write("fixtures/gone.json", r#"{
 //!     "begin": {"address": "https://knock.example/ada"},
@@ -63,29 +63,29 @@ use crate::bindings::approval::exports::assent::approval::channel as wit;
 pub use crate::http::{Host, HttpError, Method, Request, Response};
 pub use wit::{Begun, Callback, Evidence, Failure, Notice, State};
 
-/// A plugin that carries an approval request to a device, and evidence back.
+/// A plugin that carries an approval request to a device, and returns a channel proof.
 ///
-/// What it needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
+/// It reaches its environment through a [`Host`], which a test can replace.
 pub trait ApprovalChannel {
-    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error
-    /// in the settings is found when the host starts.
+    /// The plugin's table of the operator's settings. Use `#[serde(deny_unknown_fields)]`, so that the server finds a
+    /// typing error in the settings when it starts.
     type Config: DeserializeOwned;
 
-    /// Name and version.
+    /// Returns the name and the version.
     fn describe() -> Description;
 
-    /// Checks settings beyond their types. Each error is one plain sentence.
+    /// Checks the settings beyond their types. Each error is one plain sentence.
     fn validate(_config: &Self::Config) -> Result<(), Vec<String>> {
         Ok(())
     }
 
-    /// Sends the notice on its way. Called again with the same request id it does not disturb the person twice.
+    /// Sends the notice. It must be idempotent: a second call with the same request id must not disturb the user again.
     fn begin(host: &dyn Host, config: &Self::Config, notice: &Notice) -> Result<Begun, Failure>;
 
-    /// Asks how the request stands.
+    /// Polls the state of the request.
     fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
 
-    /// Reads what came to the callback address.
+    /// Handles a request to the callback URL.
     fn on_callback(
         _host: &dyn Host,
         _config: &Self::Config,
@@ -94,14 +94,14 @@ pub trait ApprovalChannel {
         Ok(Vec::new())
     }
 
-    /// Takes the request back, where the channel can.
+    /// Cancels the request, if the channel supports this.
     fn cancel(_host: &dyn Host, _config: &Self::Config, _handle: &[u8]) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// Makes `$channel`, which implements [`ApprovalChannel`], the component's approval channel. Once in a crate, at its
-/// top level.
+/// Exports `$channel`, which implements [`ApprovalChannel`], as the component's approval channel. Use it once in a
+/// crate, at the top level.
 #[macro_export]
 macro_rules! approval_channel {
     ($channel:ty) => {

@@ -1,4 +1,4 @@
-//! Generated from `wit/`. The role macros use it; plugins use the types of the other modules.
+//! The bindings that are generated from `wit/`. The role macros use them; plugins use the types of the other modules.
 
 #[cfg(feature = "claim-mapper")]
 #[allow(

@@ -1,5 +1,5 @@
-//! The exports of a component that is an approval channel of either kind. The contracts have the same functions, but on
-//! different types.
+//! The exports of the components of both approval channels. Their contracts have the same functions with different
+//! types.
 
 /// Exports `$channel` as the interface `$interface` of the bindings `$module`. `begin` receives a `$request`, and a
 /// callback returns a list of `$news`.
@@ -58,7 +58,7 @@ macro_rules! export_channel {
     };
 }
 
-/// The functions that the exports of a channel call, for one of the two traits.
+/// Defines the functions that the exports of a channel call, for one of the two traits.
 macro_rules! channel_functions {
     ($trait:ident) => {
         #[doc(hidden)]

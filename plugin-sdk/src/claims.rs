@@ -1,4 +1,4 @@
-//! Claim mappers: what an application is told about a person.
+//! Claim mappers: they decide which claims about a user an application receives.
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -7,24 +7,24 @@ use serde_json::{Map, Value};
 use crate::Description;
 use crate::bindings::claims::exports::assent::claims::mapper as wit;
 
-/// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
+/// The claims that only the server writes, independent of plugins and settings. They carry promises of the protocol.
 pub const PROTECTED: [&str; 29] = include!("protected_claims.in");
 
-/// A plugin that decides what an application is told about a person.
+/// A plugin that decides which claims about a user an application receives.
 pub trait ClaimMapper {
-    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error
-    /// in the settings is found when the host starts.
+    /// The plugin's table of the operator's settings. Use `#[serde(deny_unknown_fields)]`, so that the server finds a
+    /// typing error in the settings when it starts.
     type Config: DeserializeOwned;
 
-    /// Name, version and the claims it writes.
+    /// Returns the name, the version and the claims that the plugin writes.
     fn describe() -> Description;
 
-    /// Checks settings beyond their types. Each error is one plain sentence.
+    /// Checks the settings beyond their types. Each error is one plain sentence.
     fn validate(_config: &Self::Config) -> Result<(), Vec<String>> {
         Ok(())
     }
 
-    /// The edits for one token, answer or assertion.
+    /// Returns the edits for one token, response or assertion.
     fn map(config: &Self::Config, input: &Input) -> Result<Vec<Edit>, Failure>;
 }
 
@@ -39,7 +39,8 @@ pub enum Protocol {
     Saml,
 }
 
-/// Where the claims are going. In settings the names are `id-token`, `userinfo`, `introspection` and `saml-assertion`.
+/// The destination of the claims. In settings the names are `id-token`, `userinfo`, `introspection` and
+/// `saml-assertion`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sink {
@@ -60,52 +61,52 @@ pub enum Sink {
 pub struct RequestedClaim {
     /// The claim's name.
     pub name: String,
-    /// Whether the application says it can't do without.
+    /// Whether the claim is essential for the application.
     #[serde(default)]
     pub essential: bool,
-    /// In the order of preference; empty when any value will do.
+    /// The requested values, in the order of preference. Empty if the application accepts any value.
     #[serde(default)]
     pub values: Vec<Value>,
 }
 
-/// Everything a claim mapper may know.
+/// The input of a claim mapper.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Input {
     /// The protocol that the application speaks.
     pub protocol: Protocol,
-    /// Where the claims are going.
+    /// The destination of the claims.
     pub sink: Sink,
-    /// Seconds since the Unix epoch.
+    /// The current time, in seconds since the Unix epoch.
     pub now: u64,
-    /// JSON object: the application that asks.
+    /// The application, a JSON object.
     pub application: Value,
-    /// JSON object: the person in this application.
+    /// The user's account in this application, a JSON object.
     pub account: Value,
-    /// JSON object: the person.
+    /// The user, a JSON object.
     pub user: Value,
-    /// The person's roles in this application.
+    /// The user's roles in this application.
     pub roles: Vec<String>,
-    /// The scopes that were granted.
+    /// The granted scopes.
     pub scopes: Vec<String>,
-    /// What the request asked for by name.
+    /// The claims that the request names.
     pub requested: Vec<RequestedClaim>,
-    /// Authentication context class of the login.
+    /// The authentication context class of the sign-in.
     pub acr: Option<String>,
-    /// Authentication methods of the login (RFC 8176).
+    /// The authentication methods of the sign-in (RFC 8176).
     pub amr: Vec<String>,
-    /// The claims so far, made by the host and by earlier plugins.
+    /// The claims from the server, with the edits of earlier plugins.
     pub current: Map<String, Value>,
 }
 
 impl Input {
-    /// Whether the scope was granted.
+    /// Returns whether the scope was granted.
     pub fn has_scope(&self, scope: &str) -> bool {
         self.scopes.iter().any(|granted| granted == scope)
     }
 }
 
-/// What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). A value that is not of its type is
-/// a fault. In settings the names are `string`, `boolean`, `integer`, `date_time`, `any_uri` and `base64_binary`.
+/// The type of an attribute's values, as in `xsi:type` (XML Schema Part 2). A value with another type is a fault. In
+/// settings the names are `string`, `boolean`, `integer`, `date_time`, `any_uri` and `base64_binary`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueType {
@@ -133,21 +134,22 @@ pub enum ValueType {
 pub struct SamlAttribute {
     /// `Name`.
     pub name: String,
-    /// `NameFormat`; the host's default if there is none.
+    /// `NameFormat`. Without it, the server's default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name_format: Option<String>,
     /// `FriendlyName`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub friendly_name: Option<String>,
-    /// What the values are.
+    /// The type of the values.
     #[serde(default)]
     pub value_type: ValueType,
-    /// One `AttributeValue` each.
+    /// The values; each becomes an `AttributeValue`.
     pub values: Vec<String>,
 }
 
 impl SamlAttribute {
-    /// An attribute with strings under a basic name. An attribute without values is not in the assertion.
+    /// Creates an attribute with strings and a basic name. The server omits an attribute without values from the
+    /// assertion.
     ///
     /// ```
     /// use assent_plugin_sdk::claims::{Edit, SamlAttribute, ValueType};
@@ -170,21 +172,21 @@ impl SamlAttribute {
         }
     }
 
-    /// Its `NameFormat`, a URI.
+    /// Sets the `NameFormat`, a URI.
     #[must_use]
     pub fn name_format(mut self, uri: &str) -> Self {
         self.name_format = Some(uri.to_owned());
         self
     }
 
-    /// Its `FriendlyName`.
+    /// Sets the `FriendlyName`.
     #[must_use]
     pub fn friendly_name(mut self, name: &str) -> Self {
         self.friendly_name = Some(name.to_owned());
         self
     }
 
-    /// The type of its values.
+    /// Sets the type of the values.
     #[must_use]
     pub fn value_type(mut self, value_type: ValueType) -> Self {
         self.value_type = value_type;
@@ -192,7 +194,7 @@ impl SamlAttribute {
     }
 }
 
-/// A change to what the application is told.
+/// A change of the claims or attributes that the application receives.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Edit {
@@ -200,38 +202,39 @@ pub enum Edit {
     Set(String, Value),
     /// Removes a claim that this plugin may write.
     Remove(String),
-    /// Adds an attribute; for [`Sink::SamlAssertion`] alone.
+    /// Adds an attribute; only for [`Sink::SamlAssertion`].
     Attribute(SamlAttribute),
 }
 
 impl Edit {
-    /// Sets a claim.
+    /// Returns an edit that sets a claim.
     pub fn set(name: &str, value: Value) -> Self {
         Self::Set(name.to_owned(), value)
     }
 
-    /// Adds an attribute; for [`Sink::SamlAssertion`] only.
+    /// Returns an edit that adds an attribute; only for [`Sink::SamlAssertion`].
     pub fn attribute(attribute: SamlAttribute) -> Self {
         Self::Attribute(attribute)
     }
 
-    /// Removes a claim.
+    /// Returns an edit that removes a claim.
     pub fn remove(name: &str) -> Self {
         Self::Remove(name.to_owned())
     }
 }
 
-/// Why there are no edits.
+/// The reason why a mapper returns no edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The person shall not get into this application. The reason is one sentence; the person reads it, and it is
-    /// logged.
+    /// The user is denied access to this application. The text is the reason, in one sentence. The user sees it, and
+    /// the server logs it.
     Deny(String),
-    /// The plugin could not do its work.
+    /// The plugin reports a failure of its own.
     Fault(String),
 }
 
-/// Makes `$mapper`, which implements [`ClaimMapper`], the component's claim mapper. Once in a crate, at its top level.
+/// Exports `$mapper`, which implements [`ClaimMapper`], as the component's claim mapper. Use it once in a crate, at the
+/// top level.
 #[macro_export]
 macro_rules! claim_mapper {
     ($mapper:ty) => {
@@ -342,7 +345,7 @@ impl From<ValueType> for wit::ValueType {
     }
 }
 
-/// A JSON value always has a text; made this way it takes a third of the work that its `Display` does.
+/// Serializes JSON to text. This takes a third of the work of its `Display` implementation, and JSON always has a text.
 fn json_text(value: &Value) -> String {
     serde_json::to_string(value).unwrap_or_default()
 }

@@ -1,4 +1,5 @@
-//! Delegated approval channels: how the question reaches a vendor's authenticator, whose word counts.
+//! Delegated approval channels: they send approval requests to a vendor's authenticator, and the server trusts its
+//! decision.
 //!
 //! ```
 //! use assent_plugin_sdk::delegated::{Begun, DelegatedApprovalChannel, Failure, Host};
@@ -57,32 +58,33 @@ use crate::bindings::delegated::exports::assent::approval::delegated_channel as 
 pub use crate::http::{Host, HttpError, Method, Request, Response};
 pub use wit::{Begun, Callback, Failure, Question, State};
 
-/// A plugin that puts an approval request to a vendor's authenticator and asks there how it stands.
+/// A plugin that sends an approval request to a vendor's authenticator and polls the decision there.
 ///
-/// What [`poll`](Self::poll) says decides, so it has to be sure that the vendor speaks of this very request. What it
-/// needs of the outside comes in as a [`Host`], so that a test can put its own in the place.
+/// The result of [`poll`](Self::poll) decides the sign-in. So the plugin must verify that the vendor's answer belongs
+/// to this request. It reaches its environment through a [`Host`], which a test can replace.
 pub trait DelegatedApprovalChannel {
-    /// The plugin's table of the operator's settings. Give it `#[serde(deny_unknown_fields)]`, so that a typing error
-    /// in the settings is found when the host starts.
+    /// The plugin's table of the operator's settings. Use `#[serde(deny_unknown_fields)]`, so that the server finds a
+    /// typing error in the settings when it starts.
     type Config: DeserializeOwned;
 
-    /// Name and version.
+    /// Returns the name and the version.
     fn describe() -> Description;
 
-    /// Checks settings beyond their types. Each error is one plain sentence.
+    /// Checks the settings beyond their types. Each error is one plain sentence.
     fn validate(_config: &Self::Config) -> Result<(), Vec<String>> {
         Ok(())
     }
 
-    /// Puts the question to the vendor. Called again with the same request id it does not disturb the person twice.
+    /// Sends the question to the vendor. It must be idempotent: a second call with the same request id must not disturb
+    /// the user again.
     fn begin(host: &dyn Host, config: &Self::Config, question: &Question)
     -> Result<Begun, Failure>;
 
-    /// Asks the vendor how the request stands. This answer alone can approve.
+    /// Polls the vendor for the state of the request. Only this result can approve.
     fn poll(host: &dyn Host, config: &Self::Config, handle: &[u8]) -> Result<State, Failure>;
 
-    /// Reads what came to the callback address: the request ids of which there may be news. Anybody may have sent it,
-    /// so it decides nothing; the host polls them.
+    /// Handles a request to the callback URL. Returns the ids of the requests that may have a new state. The sender of
+    /// a callback is not authenticated, so it decides nothing. The server polls these requests.
     fn on_callback(
         _host: &dyn Host,
         _config: &Self::Config,
@@ -91,14 +93,14 @@ pub trait DelegatedApprovalChannel {
         Ok(Vec::new())
     }
 
-    /// Takes the question back, where the vendor can.
+    /// Cancels the question, if the vendor supports this.
     fn cancel(_host: &dyn Host, _config: &Self::Config, _handle: &[u8]) -> Result<(), Failure> {
         Ok(())
     }
 }
 
-/// Makes `$channel`, which implements [`DelegatedApprovalChannel`], the component's delegated approval channel. Once in
-/// a crate, at its top level.
+/// Exports `$channel`, which implements [`DelegatedApprovalChannel`], as the component's delegated approval channel.
+/// Use it once in a crate, at the top level.
 #[macro_export]
 macro_rules! delegated_approval_channel {
     ($channel:ty) => {

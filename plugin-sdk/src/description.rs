@@ -1,41 +1,41 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A plugin's description of itself. `assent-plugin check` shows it, and the host enforces `writes`.
+/// A plugin's description of itself. `assent-plugin check` shows it, and the server enforces `writes`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// The plugin's name, as in its `plugin.toml`.
     pub name: String,
     /// The plugin's version.
     pub version: String,
-    /// What it does, in one sentence.
+    /// The plugin's task, in one sentence.
     pub summary: String,
-    /// The claims it writes, `attribute:NAME` for SAML attributes. `*` and `attribute:*` stand for whatever the
-    /// operator grants. Empty for an approval channel.
+    /// The claims that the plugin writes, with `attribute:NAME` for SAML attributes. `*` and `attribute:*` leave the
+    /// choice to the operator. Empty for an approval channel.
     #[serde(default)]
     pub writes: Vec<String>,
-    /// JSON Schema of its settings, if it takes any.
+    /// The JSON Schema of the settings, if the plugin has settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_schema: Option<Value>,
-    /// Where the claims go that a mapper is asked for: `id-token`, `userinfo`, `introspection`, `saml-assertion`. All,
-    /// if it does not say.
+    /// The destinations of claims for which a mapper runs: `id-token`, `userinfo`, `introspection`, `saml-assertion`.
+    /// `None` means all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<String>>,
-    /// Whether a mapper may turn a person away ([`Failure::Deny`](crate::claims::Failure)). The operator then can't
-    /// have its faults left out.
+    /// Whether a mapper may deny a user access ([`Failure::Deny`](crate::claims::Failure)). Then the operator cannot
+    /// omit its faults.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
-    /// The hosts that a channel sends requests to: `push.example.org`, `*.push.example.org`, each with `:port` where it
-    /// is not 443. `*` stands for whatever the operator grants.
+    /// The hosts to which a channel sends requests: `push.example.org`, `*.push.example.org`, each with `:port` if the
+    /// port is not 443. `*` leaves the choice to the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Whether a channel's requests are to follow redirects.
+    /// Whether a channel's requests should follow redirects.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follow_redirects: bool,
 }
 
 impl Description {
-    /// A plugin that writes nothing and takes no settings.
+    /// Creates a description of a plugin that writes nothing and has no settings.
     pub fn new(name: &str, version: &str, summary: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -50,43 +50,43 @@ impl Description {
         }
     }
 
-    /// The claims it writes.
+    /// Sets the claims that the plugin writes.
     pub fn writes<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.writes = names.into_iter().map(str::to_owned).collect();
         self
     }
 
-    /// JSON Schema of its settings.
+    /// Sets the JSON Schema of the settings.
     pub fn config_schema(mut self, schema: Value) -> Self {
         self.config_schema = Some(schema);
         self
     }
 
-    /// The only places that the mapper makes claims for. For others it is not called.
+    /// Sets the destinations of claims for which the mapper runs. The server does not call it for other destinations.
     pub fn sinks<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.sinks = Some(names.into_iter().map(str::to_owned).collect());
         self
     }
 
-    /// It may turn a person away.
+    /// Declares that the mapper may deny a user access.
     pub fn denies(mut self) -> Self {
         self.denies = true;
         self
     }
 
-    /// The hosts that a channel sends requests to.
+    /// Sets the hosts to which a channel sends requests.
     pub fn hosts<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         self.hosts = names.into_iter().map(str::to_owned).collect();
         self
     }
 
-    /// Has redirects followed, where the operator allows it too.
+    /// Requests that the host follows redirects. The operator must permit this too.
     pub fn follow_redirects(mut self) -> Self {
         self.follow_redirects = true;
         self
     }
 
-    /// The description as the contract carries it.
+    /// Returns the description as JSON, as in the contract.
     #[doc(hidden)]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()

@@ -1,4 +1,4 @@
-//! What the host lends to channels: the time, and outgoing HTTP.
+//! The environment of approval channels: the time and HTTP.
 
 use serde::Deserialize;
 
@@ -10,16 +10,16 @@ use crate::bindings::approval::assent::host;
 ))]
 use crate::bindings::delegated::assent::host;
 
-/// What the host lends to a channel.
+/// The environment that the host provides to a channel.
 pub trait Host {
-    /// Seconds since the Unix epoch.
+    /// Returns the time in seconds since the Unix epoch.
     fn now(&self) -> u64;
 
-    /// Sends one request and waits for the answer, to granted hosts only.
+    /// Sends a request to a granted host and waits for the response.
     fn send(&self, request: Request) -> Result<Response, HttpError>;
 }
 
-/// A request's method.
+/// The method of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Method {
@@ -33,32 +33,32 @@ pub enum Method {
     Delete,
 }
 
-/// An outgoing request.
+/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The method.
     pub method: Method,
     /// An absolute `https` URL with a host name.
     pub url: String,
-    /// Names and values. Where the operator configured a credential, the host adds it.
+    /// The headers, as names and values. If the operator configured a credential, the host adds it.
     pub headers: Vec<(String, String)>,
-    /// At most 64 KiB.
+    /// The body, of at most 64 KiB.
     pub body: Vec<u8>,
 }
 
-/// The answer to a request.
+/// The response to a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Response {
     /// The status code.
     pub status: u16,
-    /// Names in lower case.
+    /// The headers, as names in lower case and values.
     pub headers: Vec<(String, String)>,
-    /// At most 256 KiB.
+    /// The body, of at most 256 KiB.
     pub body: Vec<u8>,
 }
 
 impl Response {
-    /// The first value of a header; `name` in lower case.
+    /// Returns the first value of a header. `name` must be in lower case.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers
             .iter()
@@ -67,19 +67,19 @@ impl Response {
     }
 }
 
-/// Why there is no answer.
+/// The reason for a missing response.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HttpError {
-    /// The host does not allow this request.
+    /// The host does not permit this request.
     Refused(String),
-    /// The request can't be sent as it is.
+    /// The request is invalid.
     Invalid(String),
     /// The name did not resolve, or the connection failed.
     Unreachable(String),
-    /// No complete answer in time.
+    /// The response was not complete in time.
     TimedOut,
-    /// The answer is larger than the host takes in.
+    /// The response is larger than the limit of the host.
     TooLarge,
 }
 
@@ -95,7 +95,7 @@ impl std::fmt::Display for HttpError {
     }
 }
 
-/// The host as the component's imports reach it.
+/// The host behind the component's imports.
 #[cfg(any(feature = "approval-channel", feature = "delegated-approval-channel"))]
 pub(crate) struct ComponentHost;
 

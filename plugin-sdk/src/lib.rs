@@ -1,22 +1,22 @@
-//! What a plugin of Assent is written with.
+//! The SDK for plugins of Assent.
 //!
-//! A plugin is a WebAssembly component in one of these roles, chosen by a feature of this crate:
+//! A plugin is a WebAssembly component in one of these roles. A feature of this crate selects the role:
 //!
-//! - `claim-mapper`: decides what an application is told about a person. Implement `ClaimMapper`, then
+//! - `claim-mapper`: decides which claims about a user an application receives. Implement `ClaimMapper`, then call
 //!   `claim_mapper!(YourType);`.
-//! - `approval-channel`: carries the question "is it you?" to a person's authenticator. Implement `ApprovalChannel`,
-//!   then `approval_channel!(YourType);`.
-//! - `delegated-approval-channel`: puts that question to a vendor's authenticator and takes its word. Implement
-//!   `DelegatedApprovalChannel`, then `delegated_approval_channel!(YourType);`.
+//! - `approval-channel`: carries the question "is it you?" to a user's authenticator. Implement `ApprovalChannel`, then
+//!   call `approval_channel!(YourType);`.
+//! - `delegated-approval-channel`: sends that question to a vendor's authenticator and trusts its decision. Implement
+//!   `DelegatedApprovalChannel`, then call `delegated_approval_channel!(YourType);`.
 //!
-//! The feature `values` gives claim mappers what settings with texts like `{email}` and SAML attributes need.
+//! The feature `values` supports claim mappers with templates like `{email}` and SAML attributes in their settings.
 //!
-//! The crate is a library of the types `cdylib` (what becomes the component) and `rlib` (so that `cargo test` runs its
-//! logic natively). `assent-plugin build DIR` builds the component; `assent-plugin check FILE` shows the server's view
-//! of it. Its cases are files: see `fixtures`. The guide is `docs/plugins.md`.
+//! The crate of a plugin has the types `cdylib` (for the component) and `rlib` (so that `cargo test` runs its logic
+//! natively). `assent-plugin build DIR` builds the component. `assent-plugin check FILE` shows the server's view of it.
+//! Its test cases are files: see `fixtures`. The guide is `docs/developers/plugins.md`.
 //!
-//! A plugin has no files, no environment and no randomness, and a fresh instance for each call: whatever it keeps in a
-//! `static` is gone afterwards. A panic ends the call and is the plugin's fault in the operator's log.
+//! A plugin has no files, no environment and no randomness. Each call has a fresh instance, so a value in a `static` is
+//! lost after the call. A panic ends the call, and the operator's log shows it as a fault of the plugin.
 //!
 //! ```
 //! # #[cfg(feature = "claim-mapper")] {
@@ -35,7 +35,7 @@
 //!     type Config = Config;
 //!
 //!     fn describe() -> Description {
-//!         Description::new("department", "1.0.0", "Tells every application the department").writes(["department"])
+//!         Description::new("department", "1.0.0", "Writes the department of the user").writes(["department"])
 //!     }
 //!
 //!     fn map(config: &Config, _input: &Input) -> Result<Vec<Edit>, Failure> {
@@ -45,7 +45,7 @@
 //!
 //! assent_plugin_sdk::claim_mapper!(Department);
 //!
-//! // Its logic runs anywhere, so this is all that a test needs.
+//! // The logic runs natively, so a test needs nothing else.
 //! let edits = Department::map(&Config { department: "Claims".into() }, &Input::default());
 //! assert_eq!(edits, Ok(vec![Edit::set("department", json!("Claims"))]));
 //! # }
@@ -96,7 +96,7 @@ pub mod values;
 pub use description::Description;
 pub use serde_json::{Map, Value, json};
 
-/// Reads a plugin's settings. An error is the sentence that the operator gets to see.
+/// Reads a plugin's settings. The error is a sentence for the operator.
 #[cfg(any(
     feature = "claim-mapper",
     feature = "approval-channel",
@@ -104,7 +104,7 @@ pub use serde_json::{Map, Value, json};
 ))]
 fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
     serde_json::from_str(config).map_err(|error| {
-        // The operator wrote TOML, so where it is in the JSON made of that would lead nowhere.
+        // The operator wrote TOML, so a position in the JSON form of the settings would be misleading.
         let (said, place) = (
             error.to_string(),
             format!(" at line {} column {}", error.line(), error.column()),

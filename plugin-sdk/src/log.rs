@@ -1,4 +1,4 @@
-//! Lines for the operator's log, which shows the plugin's name beside them.
+//! Lines for the operator's log. The log shows the plugin's name with them.
 //!
 //! In a native test a line goes to standard error.
 
@@ -9,20 +9,20 @@ use crate::bindings::claims::assent::host::log as host;
 #[cfg(all(target_family = "wasm", feature = "delegated-approval-channel"))]
 use crate::bindings::delegated::assent::host::log as host;
 
-/// How much a line matters.
+/// The severity of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
-    /// Of use to the plugin's author.
+    /// Useful for the plugin's author.
     Debug,
-    /// Worth knowing.
+    /// Useful for the operator.
     Info,
-    /// Something is not as it should be.
+    /// A problem that did not stop the plugin's work.
     Warn,
     /// The plugin could not do its work.
     Error,
 }
 
-/// Writes a line. Keep personal data and secrets out of it.
+/// Writes a line. It must not contain personal data or secrets.
 #[cfg(all(
     target_family = "wasm",
     any(
@@ -41,7 +41,7 @@ pub fn write(level: Level, message: &str) {
     host::write(level, message);
 }
 
-/// Writes a line. Keep personal data and secrets out of it.
+/// Writes a line. It must not contain personal data or secrets.
 #[cfg(not(all(
     target_family = "wasm",
     any(
@@ -58,7 +58,7 @@ pub fn write(level: Level, message: &str) {
     eprintln!("{level:?}: {message}");
 }
 
-/// Puts the text of a panic into the operator's log: a component has no standard error.
+/// Writes the text of a panic to the operator's log, because a component has no standard error.
 #[doc(hidden)]
 pub fn report_panics() {
     #[cfg(target_family = "wasm")]

@@ -1,71 +1,77 @@
 /// <reference path="./host.d.ts" />
 
-// The contract `assent:claims@1.0.0` as types, and what lies between it and a plugin in TypeScript.
+// The types of the contract `assent:claims@1.0.0`, and the adapter between it and a plugin in TypeScript.
 //
-// The contract's open-ended values are JSON text. Here they are values; each text is parsed when it is first read,
-// since most plugins read few of them.
+// The contract passes open-ended values as JSON text. In this API they are values. Each text is parsed at its first
+// use, because most plugins use few of them.
 
-/** What JSON can say. */
+/** A JSON value. */
 export type Json = null | boolean | number | string | Json[] | { [member: string]: Json };
 
 /** A JSON object. */
 export type JsonObject = { [member: string]: Json };
 
-/** Where the claims are going. */
+/** The destination of the claims. */
 export type Sink = "id-token" | "userinfo" | "introspection" | "saml-assertion";
 
 /** One entry of the request's `claims` parameter (OpenID Connect Core 1.0, section 5.5). */
 export interface RequestedClaim {
   name: string;
-  /** Whether the application says it can't do without. */
+  /** Whether the claim is essential for the application. */
   essential: boolean;
-  /** In the order of preference; empty when any value will do. */
+  /** The requested values, in the order of preference. Empty if the application accepts any value. */
   values: Json[];
 }
 
-/** Everything that a claim mapper gets to know. */
+/** The input of a claim mapper. */
 export interface Input {
   readonly protocol: "oidc" | "saml";
   readonly sink: Sink;
-  /** Seconds since the Unix epoch. */
+  /** The current time, in seconds since the Unix epoch. */
   readonly now: number;
   /**
-   * The application that asks: `id`, `name`; with OIDC also `application_type` (`web`, `spa`, `native`), with SAML also
+   * The application: `id`, `name`; with OIDC also `application_type` (`web`, `spa`, `native`), with SAML also
    * `entity_id` and `custom_attributes`, a list of objects with `name` and `values`. Later versions may add members.
    */
   readonly application: JsonObject;
-  /** The person in this application: `id`, `name`, `short_code`, `state`. */
+  /** The user's account in this application: `id`, `name`, `short_code`, `state`. */
   readonly account: JsonObject;
-  /** The person: `did`, `name`, `email`, `profile`, and `groups`, the names of those assigned to this application. */
+  /**
+   * The user: `did`, `name`, `email`, `profile`, and `groups`, the names of the user's groups with access to this
+   * application.
+   */
   readonly user: JsonObject;
-  /** The person's roles in this application. */
+  /** The user's roles in this application. */
   readonly roles: readonly string[];
-  /** The scopes that were granted. */
+  /** The granted scopes. */
   readonly scopes: readonly string[];
-  /** What the request asked for by name. */
+  /** The claims that the request names. */
   readonly requested: readonly RequestedClaim[];
-  /** Authentication context class and methods of the login (OpenID Connect Core 1.0, section 2; RFC 8176). */
+  /** The authentication context class and methods of the sign-in (OpenID Connect Core 1.0, section 2; RFC 8176). */
   readonly acr: string | null;
   readonly amr: readonly string[];
-  /** The claims so far, made by the host and by earlier plugins. */
+  /** The claims from the server, with the edits of earlier plugins. */
   readonly current: JsonObject;
 }
 
-/** What the values of an attribute are: the `xsi:type` of each (XML Schema Part 2). */
+/** The type of an attribute's values, as in `xsi:type` (XML Schema Part 2). */
 export type ValueType = "string" | "boolean" | "integer" | "date-time" | "any-uri" | "base64-binary";
 
 /** An attribute of the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1). */
 export interface SamlAttribute {
   name: string;
-  /** A URI; the basic one where there is none. */
+  /** A URI. The default is the basic format. */
   nameFormat?: string;
   friendlyName?: string;
-  /** `string` where it is not given. A value that is not of its type is a fault of the plugin. */
+  /** The default is `string`. A value with another type is a fault of the plugin. */
   valueType?: ValueType;
   values: string[];
 }
 
-/** A change to what the application is told. Made by {@link set}, {@link remove} and {@link attribute}. */
+/**
+ * A change of the claims or attributes that the application receives. {@link set}, {@link remove} and {@link attribute}
+ * return one.
+ */
 export type Edit =
   | { tag: "set"; val: [name: string, json: string] }
   | { tag: "remove"; val: string }
@@ -79,17 +85,17 @@ interface ContractAttribute {
   values: string[];
 }
 
-/** Sets a claim. */
+/** Returns an edit that sets a claim. */
 export function set(name: string, value: Json): Edit {
   return { tag: "set", val: [name, JSON.stringify(value)] };
 }
 
-/** Removes a claim that this plugin may write. */
+/** Returns an edit that removes a claim. The plugin must have the permission to write it. */
 export function remove(name: string): Edit {
   return { tag: "remove", val: name };
 }
 
-/** Adds an attribute; for the sink `saml-assertion` alone. */
+/** Returns an edit that adds an attribute; only for the sink `saml-assertion`. */
 export function attribute({ name, nameFormat, friendlyName, valueType, values }: SamlAttribute): Edit {
   return {
     tag: "attribute",
@@ -104,45 +110,45 @@ export function attribute({ name, nameFormat, friendlyName, valueType, values }:
 }
 
 /**
- * Thrown by `map`: the person shall not get into this application. The reason is one sentence, which the person reads.
- * A plugin that may throw it says so in its description: `denies`.
+ * An error that `map` throws to deny the user access to this application. The message is the reason for the user, in
+ * one sentence. A plugin that may throw it must set `denies` in its description.
  */
 export class Deny extends Error {}
 
-/** What a plugin says about itself. */
+/** A plugin's description of itself. */
 export interface Description {
   name: string;
   version: string;
-  /** What it does, in one sentence. */
+  /** The plugin's task, in one sentence. */
   summary: string;
   /**
-   * The claims it writes, `attribute:NAME` for SAML attributes; `*` and `attribute:*` leave the choice to the
+   * The claims that it writes, with `attribute:NAME` for SAML attributes. `*` and `attribute:*` leave the choice to the
    * operator.
    */
   writes: string[];
-  /** JSON Schema of its settings, if it takes any. */
+  /** The JSON Schema of the settings, if the plugin has settings. */
   config_schema?: JsonObject;
-  /** Where the claims go that it is asked for; everywhere, if it does not say. */
+  /** The destinations of claims for which it runs. All destinations, if it names none. */
   sinks?: Sink[];
-  /** Whether it may throw {@link Deny}. The operator then can't have its faults left out. */
+  /** Whether it may throw {@link Deny}. Then the operator cannot omit its faults. */
   denies?: boolean;
 }
 
-/** A plugin that decides what an application is told about a person. */
+/** A plugin that decides which claims about a user an application receives. */
 export interface ClaimMapper<Config> {
   description: Description;
 
-  /** Checks the operator's settings. Each error is one plain sentence; none, if they are good. */
+  /** Checks the operator's settings. Each error is one plain sentence. The list is empty if the settings are valid. */
   validate(config: Partial<Record<keyof Config, unknown>>): string[];
 
   /**
-   * The edits for one token, answer or assertion. A thrown {@link Deny} denies; any other error is a fault of the
-   * plugin, and the login fails closed.
+   * Returns the edits for one token, response or assertion. A thrown {@link Deny} denies access. Any other error is a
+   * fault of the plugin, and the sign-in fails closed.
    */
   map(config: Config, input: Input): Edit[];
 }
 
-/** The input as the contract has it. */
+/** The input in the form of the contract. */
 export interface ContractInput {
   protocol: Input["protocol"];
   sink: Sink;
@@ -159,7 +165,7 @@ export interface ContractInput {
   config: string;
 }
 
-/** The interface `mapper` of the contract, as the component exports it. */
+/** The interface `mapper` of the contract, which the component exports. */
 export interface ContractMapper {
   describe(): string;
   /** Throws the list of errors. */
@@ -168,10 +174,10 @@ export interface ContractMapper {
   mapClaims(input: ContractInput): Edit[];
 }
 
-/** A plugin with what the component exports. */
+/** A plugin with the component's exports. */
 export type Plugin<Config> = ClaimMapper<Config> & { exported: ContractMapper };
 
-/** Makes a claim mapper of a plugin. */
+/** Creates a claim mapper from a plugin. */
 export function claimMapper<Config>(plugin: ClaimMapper<Config>): Plugin<Config> {
   const exported: ContractMapper = {
     describe: () => JSON.stringify(plugin.description),
@@ -196,7 +202,7 @@ function reason(error: unknown): string {
   return error instanceof Deny ? error.message : String(error);
 }
 
-/** Parses each JSON text when it is first read. */
+/** Parses each JSON text at its first use. */
 class LazyInput implements Input {
   readonly #input: ContractInput;
   readonly #parsed: { [text: string]: JsonObject } = {};

@@ -1,4 +1,4 @@
-/** Lines for the operator's log, with the plugin's name beside them. Keep personal data and secrets out of it. */
+/** The operator's log. It shows the plugin's name with each line. Lines must not contain personal data or secrets. */
 declare module "assent:host/log@1.0.0" {
   export type Level = "debug" | "info" | "warn" | "error";
   const log: {

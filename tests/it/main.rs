@@ -11,6 +11,7 @@ mod channels;
 mod clients;
 mod commands;
 mod console;
+mod documentation;
 mod edge;
 mod faults;
 mod glossary;

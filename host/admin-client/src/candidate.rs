@@ -1,4 +1,4 @@
-//! A claim mapper that its author tries in a running instance, without loading it: `assent-plugin dev`.
+//! Tests a claim mapper of its author in a running instance without loading it: `assent-plugin dev`.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -12,21 +12,21 @@ use crate::{lookup, preview};
 /// The address of the instance that `make run` starts.
 const LOCAL: &str = "http://localhost:8080";
 
-/// Tries components in a running instance, for one user in one application.
+/// Runs candidate components in a running instance, for one user in one application.
 pub struct CandidateRun {
     connection: ServerConnection,
     /// The application's id or name.
     application: String,
     /// The user's name or id, or the account's id.
     user: String,
-    /// The scopes, one space between them. The default is every scope that the application may request.
+    /// The scopes, separated by one space. The default is every scope that the application may request.
     scope: Option<String>,
-    /// The way to the instance, once there is one.
+    /// The connection to the instance, once it is open.
     api: Option<Api>,
 }
 
 impl CandidateRun {
-    /// Trials at an instance.
+    /// Returns a runner for one instance. It connects with the first [`Self::run`].
     pub fn new(
         connection: ServerConnection,
         application: String,
@@ -42,11 +42,11 @@ impl CandidateRun {
         }
     }
 
-    /// Tries a component in the place of the plugin with this name, or after the others if none has it. Returns the
-    /// differences and the component's log lines as text.
+    /// Runs a component in place of the plugin with this name, or after the other plugins if none has this name.
+    /// Returns the differences and the component's log lines as text.
     ///
     /// # Errors
-    /// Why it can't be tried, in the words of the instance.
+    /// [`CommandError`] with the instance's message, if the candidate cannot run.
     pub async fn run(
         &mut self,
         plugin: &str,
@@ -71,8 +71,8 @@ impl CandidateRun {
             None => Api::at_server(&self.connection, LOCAL)?,
         };
         let done = self.attempt(&api, &body).await;
-        // A token is valid for a short time, and an author works for hours: once expired it is taken again from its
-        // source.
+        // A token is valid for a short time, and an author works for hours. After expiry, the token is read again from
+        // its source.
         let expired = done.as_ref().is_err_and(|error| {
             error
                 .downcast_ref::<CommandError>()

@@ -16,11 +16,11 @@ use assent_model::secret::Secret;
 use crate::error::{CommandError, ErrorKind};
 use crate::listener;
 
-/// How long the server may be silent, because it may have to compile and try every plugin.
+/// The read timeout. It is long, because the server may have to compile and try every plugin.
 pub const PATIENCE: Duration = Duration::from_secs(300);
-/// How long the connection may take to open.
+/// The timeout for opening a connection.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The environment variable with the token.
+/// The environment variable that contains the token.
 const TOKEN: &str = "ASSENT_ADMIN_TOKEN";
 
 /// The server and the token of a command.
@@ -50,7 +50,7 @@ pub struct Api {
 }
 
 impl Api {
-    /// The API at the address of the connection, or at `default` where it has none.
+    /// Connects to the API at the address of the connection, or at `default` if the connection has no address.
     ///
     /// # Errors
     /// [`CommandError`] if the address, the token or the certificates cannot be used, or the token is missing.
@@ -72,10 +72,10 @@ impl Api {
         Self::connect(client, base, token)
     }
 
-    /// The API at this address.
+    /// Connects to the API at this address.
     ///
     /// # Errors
-    /// [`CommandError`] if another user's program listens at an address of this machine.
+    /// [`CommandError`] if a program of another user listens at an address of this machine.
     pub fn connect(client: ClientBuilder, base: Url, token: Secret) -> anyhow::Result<Self> {
         if base.scheme() == "http" {
             listener::must_be_trusted(&base)?;
@@ -89,7 +89,7 @@ impl Api {
         })
     }
 
-    /// A request for a path of which each part is given by itself.
+    /// Returns a request for a path. Each part is one path segment, which is then percent-encoded.
     pub fn request(
         &self,
         method: Method,
@@ -110,11 +110,11 @@ impl Api {
             .bearer_auth(self.token.expose())
     }
 
-    /// Sends a request; the answer says that it is done.
+    /// Sends a request and returns the response if the request succeeded.
     ///
     /// # Errors
-    /// [`CommandError`] if it is not done, with what the host says. `flag` says how a member of the body is called
-    /// here.
+    /// [`CommandError`] with the server's message, if the request failed. `flag` maps a member of the body to the name
+    /// of its command-line flag.
     pub async fn send(
         &self,
         request: RequestBuilder,
@@ -125,10 +125,10 @@ impl Api {
             .map_err(|problem| problem.into_error(flag))
     }
 
-    /// Sends a request; the outcome is the answer, or the problem for which the server did not do it.
+    /// Sends a request. Returns the response, or the problem with which the server rejected the request.
     ///
     /// # Errors
-    /// [`CommandError`] if the answer is not one of the admin API.
+    /// [`CommandError`] if the response is not one of the admin API.
     pub async fn answer(
         &self,
         request: RequestBuilder,
@@ -159,7 +159,7 @@ impl Api {
         Ok(Err(Problem { status, members }))
     }
 
-    /// What an answer holds.
+    /// Reads the body of a response.
     ///
     /// # Errors
     /// [`CommandError`] if the connection breaks.
@@ -171,10 +171,10 @@ impl Api {
             .map_err(|error| self.unreachable(&error))
     }
 
-    /// The JSON at a path, with its version.
+    /// Reads the JSON at a path, with its version (`ETag`).
     ///
     /// # Errors
-    /// [`CommandError`] if it can't be read.
+    /// [`CommandError`] if the request fails or the body is not JSON.
     pub async fn read(
         &self,
         parts: &[String],
@@ -187,10 +187,10 @@ impl Api {
         Ok((self.parse(&self.bytes(answer).await?)?, version))
     }
 
-    /// The JSON that an answer is.
+    /// Parses the JSON body of a response.
     ///
     /// # Errors
-    /// [`CommandError`] if it is none.
+    /// [`CommandError`] if the body is not valid JSON of this type.
     pub fn parse<'a, T: serde::Deserialize<'a>>(&self, bytes: &'a [u8]) -> anyhow::Result<T> {
         serde_json::from_slice(bytes).map_err(|_| {
             CommandError::with_kind(
@@ -200,7 +200,7 @@ impl Api {
         })
     }
 
-    /// Why the host can't be reached.
+    /// Returns the error for an unreachable server, with the cause.
     pub fn unreachable(&self, error: &reqwest::Error) -> anyhow::Error {
         let mut cause: &dyn std::error::Error = error;
         while let Some(next) = cause.source() {
@@ -222,16 +222,16 @@ impl Api {
     }
 }
 
-/// A problem (RFC 9457): why the server did not do what was asked.
+/// A problem (RFC 9457): the reason why the server rejected a request.
 #[derive(Debug)]
 pub struct Problem {
     status: StatusCode,
-    /// The members.
+    /// The members of the problem object.
     pub members: Value,
 }
 
 impl Problem {
-    /// The type.
+    /// Returns the problem type.
     pub fn kind(&self) -> &str {
         self.members
             .get("type")
@@ -239,7 +239,8 @@ impl Problem {
             .unwrap_or_default()
     }
 
-    /// The failure of the command. `flag` says how a member of the body is called here.
+    /// Converts the problem to the failure of the command. `flag` maps a member of the body to the name of its
+    /// command-line flag.
     pub fn into_error(self, flag: impl Fn(&str) -> Option<String>) -> anyhow::Error {
         let kind = match self.status.as_u16() {
             401 | 403 => ErrorKind::NotAllowed,
@@ -251,10 +252,10 @@ impl Problem {
 }
 
 impl ServerConnection {
-    /// A client that trusts the certificates of the connection.
+    /// Returns a client that trusts the certificates of the connection.
     ///
     /// # Errors
-    /// [`CommandError`] if they cannot be read.
+    /// [`CommandError`] if the certificates cannot be read.
     pub fn client(&self) -> anyhow::Result<ClientBuilder> {
         let client = Client::builder()
             .redirect(Policy::none())
@@ -273,7 +274,7 @@ impl ServerConnection {
             .is_some_and(|file| file.as_os_str() == "-")
     }
 
-    /// The token of the file or of the environment variable.
+    /// Reads the token from the file or the environment variable.
     ///
     /// # Errors
     /// [`CommandError`] if the file cannot be read, or the text cannot be a token.
@@ -306,7 +307,7 @@ impl ServerConnection {
     }
 }
 
-/// The address of a host: nothing secret goes there without encryption, but to this machine.
+/// Parses the address of a server. Only loopback addresses may use `http`, because secrets require encryption.
 fn address(text: &str) -> anyhow::Result<Url> {
     let expected = "expected a URL such as https://id.example.org; http is only for this machine";
     let url = Url::parse(text)
@@ -344,7 +345,7 @@ fn certificates(file: &Path) -> anyhow::Result<Vec<Certificate>> {
     }
 }
 
-/// The media type of an answer, without parameters.
+/// Returns the media type of a response, without parameters.
 pub fn media_type(answer: &Response) -> String {
     let kind = answer
         .headers()
@@ -358,7 +359,7 @@ pub fn media_type(answer: &Response) -> String {
         .to_ascii_lowercase()
 }
 
-/// A problem (RFC 9457) for people: what is wrong, and each value that does not fit under the name of its flag.
+/// Formats a problem (RFC 9457) as text: the reason, and each rejected value under the name of its flag.
 fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
     let text = |value: &Value, name: &str| {
         value
@@ -374,7 +375,8 @@ fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
         .into_iter()
         .flatten()
         .collect();
-    // The title of 422 is about values of the request; without any, the sentence is about something else.
+    // The title of status 422 refers to values of the request. Without such values, only the detail describes the
+    // problem.
     let unfit = problem.get("status").and_then(Value::as_u64) == Some(422);
     let mut words = match errors.is_empty() {
         true if unfit && !detail.is_empty() => detail,

@@ -1,25 +1,25 @@
-//! Why a command ends with another exit code than 0 or 1.
+//! The failures of a command that have their own exit code.
 
 use std::fmt;
 use std::process::ExitCode;
 
-/// What kind of failure it is: what the exit code tells scripts.
+/// The kind of a failure, which determines the exit code for scripts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
-    /// The host refused it, or failed.
+    /// The server rejected the request, or failed.
     Refused,
     /// The arguments are wrong.
     Usage,
-    /// There is no such thing.
+    /// The object does not exist.
     NotFound,
-    /// Whoever asks is not known, or may not do it.
+    /// The caller is not authenticated, or lacks the permission.
     NotAllowed,
-    /// The host can't be reached.
+    /// The server cannot be reached.
     Unreachable,
 }
 
 impl ErrorKind {
-    /// The exit code.
+    /// Returns the exit code.
     pub fn code(self) -> ExitCode {
         ExitCode::from(match self {
             Self::Refused => 1,
@@ -31,22 +31,22 @@ impl ErrorKind {
     }
 }
 
-/// A failure with its exit code. The message is harmless for a terminal.
+/// A failure with its exit code. The message contains no terminal control characters.
 #[derive(Debug)]
 pub struct CommandError {
-    /// What kind of failure it is.
+    /// The kind of the failure.
     pub kind: ErrorKind,
     message: String,
 }
 
 impl CommandError {
-    /// A failure of this kind.
+    /// Returns a failure of this kind.
     pub fn with_kind(kind: ErrorKind, message: impl AsRef<str>) -> anyhow::Error {
         let message = crate::terminal::harmless_lines(message.as_ref());
         anyhow::Error::new(Self { kind, message })
     }
 
-    /// Wrong arguments.
+    /// Returns a failure for wrong arguments.
     pub fn usage(message: impl AsRef<str>) -> anyhow::Error {
         Self::with_kind(ErrorKind::Usage, message)
     }

@@ -1,6 +1,6 @@
 //! A client of the admin API, for the commands of `assent` and of `assent-plugin`.
 //!
-//! It is a crate of its own so that `assent-plugin` calls a running server without building one.
+//! It is a separate crate, so that `assent-plugin` can call a running server without building one.
 
 pub mod candidate;
 pub mod connection;

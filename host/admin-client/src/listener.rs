@@ -1,7 +1,10 @@
-//! Who listens at an address of this machine, to whom a token would go without encryption. Whoever takes the port while
-//! the host is down would get one that is good at the host once it is back, or at another one with the same database.
+//! Checks the owner of the local socket that would receive a token without encryption.
 //!
-//! Linux tells whose each socket is. Elsewhere, and where that can't be read, nobody is refused.
+//! An attacker on this machine could take the port while the server is stopped. The attacker would then receive a token
+//! that is valid at the restarted server, or at another instance of the same database.
+//!
+//! Linux shows the owner of each socket. On other systems, and if this information cannot be read, no address is
+//! rejected.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::MetadataExt;
@@ -10,17 +13,17 @@ use url::{Host, Url};
 
 use crate::error::{CommandError, ErrorKind};
 
-/// Where Linux tells of the sockets of this machine.
+/// The files in which Linux lists the sockets of this machine.
 const SOCKETS: [&str; 2] = ["/proc/net/tcp", "/proc/net/tcp6"];
-/// The state of a socket that listens.
+/// The state of a listening socket.
 const LISTENS: &str = "0A";
 const ROOT: u32 = 0;
 
-/// Refuses to speak to a socket of a user of this machine who is neither root, nor this program's, nor the owner of the
-/// folder that it was started in, which is that of `assent serve`.
+/// Rejects an address at which an untrusted user of this machine listens. Trusted are root, the user of this program,
+/// and the owner of the current folder, which is the folder of `assent serve`.
 ///
 /// # Errors
-/// [`CommandError`] if another process listens at the address.
+/// [`CommandError`] if a process of another user listens at the address.
 pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
     let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
     let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")]
@@ -44,13 +47,13 @@ pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
     }
 }
 
-/// The first user whose socket listens at the address and who is none of these.
+/// Returns the first untrusted user with a socket that listens at the address.
 fn stranger(sockets: &str, address: &Url, trusted: &[u32]) -> Option<u32> {
     let port = address.port_or_known_default()?;
     let leads_to = |ip: IpAddr| match address.host() {
         Some(Host::Ipv4(wanted)) => ip == IpAddr::V4(wanted),
         Some(Host::Ipv6(wanted)) => ip == wanted.to_canonical(),
-        // A name of this machine alone.
+        // Any other host is a name of this machine, such as `localhost`.
         _ => ip.is_loopback(),
     };
     let listening = sockets.lines().filter_map(listener);
@@ -60,7 +63,7 @@ fn stranger(sockets: &str, address: &Url, trusted: &[u32]) -> Option<u32> {
         .find(|user| !trusted.contains(user))
 }
 
-/// The address, port and user of a line about a socket that listens.
+/// Parses the address, port and user of a line about a listening socket.
 fn listener(line: &str) -> Option<(IpAddr, u16, u32)> {
     let fields: Vec<&str> = line.split_whitespace().collect();
     let (local, state, user) = (fields.get(1)?, fields.get(3)?, fields.get(7)?);
@@ -74,7 +77,7 @@ fn listener(line: &str) -> Option<(IpAddr, u16, u32)> {
     listens.then_some(found)
 }
 
-/// An address in words of 32 bits, each as this machine has a number.
+/// Parses an address from words of 32 bits in the byte order of this machine.
 fn address(hex: &str) -> Option<IpAddr> {
     let word = |at: usize| {
         u32::from_str_radix(hex.get(at..at + 8)?, 16)
@@ -99,7 +102,8 @@ mod tests {
 
     use super::*;
 
-    /// Three that listen at port 8080, and a connection; root is 0, the host's user 998, somebody else 1000.
+    /// Returns two listening sockets, at the ports 8080 and 8081, and a connection of port 8080. Root is 0, the
+    /// server's user 998, and another user 1000.
     fn sockets(ip: &str, user: u32) -> String {
         format!(
             "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\

@@ -1,4 +1,4 @@
-//! Names in place of ids: the search of the admin API finds the object with exactly this name.
+//! Resolves names to ids: the search of the admin API finds the object with exactly this name.
 
 use serde_json::Value;
 
@@ -7,7 +7,7 @@ use assent_model::id::{AccountId, Did, GroupId, UserId};
 use crate::connection::Api;
 use crate::error::{CommandError, ErrorKind};
 
-/// Things that may be named by something else than their id.
+/// The kinds of objects that a command accepts by name or id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ResourceKind {
     /// A user, by name or email address.
@@ -16,12 +16,12 @@ pub enum ResourceKind {
     Application,
     /// A group, by name.
     Group,
-    /// An account, by its user, where the application is known.
+    /// An account, by its user, if the application is known.
     Account,
 }
 
 impl ResourceKind {
-    /// What a parameter or a member of this name names.
+    /// Returns the kind of object that a parameter or a member with this name refers to.
     pub fn from_parameter(name: &str) -> Option<Self> {
         match name {
             "user" | "user_id" => Some(Self::User),
@@ -32,7 +32,12 @@ impl ResourceKind {
         }
     }
 
-    /// What help and messages call it.
+    /// Returns the kind of object that the entries of a list with this name refer to.
+    pub fn from_list(name: &str) -> Option<Self> {
+        (name == "users").then_some(Self::User)
+    }
+
+    /// Returns the noun for help texts and messages.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -53,10 +58,10 @@ impl ResourceKind {
     }
 }
 
-/// The ids of an application and of a user's account there, by names or ids.
+/// Resolves an application and a user's account in it, by names or ids. Returns their ids.
 ///
 /// # Errors
-/// [`CommandError`] where nothing is called so, or more than one.
+/// [`CommandError`] if no object has this name, or more than one.
 pub async fn account_of(
     api: &Api,
     application: &str,
@@ -68,10 +73,10 @@ pub async fn account_of(
     Ok((application, account))
 }
 
-/// Puts the id in the place of a name.
+/// Replaces a name with the id of its object. An id is kept.
 ///
 /// # Errors
-/// [`CommandError`] where nothing has this name, or more than one thing.
+/// [`CommandError`] if no object has this name, or more than one.
 pub async fn id_of(
     api: &Api,
     kind: ResourceKind,
@@ -100,15 +105,15 @@ pub async fn id_of(
             };
             member(account, "id").to_owned()
         }
-        // The host says what is wrong with it.
+        // The server reports the error.
         (ResourceKind::Account, None) => text.clone(),
     };
     Ok(())
 }
 
-/// The id of the one thing that is called so.
+/// Returns the id of the only object with this name.
 async fn only(api: &Api, kind: ResourceKind, text: &str) -> anyhow::Result<String> {
-    // A search tells them in the order of their names, so whatever is called just so comes first.
+    // A search returns objects in the order of their names, so exact matches are on the first page.
     let list = match kind {
         ResourceKind::Application => "applications",
         ResourceKind::Group => "groups",
@@ -138,7 +143,7 @@ async fn only(api: &Api, kind: ResourceKind, text: &str) -> anyhow::Result<Strin
     }
 }
 
-/// Whether something is called so. Names of users are the same in capitals, those of applications are not.
+/// Whether an object has this name. Names of users are case-insensitive, names of applications are case-sensitive.
 fn is_called(kind: ResourceKind, one: &Value, text: &str) -> bool {
     let is = |name: &&str| member(one, name) == text;
     match kind {
@@ -153,7 +158,7 @@ fn is_called(kind: ResourceKind, one: &Value, text: &str) -> bool {
     }
 }
 
-/// The items of a list's first pages.
+/// Returns the items of the first pages of a list.
 async fn items(
     api: &Api,
     parts: &[&str],

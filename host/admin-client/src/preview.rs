@@ -1,5 +1,5 @@
-//! Previews of claims as people read them: a table for each place that an application is told something in, or one of
-//! what a candidate would change.
+//! Formats previews of claims as text: a table for each token or response with claims, or a comparison with a
+//! candidate.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ pub const PREVIEW: &str = "ClaimsPreview";
 /// The OpenAPI schema of a comparison.
 pub const COMPARISON: &str = "ClaimsComparison";
 
-/// What stands for a value that only a sign-in has.
+/// The text for a value that only a sign-in determines.
 const AT_SIGN_IN: &str = "set at sign-in";
 
 #[derive(Deserialize)]
@@ -91,10 +91,10 @@ struct Difference {
     candidate: Option<Value>,
 }
 
-/// The text for an answer of this schema; `None` for one that is none of these.
+/// Returns the text for a response with this schema, or `None` for other schemas.
 ///
 /// # Errors
-/// If the answer is not what its schema says.
+/// If the response does not match its schema.
 pub fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>> {
     Ok(match schema {
         Some(PREVIEW) => Some(of_preview(&serde_json::from_slice(bytes)?)),
@@ -103,10 +103,10 @@ pub fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>
     })
 }
 
-/// The text for a comparison.
+/// Returns the text for a comparison.
 ///
 /// # Errors
-/// If the answer does not match its schema.
+/// If the response does not match its schema.
 pub fn comparison(bytes: &[u8]) -> anyhow::Result<String> {
     Ok(of_comparison(&serde_json::from_slice(bytes)?))
 }
@@ -120,7 +120,7 @@ fn of_preview(Preview { sinks }: &Preview) -> String {
     parts.join("\n")
 }
 
-/// What the host itself stops, which is the same in each place.
+/// Returns the stop by the server itself, which is the same for each sink.
 fn by_host(sinks: &[SinkPreview]) -> Option<&PluginStop> {
     sinks
         .iter()
@@ -182,7 +182,7 @@ fn words(
     }
 }
 
-/// What is in one place: first what the host says itself, then the person's values, then what a sign-in adds.
+/// Returns the rows of one sink: first the server's own claims, then the user's values, then the values set at sign-in.
 fn rows(sink: &SinkPreview) -> Vec<[String; 3]> {
     let host = |name: &str, value: &str| [harmless(name), harmless(value), "Assent".to_owned()];
     let mut rows = Vec::new();
@@ -191,7 +191,7 @@ fn rows(sink: &SinkPreview) -> Vec<[String; 3]> {
         let format = format.rsplit(':').next().unwrap_or_default();
         rows.push([name, value, format!("{from}, as {}", harmless(format))]);
     }
-    // Where a plugin stops it there is no token at all.
+    // If a plugin stops the sink, no token exists.
     let token = sink.token.as_ref().filter(|_| sink.claims.is_some());
     if let Some(Token { iss, aud, .. }) = token {
         rows.extend([host("iss", iss), host("aud", aud)]);
@@ -251,7 +251,7 @@ fn from(
     }
 }
 
-/// A value in one line: texts as they are, all else as JSON.
+/// Formats a value in one line: strings without quotes, other values as JSON.
 fn plain(value: Option<&Value>) -> String {
     match value {
         None => "-".to_owned(),

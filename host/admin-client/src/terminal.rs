@@ -1,4 +1,4 @@
-//! What is written for people: nothing of it can steer their terminal, and a reader who has seen enough is no failure.
+//! Terminal output. It contains no control characters that could steer the terminal, and a closed pipe is no failure.
 
 use std::io::{IsTerminal, Write};
 
@@ -8,12 +8,12 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use assent_model::printable::is_printable;
 pub use assent_model::printable::lines as harmless_lines;
 
-/// The narrowest that a column is made.
+/// The minimum width of a column.
 const NARROWEST: usize = 10;
-/// What stands between two columns.
+/// The number of spaces between two columns.
 const GAP: usize = 2;
 
-/// A text in one line, with `\u{fffd}` for each character that is not for a terminal.
+/// Returns a text in one line, with `\u{fffd}` for each unprintable character.
 pub fn harmless(text: &str) -> String {
     text.chars()
         .map(|character| {
@@ -26,11 +26,11 @@ pub fn harmless(text: &str) -> String {
         .collect()
 }
 
-/// JSON for a terminal: the same value, with escapes for each character that is not for a terminal.
+/// Returns JSON for a terminal: the same value, with an escape for each unprintable character.
 pub fn harmless_json(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for character in text.chars() {
-        // Between values there are line feeds, which are no part of a text.
+        // Line feeds separate values; inside strings, JSON escapes them.
         if is_printable(character) || character == '\n' {
             shown.push(character);
         } else {
@@ -46,7 +46,7 @@ pub fn harmless_json(text: &str) -> String {
 /// Writes to standard output.
 ///
 /// # Errors
-/// [`std::io::Error`]; of the kind `BrokenPipe` where whoever reads has seen enough.
+/// [`std::io::Error`], of the kind `BrokenPipe` if the reader closed the pipe.
 pub fn print(text: &str) -> anyhow::Result<()> {
     print_bytes(text.as_bytes())
 }
@@ -61,7 +61,7 @@ pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// How wide a line of the terminal is; none where standard output is none.
+/// Returns the width of the terminal, or `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
     let out = std::io::stdout();
     if !out.is_terminal() {
@@ -70,10 +70,10 @@ pub fn width() -> Option<usize> {
     terminal_size::terminal_size_of(out).map(|(terminal_size::Width(width), _)| usize::from(width))
 }
 
-/// Asks whoever sits at the terminal to type a word.
+/// Asks the user at the terminal to type a word.
 ///
 /// # Errors
-/// If another word was typed.
+/// If the user types another word, or standard input cannot be read.
 #[allow(clippy::print_stderr, reason = "a command asks on the terminal")]
 pub fn confirm(question: &str, word: &str) -> anyhow::Result<()> {
     eprint!("{} Type {} to go on: ", harmless(question), harmless(word));
@@ -85,21 +85,21 @@ pub fn confirm(question: &str, word: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Whether somebody sits at the terminal who can be asked.
+/// Whether a user at the terminal can be asked.
 pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
 }
 
-/// A table whose columns stay as wide as its first rows made them.
+/// A table with column widths that its first rows determine.
 pub struct Table {
     widths: Vec<usize>,
-    /// Whether cells are cut to the width of their column, since the terminal ends there.
+    /// Whether cells are cut to the width of their column, because the terminal is too narrow.
     cut: bool,
 }
 
 impl Table {
-    /// A table for these rows, the first of which is the head. On a terminal of this `width` the widest columns but the
-    /// first are made narrower until it fits, and the last ones left out where that is not enough.
+    /// Returns a table for these rows; the first is the head. If the table exceeds the `width` of a terminal, the
+    /// widest columns except the first become narrower. If this is not enough, the last columns are omitted.
     pub fn for_rows(rows: &[Vec<String>], width: Option<usize>) -> Self {
         let columns = rows.iter().map(Vec::len).max().unwrap_or_default();
         let widest = |column: usize| {
@@ -142,7 +142,7 @@ impl Table {
         }
     }
 
-    /// A row as a line.
+    /// Formats a row as a line.
     pub fn line(&self, row: &[String]) -> String {
         let mut line = String::new();
         for (cell, width) in row.iter().zip(&self.widths) {
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// A text that is at most so wide.
+/// Cuts a text to a maximum width.
 fn cut(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

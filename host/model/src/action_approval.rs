@@ -1,40 +1,40 @@
-//! Approvals of protected actions: an administrator's action in the console, which their own device approves first; or
-//! an action of a caller with a token, which the device of a named administrator approves.
+//! Approvals of protected actions. An administrator's own device approves an action in the console. For a caller with a
+//! token, the device of a named administrator approves.
 
 use crate::administration::ProtectedActionKind;
 use crate::clock::Timestamp;
 use crate::id::{ActionApprovalId, Did, SessionId, UserId};
 use crate::secret::Digest;
 
-/// The kind of a protected action, and the ids of what it concerns. It stays when the action itself was used or ended,
-/// and contains no name.
+/// The kind of a protected action, and the ids of the affected objects. The database keeps them after the action was
+/// used or ended. They contain no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionOutline {
     /// The kind of action.
     pub kind: ProtectedActionKind,
-    /// The user whom it concerns.
+    /// The affected user.
     pub target_user: Option<UserId>,
-    /// The application that it concerns.
+    /// The affected application.
     pub target_application: Option<Did>,
 }
 
-/// A protected action, as long as its approval can be given and used.
+/// The content of a protected action. It is stored only while the approval can be granted and used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ActionProposal {
-    /// The typed action, in JSON.
+    /// The typed action, as JSON.
     pub action: String,
-    /// The digest of the summary that the administrator's device shows and signs.
+    /// The digest of the summary, which the administrator's device shows and signs.
     pub summary_digest: Digest,
-    /// The digests of the names in the action that a user would sign in with.
+    /// The digests of the login names in the action.
     pub names: Vec<Digest>,
 }
 
-/// Who requested the approval of an action.
+/// The requester of an action approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ActionRequester {
     /// The administrator, in this session of the console.
     Session(SessionId),
-    /// A caller with a token, who named the administrator.
+    /// A caller with a token, which named the administrator.
     Token,
 }
 
@@ -43,22 +43,22 @@ pub enum ActionRequester {
 pub struct ActionApproval {
     /// The row's id.
     pub id: ActionApprovalId,
-    /// The administrator, whose devices receive the request.
+    /// The administrator; the request goes to this user's devices.
     pub actor: UserId,
-    /// Who requested it. Nobody else can use the approval.
+    /// The requester. No other caller can use the approval.
     pub requester: ActionRequester,
     /// The digest of the cookie of the console's browser, or of the caller with a token.
     pub browser: Digest,
     /// The digest of the action in its command. The approval permits no other command.
     pub action_digest: Digest,
-    /// The kind of the action, and the ids of what it concerns.
+    /// The kind of the action, and the ids of the affected objects.
     pub outline: ActionOutline,
-    /// The action; `None` once the approval was used or ended.
+    /// The content of the action; `None` after the approval was used or ended.
     pub proposal: Option<ActionProposal>,
-    /// When the action was requested.
+    /// The time of the request.
     pub requested_at: Timestamp,
-    /// Until when the approval can be used, if it is given.
+    /// The expiry of the approval.
     pub expires_at: Timestamp,
-    /// When it was used. It can be used once.
+    /// The time of its use. An approval is single use.
     pub claimed_at: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! Who may do what in the admin API: permissions, the roles and scopes that give them, and the kinds of protected
+//! Authorization in the admin API: permissions, the roles and scopes that grant them, and the kinds of protected
 //! actions.
 
 mod admin_scope;

@@ -1,4 +1,4 @@
-//! Applications: OpenID Connect clients, and what they have in common with SAML service providers.
+//! Applications: OpenID Connect clients, and their common parts with SAML service providers.
 
 mod application_type;
 
@@ -46,14 +46,14 @@ pub enum GrantType {
 }
 
 impl GrantType {
-    /// Every grant type there is, which is what a new application gets.
+    /// All grant types. A new application may use each of them.
     pub const ALL: [Self; 3] = [
         Self::AuthorizationCode,
         Self::RefreshToken,
         Self::ClientCredentials,
     ];
 
-    /// The grant type's name on the wire.
+    /// Returns the name of the grant type in protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::AuthorizationCode => "authorization_code",
@@ -63,16 +63,16 @@ impl GrantType {
     }
 }
 
-/// What an application calls a person (OpenID Connect Core section 8).
+/// The subject identifier that an application receives for a user (OpenID Connect Core section 8).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubjectType {
-    /// The same in every application.
+    /// The same subject in every application.
     #[default]
     Public,
-    /// Another in each sector, so that applications of different sectors can't tell that two people are one.
+    /// A different subject in each sector, so that applications of different sectors cannot correlate users.
     Pairwise {
-        /// The sector: a host name that the application's redirect URIs have in common, or one that was given.
+        /// The sector: the host name that the application's redirect URIs share, or a configured one.
         sector: String,
     },
 }
@@ -82,29 +82,29 @@ pub enum SubjectType {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConsentPolicy {
-    /// They are asked, and their answer is remembered.
+    /// Users are asked, and their answer is stored.
     #[default]
     Ask,
-    /// They are not, since the operator runs the application; only `prompt=consent` asks.
+    /// Users are not asked, because the operator runs the application. Only `prompt=consent` asks.
     Implied,
 }
 
-/// Where an application is told that a session ended (OpenID Connect Back-Channel Logout section 2.2).
+/// An application's endpoint for notifications of ended sessions (OpenID Connect Back-Channel Logout section 2.2).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BackchannelLogout {
-    /// Where the logout token is posted.
+    /// The address that receives the logout token.
     pub uri: Url,
-    /// Whether the application needs `sid` in it. It is always there.
+    /// Whether the application requires `sid` in the logout token. The server always includes it.
     pub session_required: bool,
 }
 
-/// Where the browser of a person is sent to have an application begin a sign-in with this host (OpenID Connect Core
-/// section 4).
+/// The address at which an application starts a sign-in with this server (OpenID Connect Core section 4). The server
+/// sends the user's browser there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InitiateLoginUri(Url);
 
-/// An address that is not for that.
+/// A text that is not a valid login address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "expected an address that starts with https://, or http:// on this machine (localhost), without user name, \
@@ -113,7 +113,10 @@ pub struct InitiateLoginUri(Url);
 pub struct LoginUriError;
 
 impl InitiateLoginUri {
-    /// The address that a text is: by https, or on a loopback address.
+    /// Parses an address, which must use https or a loopback address.
+    ///
+    /// # Errors
+    /// [`LoginUriError`] for any other text.
     pub fn parse(text: &str) -> Result<Self, LoginUriError> {
         let url = (text.len() <= 2000)
             .then(|| Url::parse(text).ok())
@@ -134,12 +137,13 @@ impl InitiateLoginUri {
         url.filter(fits).map(Self).ok_or(LoginUriError)
     }
 
-    /// The address as text.
+    /// Returns the address as text.
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// Where the browser is sent, so that the application knows which host asks.
+    /// Returns the address for the browser, with the issuer, so that the application knows which server starts the
+    /// sign-in.
     pub fn with_issuer(&self, issuer: &str) -> Url {
         let mut address = self.0.clone();
         address.query_pairs_mut().append_pair("iss", issuer);
@@ -154,19 +158,19 @@ pub struct Application {
     pub id: Did,
     /// The name that users see.
     pub name: String,
-    /// What an administrator may set.
+    /// The settings that an administrator can change.
     pub settings: OidcSettings,
     /// The client secrets.
     pub secrets: ClientSecrets,
-    /// How often it was changed: a change counts only if it was made to the newest version.
+    /// The number of changes, for optimistic concurrency: an update succeeds only on the newest version.
     pub version: i64,
-    /// When the application was made.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When the application was last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// An application, whichever protocol it speaks.
+/// An application of either protocol.
 #[derive(Clone, Debug)]
 pub enum RegisteredApplication {
     /// OpenID Connect.
@@ -176,7 +180,7 @@ pub enum RegisteredApplication {
 }
 
 impl RegisteredApplication {
-    /// Its id.
+    /// Returns the id.
     pub fn id(&self) -> &Did {
         match self {
             Self::Client(client) => &client.id,
@@ -184,7 +188,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// The name that users see.
+    /// Returns the name that users see.
     pub fn name(&self) -> &str {
         match self {
             Self::Client(client) => &client.name,
@@ -192,7 +196,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// What it speaks.
+    /// Returns the protocol.
     pub const fn protocol(&self) -> Protocol {
         match self {
             Self::Client(_) => Protocol::OpenidConnect,
@@ -200,7 +204,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// Whether users can sign in to it.
+    /// Whether users can sign in to the application.
     pub fn is_enabled(&self) -> bool {
         match self {
             Self::Client(client) => client.settings.enabled,
@@ -208,7 +212,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// Whether users who agreed to it sign in with a passkey on the login page.
+    /// Whether users who agreed to passkey sign-in can sign in with a passkey on the login page.
     pub fn permits_passkeys(&self) -> bool {
         match self {
             Self::Client(client) => client.settings.passkey_sign_in,
@@ -216,7 +220,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// How often it was changed.
+    /// Returns the number of changes.
     pub fn version(&self) -> i64 {
         match self {
             Self::Client(client) => client.version,
@@ -224,7 +228,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// The OpenID Connect client, if it is one.
+    /// Returns the OpenID Connect client, if the application is one.
     pub fn client(self) -> Option<Arc<Application>> {
         match self {
             Self::Client(client) => Some(client),
@@ -232,7 +236,7 @@ impl RegisteredApplication {
         }
     }
 
-    /// The SAML service provider, if it is one.
+    /// Returns the SAML service provider, if the application is one.
     pub fn service_provider(self) -> Option<Arc<ServiceProvider>> {
         match self {
             Self::Client(_) => None,
@@ -241,68 +245,68 @@ impl RegisteredApplication {
     }
 }
 
-/// The settings of an OpenID Connect client. What was not there when the application was kept has its default.
+/// The settings of an OpenID Connect client. A setting that is newer than the stored application has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OidcSettings {
-    /// Whether users can sign in to it, and its tokens are valid.
+    /// Whether users can sign in to the application, and its tokens are valid.
     #[serde(default = "crate::application::enabled")]
     pub enabled: bool,
     /// Web application, SPA or native app.
     pub application_type: ApplicationType,
     /// The redirect URIs.
     pub redirect_uris: Vec<RedirectUri>,
-    /// The redirect URIs after signing out.
+    /// The redirect URIs after logout.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<RedirectUri>,
-    /// What the application may ask for.
+    /// The scopes that the application may request.
     pub scopes: Scopes,
-    /// The grant types that it may use.
+    /// The grant types that the application may use.
     pub grant_types: BTreeSet<GrantType>,
-    /// How a web application authenticates itself. SPAs and native apps can't, whatever stands here: see
-    /// [`OidcSettings::auth_method`].
+    /// The authentication method of a web application. SPAs and native apps ignore it, because they cannot
+    /// authenticate: see [`OidcSettings::auth_method`].
     #[serde(default)]
     pub authentication: ClientAuthentication,
-    /// The algorithm that signs its ID tokens.
+    /// The algorithm that signs the application's ID tokens.
     #[serde(default)]
     pub id_token_algorithm: SigningAlgorithm,
-    /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
+    /// Whether only UserInfo returns the claims of the scopes. ID tokens then omit them.
     #[serde(default)]
     pub slim_id_token: bool,
-    /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
-    /// looks for sessions by it when it receives a logout token.
+    /// Whether the token response contains `session_state` with the value of the ID token's `sid`. Keycloak as a broker
+    /// finds sessions by it when it receives a logout token.
     #[serde(default)]
     pub session_state: bool,
-    /// What it calls people.
+    /// The type of subject identifier.
     #[serde(default)]
     pub subject_type: SubjectType,
     /// Whether users are asked for consent.
     #[serde(default)]
     pub consent: ConsentPolicy,
-    /// Whether users who agreed to it sign in with a passkey on the login page.
+    /// Whether users who agreed to passkey sign-in can sign in with a passkey on the login page.
     #[serde(default)]
     pub passkey_sign_in: bool,
-    /// Where it is told that a session ended.
+    /// The application's endpoint for notifications of ended sessions.
     #[serde(default)]
     pub backchannel_logout: Option<BackchannelLogout>,
-    /// Where a sign-in to it can be begun from here (OpenID Connect Core section 4).
+    /// The address at which the server starts a sign-in to the application (OpenID Connect Core section 4).
     #[serde(default)]
     pub initiate_login_uri: Option<InitiateLoginUri>,
-    /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. See
+    /// Whether client assertions may use the token endpoint as their audience, instead of the issuer. See
     /// [`OidcSettings::accepts_token_endpoint_audience`].
     #[serde(default)]
     pub lenient_assertion_audience: bool,
-    /// Its permissions in the admin API as a service account.
+    /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
 }
 
-/// An application is enabled unless its settings say otherwise.
+/// The default: an application is enabled unless its settings disable it.
 pub(crate) const fn enabled() -> bool {
     true
 }
 
 impl OidcSettings {
-    /// The settings of a new application of this type.
+    /// Returns the settings of a new application of this type.
     pub fn new(application_type: ApplicationType) -> Self {
         Self {
             enabled: true,
@@ -325,18 +329,19 @@ impl OidcSettings {
         }
     }
 
-    /// Whether it may act in the admin API as itself. Who may change such an application may act as it does.
+    /// Whether the application may use the admin API as itself. A caller who can change such an application can act as
+    /// it.
     pub fn is_service_account(&self) -> bool {
         !self.admin_scopes.is_empty()
     }
 
-    /// Whether the audience of its client assertions may be the token endpoint. Never for a service account: a hostile
-    /// server could name that endpoint in its metadata, and use the received assertion here.
+    /// Whether client assertions may use the token endpoint as their audience. Never for a service account: a malicious
+    /// server could publish that endpoint in its metadata, and use the received assertion here.
     pub fn accepts_token_endpoint_audience(&self) -> bool {
         self.lenient_assertion_audience && !self.is_service_account()
     }
 
-    /// What it may do in the admin API now, with a token that was given these scopes.
+    /// Returns the current scopes of the application in the admin API, with a token that was issued with these scopes.
     pub fn admin_scopes_of(&self, token: &AdminScopes) -> AdminScopes {
         let as_itself = self.application_type.is_confidential()
             && self.grant_types.contains(&GrantType::ClientCredentials);
@@ -347,7 +352,7 @@ impl OidcSettings {
         }
     }
 
-    /// How the application authenticates itself at the token endpoint.
+    /// Returns the authentication method of the application at the token endpoint.
     pub const fn auth_method(&self) -> ClientAuthMethod {
         if self.application_type.is_confidential() {
             self.authentication.method()
@@ -356,7 +361,7 @@ impl OidcSettings {
         }
     }
 
-    /// The origins that its pages call from (RFC 6454), if it is a single-page application.
+    /// Returns the origins (RFC 6454) of the requests from its pages, if it is a single-page application.
     pub fn origins(&self) -> BTreeSet<String> {
         if self.application_type != ApplicationType::Spa {
             return BTreeSet::new();

@@ -1,4 +1,4 @@
-//! An approval: the question put to a person's phone, and its answer.
+//! Approvals: the request that devices show to a user, and its answer.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,132 +12,132 @@ use crate::id::{ActionApprovalId, ApprovalId, DeviceId, Did, LoginId, UserId};
 use crate::secret::Digest;
 use crate::session::{Amr, Authentication};
 
-/// How often a person may type a number before the request fails.
+/// The number of attempts to type the matching number before the request fails.
 pub const NUMBER_ATTEMPTS: u32 = 3;
 
-/// The question put to a person's phone.
+/// The approval request for a user's devices.
 #[derive(Clone, Debug)]
 pub struct Approval {
     /// The row's id.
     pub id: ApprovalId,
-    /// What it permits.
+    /// The subject of the approval.
     pub subject: ApprovalSubject,
-    /// The user who received the request on the devices. `None` where the name belongs to no user who may sign in,
-    /// during a cooldown, and where too many requests are pending: the browser gets the same page for the same time, so
-    /// the page does not reveal which names exist.
+    /// The user whose devices received the request. `None` if no user with this name may sign in, during a cooldown,
+    /// and if too many requests are pending. The browser gets the same page for the same time, so the page does not
+    /// reveal which names exist.
     pub user_id: Option<UserId>,
-    /// The digest of the name that was typed.
+    /// The digest of the typed name.
     pub name_digest: Digest,
-    /// The digest of the cookie of the browser that waits.
+    /// The digest of the waiting browser's cookie.
     pub browser: Digest,
-    /// The person's own device, if it scanned the code of the login's page, or its passkey was used there; `None`
-    /// after a typed name.
+    /// The user's own device, if it scanned the code of the login page, or its passkey was used there; `None` after a
+    /// typed name.
     pub scanned_by: Option<DeviceId>,
-    /// Whether that device is in the browser that waits: the user of the one is the user of the other.
+    /// Whether that device is in the waiting browser, so that both have the same user.
     pub is_same_browser: bool,
-    /// The number that the browser shows and the user types. No two unexpired requests of one user or name have the
-    /// same one. `None` for a sign-in by a passkey, which no device is asked about.
+    /// The number that the browser shows and the user types. Two unexpired requests of one user or name never have the
+    /// same number. `None` for a sign-in with a passkey, because no device is prompted.
     pub number: Option<MatchingNumber>,
-    /// What the person is shown.
+    /// The details that the device shows.
     pub shown: PromptDetails,
-    /// When it was asked for.
+    /// The time of the request.
     pub requested_at: Timestamp,
-    /// Until when it can be answered.
+    /// The expiry of the request.
     pub expires_at: Timestamp,
-    /// How often a number may still be typed.
+    /// The remaining attempts to type the number.
     pub attempts_left: u32,
-    /// How far it has come.
+    /// The stage of the approval.
     pub stage: ApprovalStage,
 }
 
-/// What an approval permits. It decides once, and about nothing else.
+/// The subject of an approval. An approval decides only once, and only about its subject.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalSubject {
-    /// A sign-in, whose browser waits for it.
+    /// A sign-in in a waiting browser.
     SignIn(LoginId),
     /// A protected action in the console.
     ProtectedAction {
-        /// Its approval.
+        /// The id of the action approval.
         id: ActionApprovalId,
-        /// Its kind, and the ids of what it concerns.
+        /// The kind of the action, and the ids of the affected objects.
         outline: ActionOutline,
     },
 }
 
-/// What a person is shown about a request, and signs. Of a protected action the summary comes to it, which is not
-/// stored.
+/// The details of a request that a device shows and signs. For a protected action the device also shows and signs the
+/// summary, which is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PromptDetails {
-    /// The application; `None` for the host's own pages.
+    /// The application; `None` for the server's own pages.
     pub application: Option<Did>,
     /// The application's name.
     pub application_name: String,
-    /// The name that was typed.
+    /// The typed name.
     pub account: String,
-    /// Where the browser seems to be.
+    /// The approximate location of the browser.
     pub place: String,
     /// The browser and operating system.
     pub browser: String,
 }
 
-/// How far an approval has come. All but `Requested` are final.
+/// The stage of an approval. All stages except `Requested` are final.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalStage {
-    /// Waits for the person.
+    /// Waits for the user.
     Requested,
-    /// The person approved.
+    /// The user approved.
     Approved {
-        /// How that is known.
+        /// The evidence of the approval.
         by: Approver,
-        /// When it became known.
+        /// The time at which the server received the evidence.
         at: Timestamp,
     },
-    /// The person denied.
+    /// The user denied.
     Denied,
-    /// Nobody answered in time.
+    /// The user did not answer in time.
     Expired,
-    /// The person gave up in the browser.
+    /// The user cancelled in the browser.
     Cancelled,
-    /// Another request for the same name was pending in another browser, and a channel without letters may carry one of
-    /// them. None of them can be approved. Its page shows it.
+    /// Another request for the same name was pending in another browser. A channel may deliver one of them without the
+    /// letters of the waiting page. So no request can be approved. The page shows this.
     Conflicted,
-    /// A newer request of the same browser replaced it. Its page shows it.
+    /// A newer request of the same browser replaced the request. The page shows this.
     Replaced,
-    /// The user may no longer sign in there. The page waits to its end, as it would for an unknown name.
+    /// The user may no longer sign in to the application. The page waits until the expiry, as for an unknown name.
     Withdrawn,
-    /// The user reported it, or another request while this one was pending ("this was not me"). The page waits to its
-    /// end: it must not show that a user answered.
+    /// The user reported the request, or another request while this one was pending ("this was not me"). The page waits
+    /// until the expiry, because it must not reveal that a user answered.
     Reported,
-    /// It cannot be approved any more.
+    /// The request can no longer be approved.
     Failed(FailureReason),
 }
 
 impl ApprovalStage {
-    /// Whether the page in the browser waits. A withdrawn or reported request looks there as if it were still pending.
+    /// Whether the page in the browser waits. A withdrawn or reported request looks pending there.
     pub const fn is_waiting(&self) -> bool {
         matches!(self, Self::Requested | Self::Withdrawn | Self::Reported)
     }
 }
 
-/// How an approval request began.
+/// The origin of an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestKind {
-    /// A name was typed in a browser in which the user never signed in, as far as its cookies show.
+    /// A name was typed in a browser without an earlier sign-in of this user, according to its cookies.
     Typed,
-    /// A name was typed in a browser in which its user signed in before.
+    /// A name was typed in a browser with an earlier sign-in of this user.
     KnownBrowser,
-    /// The same, but a report revoked the trust in the user's browsers since.
+    /// Like [`RequestKind::KnownBrowser`], but a report has since revoked the trust in the user's browsers.
     StaleBrowser,
     /// The user's own device scanned the code of a page.
     Qr,
     /// An administrator's protected action.
     Action,
-    /// A passkey was used on the login page: the approval is given as the row begins.
+    /// The user used a passkey on the login page. The approval exists from the beginning.
     Passkey,
 }
 
 impl RequestKind {
-    /// The kind's name in the database.
+    /// Returns the name of the kind in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Typed => "typed",
@@ -150,25 +150,25 @@ impl RequestKind {
     }
 }
 
-/// How it is known that a person approved.
+/// The evidence of a user's approval.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Approver {
-    /// One of their devices proved it, and the proof was verified.
+    /// A device of the user signed a proof, and the server verified it.
     Device {
-        /// The device that the proof is of.
+        /// The device that signed the proof.
         id: DeviceId,
-        /// What the proof shows.
+        /// The authentication methods that the proof shows.
         amr: Vec<Amr>,
     },
-    /// A vendor said so, through the delegated channel with this name.
+    /// A vendor confirmed the approval through the delegated channel with this name.
     Channel(String),
     /// The passkey of this device answered the challenge of the login page.
     Passkey(DeviceId),
 }
 
 impl Approver {
-    /// How the person was authenticated by what became known at `at`. Of what happened at a vendor nothing more is
-    /// known than that it was over another channel than the browser's.
+    /// Returns the user's authentication at the time `at`. For a vendor's approval the server only knows that the
+    /// vendor used another channel than the browser's.
     pub fn authentication(&self, at: Timestamp) -> Authentication {
         match self {
             Self::Device { amr, .. } => Authentication {
@@ -190,21 +190,21 @@ impl Approver {
     }
 }
 
-/// Why an approval failed.
+/// The reason for the failure of an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FailureReason {
-    /// The number was wrong too often.
+    /// The user typed a wrong number too often.
     NumberMismatch,
 }
 
 impl Approval {
-    /// Whether the approval is of a sign-in in the browser with this cookie, so that an authenticator in that browser
+    /// Whether the approval belongs to a sign-in in the browser with this cookie. An authenticator in that browser then
     /// needs no number. Protected actions always need the number.
     pub fn is_sign_in_in(&self, browser: Digest) -> bool {
         matches!(self.subject, ApprovalSubject::SignIn(_)) && self.browser == browser
     }
 
-    /// How far it has come at `now`: time alone makes a request expire.
+    /// Returns the stage at `now`. A request expires without a write to the database.
     pub fn stage_at(&self, now: Timestamp) -> ApprovalStage {
         match &self.stage {
             stage if stage.is_waiting() && now >= self.expires_at => ApprovalStage::Expired,
@@ -212,29 +212,29 @@ impl Approval {
         }
     }
 
-    /// How long it can still be answered.
+    /// Returns the time until the request expires.
     pub fn remaining(&self, now: Timestamp) -> Duration {
         self.expires_at.remaining(now)
     }
 }
 
-/// The start and the length of cooldowns. During a cooldown requests with the typed name are held, and sent to the
-/// user's devices when it ends.
+/// The start and the length of cooldowns. During a cooldown, requests with the typed name are held. They are sent to
+/// the user's devices when it ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CooldownPolicy {
-    /// The length of the first cooldown, the second, and so on; the last for all further ones. Empty: no cooldown after
-    /// denials.
+    /// The length of the first cooldown, the second, and so on; the last applies to all further ones. If empty, denials
+    /// start no cooldown.
     pub steps: Vec<Duration>,
-    /// The time without a denial after which they begin with the first again.
+    /// The time without a denial that resets the cooldown to its first length.
     pub forgotten_after: Duration,
-    /// The first cooldown begins at the second denial within this time.
+    /// The time span for the first cooldown: it begins at the second denial within this time.
     pub within: Duration,
-    /// For a report, which begins a cooldown at once: its least length. `None` for a denial.
+    /// The minimum length for a report, which starts a cooldown at once. `None` for a denial.
     pub report: Option<Duration>,
 }
 
 impl CooldownPolicy {
-    /// The length of the cooldown after this number of denials; `None` if there is none.
+    /// Returns the length of the cooldown after this number of denials, or `None` if there is no cooldown.
     pub fn length(&self, denials: u32) -> Option<Duration> {
         if self.report.is_none() && denials < 2 {
             return None;
@@ -250,12 +250,13 @@ impl CooldownPolicy {
     }
 }
 
-/// The two digits that the browser shows and the person types on the phone. Never sent to the phone.
+/// The two digits that the browser shows and the user types on the device. The server never sends them to the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct MatchingNumber(u32);
 
 impl MatchingNumber {
-    /// All numbers, 10 to 99, in random order (a Fisher-Yates shuffle): the request gets the first that is free.
+    /// Returns all numbers, 10 to 99, in random order (a Fisher-Yates shuffle). The request gets the first unused
+    /// number.
     pub fn shuffled(entropy: &dyn Entropy) -> Vec<Self> {
         let mut numbers: Vec<Self> = (10..100).map(Self).collect();
         for last in (1..numbers.len()).rev() {
@@ -266,12 +267,12 @@ impl MatchingNumber {
         numbers
     }
 
-    /// Whether it can be divided by two.
+    /// Whether the number is even.
     pub const fn is_even(self) -> bool {
         self.0.is_multiple_of(2)
     }
 
-    /// Reads the two digits.
+    /// Parses the two digits.
     pub fn parse(text: &str) -> Option<Self> {
         let two_digits = text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit());
         two_digits.then(|| text.parse().ok()).flatten().map(Self)

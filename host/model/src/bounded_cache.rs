@@ -1,12 +1,12 @@
-//! A cache in bounded memory. Unlike the crate `lru` it allocates nothing for keys that never come: there are about
+//! A cache with bounded memory. Unlike the crate `lru` it allocates nothing for unused capacity: there are about
 //! fifteen rate limits with room for 50,000 keys each.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
 
-/// A map that evicts the keys whose last write is the oldest. It keeps at least the last `keeps` written keys and at
-/// most twice as many. It evicts a whole generation at a time, so that a write takes constant time on average.
+/// A map that evicts the keys with the oldest last write. It keeps at least the last `keeps` written keys, and at most
+/// twice as many. It evicts a whole generation at a time, so a write takes constant time on average.
 #[derive(Debug)]
 pub struct BoundedCache<K, V> {
     young: HashMap<K, V>,
@@ -15,7 +15,7 @@ pub struct BoundedCache<K, V> {
 }
 
 impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
-    /// An empty map.
+    /// Returns an empty map.
     pub fn new(keeps: usize) -> Self {
         Self {
             young: HashMap::new(),
@@ -24,7 +24,7 @@ impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
         }
     }
 
-    /// The value that was last put under this key, unless it was evicted.
+    /// Returns the last written value of this key, unless it was evicted.
     pub fn get(&self, key: &K) -> Option<V> {
         self.young.get(key).or_else(|| self.old.get(key)).cloned()
     }
@@ -35,7 +35,7 @@ impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
         self.old.clear();
     }
 
-    /// Puts a value under this key.
+    /// Writes the value of this key.
     pub fn insert(&mut self, key: K, value: V) {
         if self.young.len() >= self.keeps && !self.young.contains_key(&key) {
             self.old = mem::take(&mut self.young);

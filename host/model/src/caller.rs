@@ -1,4 +1,4 @@
-//! Who calls the admin API, and what they may do there.
+//! The callers of the admin API, and their permissions.
 
 use crate::administration::{AdminScopes, Permission};
 use crate::application::{Application, RegisteredApplication};
@@ -7,27 +7,27 @@ use crate::user::{ConsoleRole, User};
 
 type Result<T> = std::result::Result<T, Denied>;
 
-/// The caller may not do this, and why: the end of a sentence.
+/// The reason to reject a caller: the end of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct Denied(pub &'static str);
 
-/// Who calls: for the audit log, and with what they may do. It is made anew for each request, so a role or scope that
-/// was taken away counts no more.
+/// A caller with its permissions, for authorization and the audit log. It is created for each request, so a revoked
+/// role or scope has no further effect.
 #[derive(Clone, Debug)]
 pub struct Caller {
-    /// Who, and from where.
+    /// The actor and the origin.
     pub by: AuditContext,
-    /// As what.
+    /// The kind of caller.
     pub principal: Principal,
 }
 
-/// Proof that the checks of a [`Caller`] authorized a use case. Nothing else makes one.
+/// Proof that the checks of a [`Caller`] authorized a use case. Only these checks create it.
 #[derive(Debug)]
 pub struct Authorization(());
 
 impl Authorization {
-    /// Both.
+    /// Combines two authorizations.
     pub fn and(self, _: Self) -> Self {
         self
     }
@@ -36,16 +36,16 @@ impl Authorization {
 /// A kind of caller.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Principal {
-    /// Whoever holds the machine: as an owner.
+    /// An operator with a token from the server's machine, who has the permissions of an owner.
     AdminToken,
-    /// A person with this role in the console.
+    /// A user with this role in the console.
     User(ConsoleRole),
     /// An application that acts as itself.
     Application(AdminScopes),
 }
 
 impl Caller {
-    /// Whether they may do this.
+    /// Whether the caller has this permission.
     pub fn may(&self, permission: Permission) -> bool {
         match &self.principal {
             Principal::AdminToken => true,
@@ -54,7 +54,7 @@ impl Caller {
         }
     }
 
-    /// Everything that they may do.
+    /// Returns all permissions of the caller.
     pub fn permissions(&self) -> Vec<Permission> {
         Permission::ALL
             .iter()
@@ -63,7 +63,7 @@ impl Caller {
             .collect()
     }
 
-    /// Authorizes what needs this permission.
+    /// Authorizes a use case that requires this permission.
     ///
     /// # Errors
     /// [`Denied`], with `why`.
@@ -75,11 +75,11 @@ impl Caller {
         }
     }
 
-    /// Authorizes to act upon a user. Who could enrol a device for an owner, or revoke an owner's device, would be an
-    /// owner.
+    /// Authorizes the management of a user. Otherwise a caller could become an owner by enrolling or revoking an
+    /// owner's devices.
     ///
     /// # Errors
-    /// [`Denied`].
+    /// [`Denied`] if the user's console role exceeds the caller's rights.
     pub fn authorize_user_access(&self, user: &User) -> Result<Authorization> {
         let reaches = match &self.principal {
             Principal::AdminToken => true,
@@ -97,10 +97,10 @@ impl Caller {
         }
     }
 
-    /// Authorizes to change more of an account than whether it may be used.
+    /// Authorizes changes of an account, except suspending and reactivating it.
     ///
     /// # Errors
-    /// [`Denied`].
+    /// [`Denied`] without the permission for accounts.
     pub fn authorize_account_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::AccountsWrite,
@@ -108,10 +108,10 @@ impl Caller {
         )
     }
 
-    /// Authorizes to change applications, but service accounts.
+    /// Authorizes changes of applications, except service accounts.
     ///
     /// # Errors
-    /// [`Denied`].
+    /// [`Denied`] without the permission for applications.
     pub fn authorize_application_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::ApplicationsWrite,
@@ -119,10 +119,10 @@ impl Caller {
         )
     }
 
-    /// Authorizes to change a client. Who could make a secret for a service account could act as it does.
+    /// Authorizes changes of a client. A caller that creates a secret for a service account could act as it.
     ///
     /// # Errors
-    /// [`Denied`].
+    /// [`Denied`] without the permission for applications, or for roles if the client is a service account.
     pub fn authorize_application(&self, application: &Application) -> Result<Authorization> {
         match application.settings.is_service_account() {
             true => self.authorize(
@@ -133,10 +133,10 @@ impl Caller {
         }
     }
 
-    /// Authorizes to change an application of either protocol.
+    /// Authorizes changes of an application of either protocol.
     ///
     /// # Errors
-    /// [`Denied`].
+    /// [`Denied`], as for [`Self::authorize_application`].
     pub fn authorize_registered(
         &self,
         application: &RegisteredApplication,

@@ -1,4 +1,4 @@
-//! Changes that requests wait for.
+//! Changes that waiting requests are notified of.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,11 +10,11 @@ use crate::id::{ApprovalId, IdError, LoginId, TestSignInId, UserId};
 pub enum Change {
     /// An approval request ended.
     Approval(ApprovalId),
-    /// A user has another request or notification, or may no longer sign in: the user's devices show that.
+    /// The devices of a user must update: the user has another request or notification, or may no longer sign in.
     Inbox(UserId),
-    /// The user of a login is decided, or the login was answered.
+    /// A login has an authenticated user, or was answered.
     Login(LoginId),
-    /// A test sign-in went on.
+    /// A test sign-in made progress.
     TestSignIn(TestSignInId),
 }
 

@@ -1,4 +1,4 @@
-//! The `claims` parameter (OpenID Connect Core 1.0 section 5.5): single claims that an application asks for.
+//! The `claims` parameter (OpenID Connect Core 1.0 section 5.5): individual claims that an application requests.
 
 use std::collections::BTreeMap;
 
@@ -7,35 +7,35 @@ use serde_json::Value;
 
 use crate::scope::{Scope, Scopes};
 
-/// How many claims one request may ask for.
+/// The maximum number of claims in a request.
 const MOST: usize = 64;
 
-/// What the `claims` parameter asks for.
+/// The claims of the `claims` parameter.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimsRequest {
-    /// Claims that shall be in the ID token.
+    /// The claims for the ID token.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub id_token: BTreeMap<String, ClaimRequirement>,
-    /// Claims that shall be at UserInfo.
+    /// The claims for UserInfo.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub userinfo: BTreeMap<String, ClaimRequirement>,
 }
 
-/// How one claim is asked for.
+/// The requirements for one claim.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimRequirement {
-    /// Whether the application says that it can't do without.
+    /// Whether the application declares the claim as essential.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub essential: bool,
-    /// The values that would do; any does where there are none.
+    /// The acceptable values. If empty, any value is acceptable.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub values: Vec<Value>,
 }
 
-/// A `claims` parameter that can't be read. The message is for the application's developer.
+/// An invalid `claims` parameter. The message is for the application's developer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClaimsRequestError {
-    /// Not the JSON object of OpenID Connect Core section 5.5.
+    /// The text is not the JSON object of OpenID Connect Core section 5.5.
     #[error(
         "claims must be a JSON object with the members userinfo and id_token, each an object of claims that are null \
          or an object"
@@ -47,7 +47,10 @@ pub enum ClaimsRequestError {
 }
 
 impl ClaimsRequest {
-    /// Reads the parameter. Members that are not defined are ignored, as section 5.5 says.
+    /// Parses the parameter. Undefined members are ignored (section 5.5).
+    ///
+    /// # Errors
+    /// [`ClaimsRequestError`] if the text is malformed, or requests too many claims.
     pub fn parse(text: &str) -> Result<Self, ClaimsRequestError> {
         let value: Value = serde_json::from_str(text).map_err(|_| ClaimsRequestError::Malformed)?;
         let members = value.as_object().ok_or(ClaimsRequestError::Malformed)?;
@@ -61,7 +64,7 @@ impl ClaimsRequest {
         Ok(request)
     }
 
-    /// How many values it names.
+    /// Returns the number of acceptable values in the request.
     pub fn values(&self) -> usize {
         self.id_token
             .values()
@@ -70,32 +73,32 @@ impl ClaimsRequest {
             .sum()
     }
 
-    /// Whether nothing is asked for.
+    /// Whether the request contains no claims.
     pub fn is_empty(&self) -> bool {
         self.id_token.is_empty() && self.userinfo.is_empty()
     }
 
-    /// The request with only those claims whose name fits.
+    /// Returns the request with only the claims that `fits` accepts.
     pub fn retaining(mut self, fits: impl Fn(&str) -> bool) -> Self {
         self.id_token.retain(|name, _| fits(name));
         self.userinfo.retain(|name, _| fits(name));
         self
     }
 
-    /// The request without the claims of scopes that are not among these.
+    /// Returns the request without the claims of scopes outside this set.
     pub fn allowed(&self, scopes: &Scopes) -> Self {
         self.clone()
             .retaining(|name| Scope::of_claim(name).is_none_or(|scope| scopes.has(scope)))
     }
 
-    /// How a claim is asked for, in either place.
+    /// Returns the requirements for a claim in the ID token and at UserInfo.
     pub fn wanted<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a ClaimRequirement> {
         [self.id_token.get(name), self.userinfo.get(name)]
             .into_iter()
             .flatten()
     }
 
-    /// The names of all claims that are asked for.
+    /// Returns the names of all requested claims.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.id_token
             .keys()
@@ -105,7 +108,7 @@ impl ClaimsRequest {
 }
 
 impl ClaimRequirement {
-    /// Whether this value would do.
+    /// Whether the value is acceptable.
     pub fn admits(&self, value: &Value) -> bool {
         self.values.is_empty() || self.values.contains(value)
     }

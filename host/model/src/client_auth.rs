@@ -1,4 +1,4 @@
-//! How an application authenticates itself: its one method, and the keys that belong to it.
+//! The authentication of applications: their one method, and its keys.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -26,7 +26,7 @@ pub enum ClientAuthMethod {
 }
 
 impl ClientAuthMethod {
-    /// The method's name.
+    /// Returns the name of the method.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::ClientSecretBasic => "client_secret_basic",
@@ -38,7 +38,7 @@ impl ClientAuthMethod {
         }
     }
 
-    /// Whether it rests on a client secret.
+    /// Whether the method uses a client secret.
     pub const fn uses_secret(self) -> bool {
         matches!(
             self,
@@ -47,7 +47,7 @@ impl ClientAuthMethod {
     }
 }
 
-/// How a web application authenticates itself, with what is registered for it.
+/// The authentication method of a web application, with its registered keys.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "method", rename_all = "snake_case")]
 pub enum ClientAuthentication {
@@ -65,7 +65,7 @@ pub enum ClientAuthentication {
 }
 
 impl ClientAuthentication {
-    /// The method.
+    /// Returns the method.
     pub const fn method(&self) -> ClientAuthMethod {
         match self {
             Self::ClientSecretBasic => ClientAuthMethod::ClientSecretBasic,
@@ -77,27 +77,28 @@ impl ClientAuthentication {
     }
 }
 
-/// The public keys that an application's assertions are checked with.
+/// The public keys for the verification of an application's assertions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClientKeys {
-    /// Registered here: public JSON Web Keys (RFC 7517 section 4).
+    /// Registered public JSON Web Keys (RFC 7517 section 4).
     Jwks(Vec<Map<String, Value>>),
-    /// Fetched from the application.
+    /// Keys that the server fetches from the application.
     JwksUri(Url),
 }
 
-/// A client certificate, registered exactly: no authority vouches for it, its owner gave it to the administrator.
+/// A registered client certificate. Trust comes from its registration by the administrator, not from a certificate
+/// authority.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegisteredCertificate {
-    /// The certificate in PEM form, as an administrator sees it again.
+    /// The certificate in PEM form, for administrators.
     pub pem: String,
-    /// The SHA-256 of its DER form, in hexadecimal.
+    /// The SHA-256 of its DER form, as hexadecimal digits.
     pub sha256: String,
 }
 
 impl RegisteredCertificate {
-    /// Whether the certificate of a connection is this one.
+    /// Whether this is the certificate of a connection.
     pub fn is(&self, der: &[u8]) -> bool {
         Digest::from_text(&self.sha256).is_some_and(|registered| registered == Digest::sha256(der))
     }

@@ -1,36 +1,36 @@
-//! Client secrets: an application may have two at the same moment, so that one replaces the other without an outage.
+//! Client secrets. An application may have two at the same time, so that a rotation causes no outage.
 
 use crate::clock::Timestamp;
 use crate::id::ClientSecretId;
 use crate::secret::{Digest, Secret};
 
-/// How many client secrets an application may have at the same moment.
+/// The maximum number of client secrets of an application.
 pub const MOST_CLIENT_SECRETS: usize = 2;
 
-/// A client secret, as the database has it.
+/// A client secret as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientSecret {
-    /// Its identifier, which is no secret.
+    /// The identifier, which is not secret.
     pub id: ClientSecretId,
     /// The digest of the secret.
     pub digest: Digest,
-    /// The secret itself, sealed: only for `client_secret_jwt`, for which a digest is not enough.
+    /// The sealed secret. Only for `client_secret_jwt`, which needs the secret itself.
     pub sealed: Option<String>,
-    /// When it was created.
+    /// The creation time.
     pub created_at: Timestamp,
 }
 
-/// The application has [`MOST_CLIENT_SECRETS`] already.
+/// The application already has [`MOST_CLIENT_SECRETS`] secrets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("it has two client secrets already")]
 pub struct TooManySecrets;
 
-/// The client secrets of an application, the oldest first. Each of them is valid.
+/// The client secrets of an application, the oldest first. All of them are valid.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSecrets(Vec<ClientSecret>);
 
 impl ClientSecrets {
-    /// These secrets, as long as they are not too many.
+    /// Returns a list of these secrets.
     ///
     /// # Errors
     /// [`TooManySecrets`] for more than [`MOST_CLIENT_SECRETS`].
@@ -41,22 +41,22 @@ impl ClientSecrets {
         Ok(Self(secrets))
     }
 
-    /// One secret, in place of all others.
+    /// Returns a list with only this secret.
     pub fn only(secret: ClientSecret) -> Self {
         Self(vec![secret])
     }
 
-    /// Whether there is none.
+    /// Whether there are no secrets.
     pub const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// All of them, the oldest first.
+    /// Returns all secrets, the oldest first.
     pub fn iter(&self) -> impl Iterator<Item = &ClientSecret> {
         self.0.iter()
     }
 
-    /// Whether there is place for another one.
+    /// Whether another secret may be added.
     pub const fn may_have_another(&self) -> bool {
         self.0.len() < MOST_CLIENT_SECRETS
     }
@@ -64,7 +64,7 @@ impl ClientSecrets {
     /// Adds a secret.
     ///
     /// # Errors
-    /// [`TooManySecrets`] if there is no place for it.
+    /// [`TooManySecrets`] if the list is full.
     pub fn add(&mut self, secret: ClientSecret) -> Result<(), TooManySecrets> {
         if !self.may_have_another() {
             return Err(TooManySecrets);
@@ -73,7 +73,7 @@ impl ClientSecrets {
         Ok(())
     }
 
-    /// Removes a secret. Whether it was there.
+    /// Removes a secret. Returns whether it existed.
     pub fn remove(&mut self, id: ClientSecretId) -> bool {
         let before = self.0.len();
         self.0.retain(|secret| secret.id != id);
@@ -87,13 +87,13 @@ impl ClientSecrets {
         }
     }
 
-    /// Whether each of the other secrets is still here.
+    /// Whether the list still contains each of the other secrets.
     pub fn have_all_of(&self, others: &Self) -> bool {
         others.0.iter().all(|secret| self.0.contains(secret))
     }
 
-    /// Which of them the presented secret is. It is compared with each in constant time, so the time does not depend
-    /// on which one fits.
+    /// Returns the id of the presented secret. Each comparison takes constant time, and all secrets are compared, so
+    /// the time does not depend on the match.
     pub fn find(&self, presented: &Secret) -> Option<ClientSecretId> {
         let digest = presented.digest();
         self.0.iter().fold(None, |found, known| {

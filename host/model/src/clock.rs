@@ -1,4 +1,4 @@
-//! Time as a parameter: nothing else in the host reads the system's clock.
+//! Time as a parameter: no other part of the server reads the system clock.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -8,33 +8,33 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A moment, in milliseconds since the Unix epoch.
+/// A time in milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// The moment that many milliseconds after the epoch.
+    /// Returns the time at this number of milliseconds after the epoch.
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// The moment that many seconds after the epoch.
+    /// Returns the time at this number of seconds after the epoch.
     pub const fn from_seconds(seconds: i64) -> Self {
         Self(seconds.saturating_mul(1000))
     }
 
-    /// Milliseconds since the epoch, as the store keeps them.
+    /// Returns the milliseconds since the epoch, which the database stores.
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// Whole seconds since the epoch (`NumericDate` of RFC 7519 section 2).
+    /// Returns the whole seconds since the epoch (`NumericDate` of RFC 7519 section 2).
     pub const fn seconds(self) -> i64 {
         self.0.div_euclid(1000)
     }
 
-    /// How long from `now` until this moment; zero if it has passed.
+    /// Returns the duration from `now` until this time, or zero if this time has passed.
     pub fn remaining(self, now: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0.saturating_sub(now.0)).unwrap_or(0))
     }
@@ -60,9 +60,9 @@ impl Sub<Duration> for Timestamp {
     }
 }
 
-/// Where the host gets the time from.
+/// The source of the current time.
 pub trait Clock: Send + Sync + 'static {
-    /// The present moment.
+    /// Returns the current time.
     fn now(&self) -> Timestamp;
 }
 
@@ -72,10 +72,10 @@ impl fmt::Debug for dyn Clock {
     }
 }
 
-/// A clock that several parts of the host share.
+/// A clock that several parts of the server share.
 pub type SharedClock = Arc<dyn Clock>;
 
-/// The machine's clock.
+/// The system clock.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
@@ -92,12 +92,12 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that stands still until it is told to move: tests let two minutes pass at once.
+/// A clock that only [`ManualClock::advance`] moves, so that tests can skip minutes.
 #[derive(Debug)]
 pub struct ManualClock(AtomicI64);
 
 impl ManualClock {
-    /// A clock that shows `start`.
+    /// Returns a clock that shows `start`.
     pub fn new(start: Timestamp) -> Self {
         Self(AtomicI64::new(start.0))
     }

@@ -1,4 +1,4 @@
-//! Colours, and whether one can be read on another.
+//! Colours and their contrast.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,12 +12,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct Colour([u8; 3]);
 
 impl Colour {
-    /// A colour of its parts: red, green and blue.
+    /// Returns the colour with these parts of red, green and blue.
     pub const fn new(red: u8, green: u8, blue: u8) -> Self {
         Self([red, green, blue])
     }
 
-    /// This colour with so many hundredths of another.
+    /// Returns a mixture with another colour. `hundredths` is the share of the other colour, in percent.
     pub fn mixed(self, other: Self, hundredths: u8) -> Self {
         let share = u32::from(hundredths.min(100));
         let [red, green, blue] = [0, 1, 2].map(|at| {
@@ -28,13 +28,13 @@ impl Colour {
         Self([red, green, blue])
     }
 
-    /// The contrast with another, from 1 to 21 (WCAG 2.2, "contrast ratio").
+    /// Returns the contrast with another colour, from 1 to 21 (WCAG 2.2, "contrast ratio").
     pub fn contrast(self, other: Self) -> f64 {
         let (one, two) = (self.luminance(), other.luminance());
         (one.max(two) + 0.05) / (one.min(two) + 0.05)
     }
 
-    /// WCAG 2.2, "relative luminance".
+    /// Returns the relative luminance (WCAG 2.2, "relative luminance").
     fn luminance(self) -> f64 {
         let [red, green, blue] = self.0.map(|part| {
             let part = f64::from(part) / 255.0;
@@ -48,7 +48,7 @@ impl Colour {
     }
 }
 
-/// A text is no colour.
+/// A text that is not a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected a colour such as \"#0b5a6e\"")]
 pub struct ColourError;
@@ -111,7 +111,7 @@ mod tests {
             (black.contrast(white) - 21.0).abs() < 1e-9
                 && (white.contrast(white) - 1.0).abs() < 1e-9
         );
-        // The lightest grey that can be read on white.
+        // The lightest grey with sufficient contrast on white.
         assert!(grey.contrast(white) >= 4.5 && colour("#777777").contrast(white) < 4.5);
     }
 

@@ -1,14 +1,13 @@
-//! What commands of administrators have in common: the plan, which needs an authorization, and the fields of a request,
-//! each with a class.
+//! The common parts of administrators' commands. A plan requires an authorization. Each field of a request has a class.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Number, Value};
 
 use crate::caller::Authorization;
 
-/// A plan that the caller may execute, and the protected action that it is, if it is one.
+/// A plan that the caller may execute, and its protected action, if it is one.
 ///
-/// There is no plan without an [`Authorization`], which only the checks of [`Caller`](crate::caller::Caller) return:
+/// A plan requires an [`Authorization`], which only the checks of [`Caller`](crate::caller::Caller) return:
 ///
 /// ```
 /// use assent_model::caller::Authorization;
@@ -25,7 +24,7 @@ use crate::caller::Authorization;
 /// }
 /// ```
 ///
-/// `tests/compile_fail` has more that does not compile, with the errors.
+/// `tests/compile_fail` contains further code that does not compile, with the errors.
 #[derive(Debug)]
 pub struct AuthorizedPlan<P, A> {
     plan: P,
@@ -33,53 +32,54 @@ pub struct AuthorizedPlan<P, A> {
 }
 
 impl<P, A> AuthorizedPlan<P, A> {
-    /// A plan that needs no approval.
+    /// Returns a plan that needs no approval.
     pub fn harmless(authorization: Authorization, plan: P) -> Self {
         Self::new(authorization, plan, None)
     }
 
-    /// A plan that needs an approval in the console.
+    /// Returns a plan that needs an approval in the console.
     pub fn protected(authorization: Authorization, plan: P, action: A) -> Self {
         Self::new(authorization, plan, Some(action))
     }
 
-    /// A plan that needs an approval in the console if there is a protected action.
+    /// Returns a plan that needs an approval in the console if `action` is present.
     pub fn new(_: Authorization, plan: P, action: Option<A>) -> Self {
         Self { plan, action }
     }
 
-    /// The plan.
+    /// Returns the plan.
     pub fn into_plan(self) -> P {
         self.plan
     }
 
-    /// The protected action, if the plan is one.
+    /// Returns the protected action, if the plan is one.
     pub const fn action(&self) -> Option<&A> {
         self.action.as_ref()
     }
 
-    /// The plan and the protected action.
+    /// Returns the plan and the protected action.
     pub fn into_parts(self) -> (P, Option<A>) {
         (self.plan, self.action)
     }
 }
 
-/// A member of a command that a request sent.
+/// A member of a command that a request contained.
 #[derive(Clone, Debug)]
 pub struct Member {
-    /// Its name in the admin API.
+    /// The name in the admin API.
     pub name: &'static str,
-    /// Its value, for the summary.
+    /// The value, for the summary.
     pub value: MemberValue,
-    /// Whether it needs an approval.
+    /// Whether the member needs an approval.
     pub is_protected: bool,
 }
 
-/// The value of a member, as a summary lists it.
+/// The value of a member for the list in a summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MemberValue {
-    /// No value is listed: a sentence of the summary explains it, or it is neither a word nor a list of words.
+    /// The value is not listed, because a sentence of the summary explains it, or it is neither a word nor a list of
+    /// words.
     Unlisted,
     /// The request removes the value.
     Removed,
@@ -87,7 +87,7 @@ pub enum MemberValue {
     Text(String),
     /// Texts.
     Texts(Vec<String>),
-    /// Yes or no.
+    /// A boolean.
     Flag(bool),
     /// A number.
     Number(Number),
@@ -109,9 +109,9 @@ impl From<Value> for MemberValue {
     }
 }
 
-/// A field of a command, which a request may leave out.
+/// A field of a command, which a request may omit.
 pub trait Field {
-    /// The value that was sent, if one was.
+    /// Returns the received value, if the request contained one.
     fn sent(&self) -> Option<MemberValue>;
 }
 
@@ -128,8 +128,8 @@ impl Field for String {
     }
 }
 
-/// A type each of whose fields has a class. The macro [`admin_command!`](crate::admin_command) implements it, so no
-/// command and no body of one has a field without a class.
+/// A type with a class for each of its fields. The macro [`admin_command!`](crate::admin_command) implements it, so
+/// each field of each command and body has a class.
 ///
 /// ```
 /// assent_model::admin_command! {
@@ -164,14 +164,14 @@ pub const fn must_be_classified<T: Classified>() {}
 
 /// Defines a command of an administrator, or the body of one. Each field has a class:
 ///
-/// - `target`: the user, application or other object that the command acts on;
-/// - `protected`: it may need an approval, so the use case must look at it;
-/// - `protected explained`: the same, and a sentence of the summary explains it, so the list of members has no value
-///   for it;
-/// - `harmless`: it never needs an approval;
-/// - `classified`: a body whose own fields have classes.
+/// - `target`: the user, application or other object that the command changes;
+/// - `protected`: the field may need an approval, so the use case must check it;
+/// - `protected explained`: the same, but a sentence of the summary explains the field, so the list of members omits
+///   its value;
+/// - `harmless`: the field never needs an approval;
+/// - `classified`: a body with classes for its own fields.
 ///
-/// A command has named fields, one without a name, or none:
+/// A command has named fields, one unnamed field, or no field:
 ///
 /// ```
 /// assent_model::admin_command! {
@@ -187,8 +187,8 @@ pub const fn must_be_classified<T: Classified>() {}
 /// assert_eq!(user, deleted);
 /// ```
 ///
-/// A body also has a second struct, from which the use case reads the protected fields. It names each of them: with a
-/// new one it does not compile.
+/// A body also has a second struct, from which the use case reads the protected fields. The use case names each of
+/// them, so it does not compile after a new one is added.
 ///
 /// ```
 /// assent_model::admin_command! {
@@ -204,8 +204,8 @@ pub const fn must_be_classified<T: Classified>() {}
 /// assert_eq!(change.members().len(), 1);
 /// ```
 ///
-/// `tests/compile_fail` has what does not compile: a field without a class, a use case that overlooks a protected
-/// field, and a plan without an authorization.
+/// `tests/compile_fail` contains code that does not compile: a field without a class, a use case that overlooks a
+/// protected field, and a plan without an authorization.
 #[macro_export]
 macro_rules! admin_command {
     (@class classified $type:ty) => {
@@ -270,12 +270,12 @@ macro_rules! admin_command {
         impl $crate::command::Classified for $name {}
 
         impl $name {
-            /// The fields that may need an approval.
+            /// Returns the fields that may need an approval.
             pub fn protected(&self) -> $borrowed<'_> {
                 $borrowed { $($field: &self.$field,)* }
             }
 
-            /// The fields that the request sent.
+            /// Returns the fields that the request contained.
             pub fn members(&self) -> Vec<$crate::command::Member> {
                 let sent = [$((
                     stringify!($member),

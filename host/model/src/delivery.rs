@@ -1,9 +1,9 @@
-//! An approval request on its way through a channel.
+//! The delivery of approval requests through channels.
 
 use crate::clock::Timestamp;
 use crate::id::{ApprovalId, DeliveryId, DeviceId};
 
-/// A request that a channel has begun and that it is to be asked about.
+/// A request that a channel has begun. The server polls the channel for its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery {
     /// The row's id.
@@ -12,47 +12,48 @@ pub struct Delivery {
     pub approval: ApprovalId,
     /// The operator's name for the channel.
     pub channel: String,
-    /// Whom it is on its way to.
+    /// The recipient.
     pub recipient: Recipient,
-    /// What the channel finds the request by, sealed with the master key.
+    /// The channel's handle for the request, sealed with the master key.
     pub handle: String,
 }
 
-/// Whom a request is on its way to, and so what may come back.
+/// The recipient of a request, which determines the possible answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recipient {
-    /// A device of the person. It sends back a proof, which is verified.
+    /// A device of the user. It returns a proof, which the server verifies.
     Device(DeviceId),
-    /// A vendor, whose word counts.
+    /// A vendor. The server trusts the vendor's result.
     Vendor {
-        /// What it knew the person by when it was asked. Its word is of no use once that is withdrawn.
+        /// The user's identifier at the vendor when the request was sent. If it was removed since, the result is
+        /// ignored.
         identifier: String,
     },
 }
 
-/// A delivery that one host has to itself for a while.
+/// A delivery with a lease of one instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeasedDelivery {
     /// The delivery.
     pub delivery: Delivery,
-    /// Until when.
+    /// The expiry of the lease.
     pub until: Timestamp,
 }
 
-/// What a vendor says came of a request.
+/// A vendor's result of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ruling {
-    /// The person approved.
+    /// The user approved.
     Approved,
-    /// The person denied.
+    /// The user denied.
     Denied,
 }
 
-/// What a vendor knows a person by.
+/// A user's identifier at a vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalAuthenticator {
     /// The operator's name for the vendor's channel.
     pub channel: String,
-    /// The vendor's name for the person or their device.
+    /// The vendor's name for the user or the user's device.
     pub identifier: String,
 }

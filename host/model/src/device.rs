@@ -1,4 +1,4 @@
-//! Devices: the authenticators that people enrolled.
+//! Devices: the enrolled authenticators of users.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,39 +17,39 @@ use crate::secret::Digest;
 pub struct Device {
     /// The row's id.
     pub id: DeviceId,
-    /// Whose it is.
+    /// The user of the device.
     pub user_id: UserId,
-    /// What its owner calls it.
+    /// The name that the user chose.
     pub name: String,
-    /// The key that its proofs are checked with.
+    /// The public key for the device's proofs.
     pub key: DeviceKey,
-    /// Where it can be woken, if it asked for that.
+    /// The push subscription for wake-ups, if the device registered one.
     pub push: Option<PushSubscription>,
-    /// When it was enrolled.
+    /// The time of the enrolment.
     pub created_at: Timestamp,
-    /// When it was revoked, if it was.
+    /// The time of the revocation, if the device was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
-/// The right to enrol one authenticator, good once and for a short time.
+/// The right to enrol one authenticator. It is single use and valid for a short time.
 #[derive(Clone, Debug)]
 pub struct Enrolment {
     /// The row's id.
     pub id: EnrolmentId,
-    /// Whose authenticator it will be.
+    /// The user of the future authenticator.
     pub user_id: UserId,
     /// The digest of the token in the link.
     pub digest: Digest,
-    /// Until when the link is good.
+    /// The expiry of the link.
     pub expires_at: Timestamp,
-    /// What made it, where that was not an administrator or the host.
+    /// The source of the link, unless an administrator or the server created it.
     pub created_by: Option<LinkMaker>,
 }
 
-/// What made a link by which a person enrols another device themselves.
+/// The source of a link with which users enrol another device themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMaker {
-    /// One of their devices, with which the link ends.
+    /// A device of the user. Its revocation also ends the link.
     Device(DeviceId),
     /// A recovery code.
     Code,
@@ -75,23 +75,23 @@ pub struct PushKeys {
     pub auth: String,
 }
 
-/// What a call of the authenticator's interface shows to be a device's own.
+/// The credentials with which a device authenticates a call of the authenticator API.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallCredentials {
-    /// The device that it says it is of.
+    /// The device, as the call claims.
     pub device: DeviceId,
-    /// The device's idea of the time, in seconds since the epoch.
+    /// The device's time, in seconds since the epoch.
     pub time: i64,
-    /// The signature of the [`CallStatement`](crate::statement::CallStatement); empty if it was no base64url.
+    /// The signature of the [`CallStatement`](crate::statement::CallStatement); empty if it was not valid base64url.
     pub signature: Vec<u8>,
 }
 
 impl CallCredentials {
-    /// Reads the `Authorization` header `Assent-Device {device}.{seconds}.{signature}`.
+    /// Parses the `Authorization` header `Assent-Device {device}.{seconds}.{signature}`.
     pub fn parse(authorization: &str) -> Option<Self> {
         let mut fields = authorization.strip_prefix("Assent-Device ")?.splitn(3, '.');
         let (device, time) = (fields.next()?.parse().ok()?, fields.next()?.parse().ok()?);
-        // What is no base64url is no signature either, and verifies as none.
+        // Invalid base64url becomes an empty signature, whose verification fails.
         let signature = URL_SAFE_NO_PAD.decode(fields.next()?).unwrap_or_default();
         Some(Self {
             device,
@@ -101,7 +101,7 @@ impl CallCredentials {
     }
 }
 
-/// A device's P-256 public key, in the form of a JSON Web Key (RFC 7518 section 6.2) without anything else in it.
+/// A device's P-256 public key, in the form of a JSON Web Key (RFC 7518 section 6.2) without further members.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Jwk", try_from = "Jwk")]
 pub struct DeviceKey {
@@ -109,7 +109,7 @@ pub struct DeviceKey {
     y: [u8; 32],
 }
 
-/// A key that is no point of the curve P-256, or not written as a JSON Web Key.
+/// A key that is not a point on the curve P-256, or not a JSON Web Key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the key is not a P-256 public key as a JSON Web Key")]
 pub struct DeviceKeyError;
@@ -139,14 +139,17 @@ impl utoipa::PartialSchema for DeviceKey {
 impl utoipa::ToSchema for DeviceKey {}
 
 impl DeviceKey {
-    /// The key with these coordinates, if they are a point of the curve.
+    /// Returns the key with these coordinates.
+    ///
+    /// # Errors
+    /// [`DeviceKeyError`] if the coordinates are not a point on the curve.
     pub fn from_coordinates(x: [u8; 32], y: [u8; 32]) -> Result<Self, DeviceKeyError> {
         let key = Self { x, y };
         key.to_openssl().map_err(|_| DeviceKeyError)?;
         Ok(key)
     }
 
-    /// The JWK thumbprint (RFC 7638), base64url.
+    /// Returns the JWK thumbprint (RFC 7638), base64url.
     pub fn thumbprint(&self) -> String {
         let (x, y) = (
             URL_SAFE_NO_PAD.encode(self.x),
@@ -156,8 +159,8 @@ impl DeviceKey {
         URL_SAFE_NO_PAD.encode(openssl::sha::sha256(canonical.as_bytes()))
     }
 
-    /// Whether `signature` (ECDSA with SHA-256, `r` and `s` of 32 bytes each, as WebCrypto makes it) is this key's
-    /// signature of `text`.
+    /// Whether `signature` is this key's signature of `text`: ECDSA with SHA-256, `r` and `s` of 32 bytes each, as in
+    /// WebCrypto.
     pub fn verifies(&self, text: &str, signature: &[u8]) -> bool {
         let Some((r, s)) = signature
             .split_at_checked(32)

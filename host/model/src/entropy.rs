@@ -1,26 +1,27 @@
-//! Randomness as a parameter: nothing else in the host asks the operating system for it.
+//! Randomness as a parameter: no other part of the server requests it from the operating system.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where the host gets random bytes from.
+/// The source of random bytes.
 pub trait Entropy: Send + Sync + 'static {
-    /// Fills `buffer` with random bytes fit for keys and tokens.
+    /// Fills `buffer` with random bytes for keys and tokens.
     fn fill(&self, buffer: &mut [u8]);
 }
 
 impl dyn Entropy {
-    /// `N` random bytes.
+    /// Returns `N` random bytes.
     pub fn bytes<const N: usize>(&self) -> [u8; N] {
         let mut buffer = [0; N];
         self.fill(&mut buffer);
         buffer
     }
 
-    /// A number below `bound`, each equally likely. `bound` must not be zero.
+    /// Returns a uniformly distributed number below `bound`. `bound` must not be zero.
     pub fn below(&self, bound: u32) -> u32 {
         let bound = bound.max(1);
-        // Values past the last whole multiple of `bound` would make small results likelier, so they are drawn again.
+        // Values after the last multiple of `bound` would bias the result towards small numbers, so they are drawn
+        // again.
         let limit = u32::MAX - u32::MAX % bound;
         loop {
             let drawn = u32::from_le_bytes(self.bytes());
@@ -37,10 +38,10 @@ impl fmt::Debug for dyn Entropy {
     }
 }
 
-/// A source of randomness that several parts of the host share.
+/// A source of randomness that several parts of the server share.
 pub type SharedEntropy = Arc<dyn Entropy>;
 
-/// The operating system's generator.
+/// The generator of the operating system.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemEntropy;
 

@@ -1,12 +1,12 @@
-//! Groups of users, and the access to applications that they give.
+//! Groups of users, and the access to applications that they grant.
 
 use crate::clock::Timestamp;
 use crate::id::{Did, GroupId, UserId};
 use crate::name::display_text;
 
-/// How many groups an application may be assigned to.
+/// The maximum number of groups that an application can be assigned to.
 pub const MOST_ASSIGNMENTS: usize = 200;
-/// How long the name of a group may be, in characters.
+/// The maximum length of a group's name, in characters.
 const LONGEST_NAME: usize = 128;
 
 /// A group of users.
@@ -16,11 +16,11 @@ pub struct Group {
     pub id: GroupId,
     /// The name, which applications receive in the claim `groups`.
     pub name: GroupName,
-    /// What the group is for, as administrators read it; may be empty.
+    /// The purpose of the group, for administrators. May be empty.
     pub description: String,
-    /// How often it was changed.
+    /// The number of changes.
     pub version: i64,
-    /// When it was created.
+    /// The creation time.
     pub created_at: Timestamp,
 }
 
@@ -35,12 +35,12 @@ pub struct GroupName(String);
 pub struct GroupNameError;
 
 impl GroupName {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// What groups are sorted, searched and compared by: the name in lower case.
+    /// Returns the key for sorting, searching and comparing groups: the name in lower case.
     pub fn key(&self) -> String {
         self.0.to_lowercase()
     }
@@ -79,11 +79,11 @@ impl std::fmt::Display for GroupName {
 pub struct Membership {
     /// The user.
     pub user: UserId,
-    /// When the user was added.
+    /// The time at which the user was added.
     pub added_at: Timestamp,
 }
 
-/// Whom an application is assigned to.
+/// The assignee of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Assignee {
@@ -94,7 +94,7 @@ pub enum Assignee {
 }
 
 impl Assignee {
-    /// The group, if it is one.
+    /// Returns the group, if the assignee is one.
     pub const fn group(self) -> Option<GroupId> {
         match self {
             Self::Everyone => None,
@@ -110,40 +110,40 @@ pub struct Assignment {
     pub application: Did,
     /// The group.
     pub group: GroupId,
-    /// The roles that the members have there.
+    /// The members' roles in the application.
     pub roles: Vec<String>,
 }
 
-/// A group of the user that the application is assigned to.
+/// A group of the user that has an assignment of the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssignedGroup {
-    /// Its name.
+    /// The name of the group.
     pub name: String,
-    /// The roles that its members have in the application.
+    /// The members' roles in the application.
     pub roles: Vec<String>,
 }
 
-/// What a user has in an application by assignments.
+/// The access of a user to an application through assignments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssignedAccess {
-    /// The groups of the user that the application is assigned to, by name. The application learns of no others.
+    /// The groups of the user with an assignment of the application, by name. The application receives no other groups.
     pub groups: Vec<AssignedGroup>,
-    /// The roles of everyone, if the application is assigned to everyone.
+    /// The roles for everyone, if the application is assigned to everyone.
     pub everyone: Option<Vec<String>>,
 }
 
 impl AssignedAccess {
-    /// Whether there is an assignment.
+    /// Whether an assignment grants access.
     pub fn gives_access(&self) -> bool {
         self.everyone.is_some() || !self.groups.is_empty()
     }
 
-    /// The names of the groups.
+    /// Returns the names of the groups.
     pub fn group_names(&self) -> Vec<String> {
         self.groups.iter().map(|group| group.name.clone()).collect()
     }
 
-    /// The roles of all assignments.
+    /// Returns the roles of all assignments.
     pub fn roles(&self) -> impl Iterator<Item = &String> {
         let of_groups = self.groups.iter().flat_map(|group| &group.roles);
         of_groups.chain(self.everyone.iter().flatten())

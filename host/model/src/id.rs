@@ -1,4 +1,4 @@
-//! Identifiers: each kind of thing has its own type, so that one is never taken for another.
+//! Identifiers: each kind of object has its own type, so that the compiler prevents mix-ups.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,23 +15,23 @@ use crate::entropy::Entropy;
 #[error("not a valid identifier")]
 pub struct IdError;
 
-/// A time-ordered row identifier (UUID version 7, RFC 9562 section 5.7), written as 32 hexadecimal digits.
+/// Returns a time-ordered row identifier (UUID version 7, RFC 9562 section 5.7), written as 32 hexadecimal digits.
 ///
-/// Ordered keys keep the tables' indexes compact: new rows go to their end.
+/// Ordered keys keep the indexes of tables compact, because new rows are appended.
 fn ordered(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
     let millis = u64::try_from(now.millis()).unwrap_or(0);
     uuid::Builder::from_unix_timestamp_millis(millis, &entropy.bytes()).into_uuid()
 }
 
-/// Counts the ids of audit entries, so that those of one millisecond have the order of their creation.
+/// The counter of audit entry ids, so that ids of one millisecond keep their order of creation.
 static AUDIT_IDS: AtomicU32 = AtomicU32::new(0);
 
-/// A time-ordered identifier with a counter of 26 bits after the time (RFC 9562 section 6.2, method 1). The counter
-/// runs on from one millisecond to the next. 48 random bits follow.
+/// Returns a time-ordered identifier with a counter of 26 bits after the time (RFC 9562 section 6.2, method 1). The
+/// counter continues across milliseconds. 48 random bits follow.
 fn ordered_and_counted(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
     let count = AUDIT_IDS.fetch_add(1, Ordering::Relaxed);
     let [a, b, c, d, e, f] = entropy.bytes();
-    // The version takes the first four bits of the first byte, and the variant two bits of the third.
+    // The version occupies the first four bits of the first byte, and the variant two bits of the third.
     let bits = |from: u32, mask: u32| u8::try_from((count >> from) & mask).unwrap_or(u8::MAX);
     let counter = [bits(22, 0x0f), bits(14, 0xff), bits(8, 0x3f), bits(0, 0xff)];
     let [first, second, third, fourth] = counter;
@@ -40,10 +40,10 @@ fn ordered_and_counted(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(millis, &bytes).into_uuid()
 }
 
-/// The text that every id made at `moment` or later is not below: rows with a lesser id are older.
+/// Returns a lower bound for the text of ids that were created at `moment` or later. Rows with a lower id are older.
 pub fn first_text_of(moment: Timestamp) -> String {
     let millis = u64::try_from(moment.millis()).unwrap_or(0);
-    // 48 bits of time (RFC 9562 section 5.7), twelve digits of the thirty-two.
+    // 48 bits of time (RFC 9562 section 5.7) are twelve of the 32 digits.
     format!("{:012x}{:020}", millis & 0xffff_ffff_ffff, 0)
 }
 
@@ -55,17 +55,17 @@ macro_rules! ids {
         pub struct $name(Uuid);
 
         impl $name {
-            /// A new identifier, made at `now`.
+            /// Returns a new identifier with the time `now`.
             pub fn new(now: Timestamp, entropy: &dyn Entropy) -> Self {
                 Self($make(now, entropy))
             }
 
-            /// The identifier with these sixteen bytes.
+            /// Returns the identifier with these sixteen bytes.
             pub const fn from_bytes(bytes: [u8; 16]) -> Self {
                 Self(Uuid::from_bytes(bytes))
             }
 
-            /// The identifier's sixteen bytes.
+            /// Returns the sixteen bytes of the identifier.
             pub const fn as_bytes(&self) -> &[u8; 16] {
                 self.0.as_bytes()
             }
@@ -86,7 +86,7 @@ macro_rules! ids {
         impl FromStr for $name {
             type Err = IdError;
             fn from_str(text: &str) -> Result<Self, IdError> {
-                // Only the one form that we write: a second spelling of an id would be a second key for the same row.
+                // Only the canonical form: a second spelling of an id would be a second key for the same row.
                 let is_digit = |b: u8| b.is_ascii_digit() || (b'a'..=b'f').contains(&b);
                 let canonical = text.len() == 32 && text.bytes().all(is_digit);
                 if !canonical {
@@ -113,9 +113,9 @@ macro_rules! ids {
 
 ids! {
     ordered:
-    /// A person.
+    /// A user.
     UserId;
-    /// A person in one application.
+    /// An account: a user's membership in one application.
     AccountId;
     /// A group of users.
     GroupId;
@@ -127,9 +127,9 @@ ids! {
     RecoveryCodeId;
     /// Recovery codes that were created together.
     RecoveryBatchId;
-    /// An application's request that a person sign in.
+    /// A sign-in: one attempt of a browser to sign in.
     LoginId;
-    /// The question put to a person's phone.
+    /// An approval request.
     ApprovalId;
     /// The approval of a protected action.
     ActionApprovalId;
@@ -139,7 +139,7 @@ ids! {
     SessionId;
     /// A remembered consent.
     ConsentId;
-    /// All that comes of one authorization: its code and its tokens.
+    /// A token family: all tokens that came from one authorization.
     FamilyId;
     /// An access token or an administrator's token.
     TokenId;
@@ -147,13 +147,13 @@ ids! {
     KeyId;
     /// A SAML request for sign-on that waits for its browser.
     SignOnId;
-    /// A logout that SAML service providers are told of.
+    /// A logout that SAML service providers are notified of.
     LogoutId;
-    /// What the plugins did for one token or assertion.
+    /// A claim trace: the plugins' changes to one token or assertion.
     TraceId;
-    /// A sign-in that an administrator tries in an application's place.
+    /// A test sign-in.
     TestSignInId;
-    /// A client secret of an application. It is no secret itself.
+    /// A client secret of an application. The identifier itself is not secret.
     ClientSecretId;
 }
 
@@ -164,37 +164,37 @@ ids! {
 }
 
 impl AuditId {
-    /// The least identifier after this one.
+    /// Returns the next identifier in the order.
     #[must_use]
     pub fn next(self) -> Self {
         Self(Uuid::from_u128(self.0.as_u128().saturating_add(1)))
     }
 
-    /// The time in the identifier.
+    /// Returns the time in the identifier.
     pub fn time(&self) -> Timestamp {
         let millis = self.0.as_u128() >> 80;
         Timestamp::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
     }
 }
 
-/// A decentralized identifier (`did:key`): what applications and users are called outside.
+/// A decentralized identifier (`did:key`): the external identifier of applications and users.
 ///
-/// It is made from a fresh Ed25519 key (W3C did:key method), so it resolves with no network and needs no
-/// percent-encoding in a path.
+/// It is the `did:key` of a new Ed25519 key (W3C did:key method). So it can be resolved without network access, and
+/// needs no percent-encoding in a path.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Did(String);
 
 impl Did {
-    /// The `did:key` of an Ed25519 public key.
+    /// Returns the `did:key` of an Ed25519 public key.
     pub fn from_ed25519(public_key: &[u8; 32]) -> Self {
-        // 0xed 0x01 is the multicodec prefix of an Ed25519 public key; `z` says base58btc.
+        // 0xed 0x01 is the multicodec prefix of an Ed25519 public key; `z` indicates base58btc.
         let mut bytes = vec![0xed, 0x01];
         bytes.extend_from_slice(public_key);
         Self(format!("did:key:z{}", bs58::encode(bytes).into_string()))
     }
 
-    /// The identifier as text.
+    /// Returns the identifier as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -256,7 +256,7 @@ mod tests {
         let ids: Vec<AuditId> = (0..5000)
             .map(|_| AuditId::new(now, &SystemEntropy))
             .collect();
-        // The counter may begin anew once.
+        // The counter may wrap around once.
         let descents = ids.windows(2).filter(|pair| pair[0] >= pair[1]).count();
         assert!(descents <= 1, "{descents}");
         assert!(ids.iter().all(|id| id.time() == now));

@@ -1,23 +1,23 @@
-//! Invitations: links by which invited users enrol their first authenticator, and the emails that bring them.
+//! Invitations: links with which invited users enrol their first authenticator, and the emails that contain them.
 
 use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::id::{EnrolmentId, UserId};
 use crate::user::User;
 
-/// How the email of an invitation fares.
+/// The state of an invitation's email.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MailDelivery {
-    /// It waits for its first or its next attempt.
+    /// The email waits for its first or next attempt.
     Queued,
-    /// The SMTP server accepted it.
+    /// The SMTP server accepted the email.
     Sent,
-    /// It was given up.
+    /// The server stopped its attempts.
     Failed,
 }
 
 impl MailDelivery {
-    /// Its name in the database.
+    /// Returns the name in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -26,7 +26,7 @@ impl MailDelivery {
         }
     }
 
-    /// The delivery with this name.
+    /// Returns the state with this name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Queued, Self::Sent, Self::Failed]
             .into_iter()
@@ -39,20 +39,20 @@ impl MailDelivery {
 pub enum InvitationState {
     /// The user has no link.
     NoLink,
-    /// The link is open, and an administrator hands it over.
+    /// The link is valid, and an administrator gives it to the user.
     Link,
-    /// Its email waits to be sent.
+    /// The email of the link is queued.
     Queued,
-    /// Its email was sent.
+    /// The email of the link was sent.
     Sent,
-    /// Its email was given up. The link is still open.
+    /// The server could not send the email. The link is still valid.
     Failed,
-    /// The link expired without being used.
+    /// The link expired unused.
     Expired,
 }
 
 impl InvitationState {
-    /// Its name, as the store filters by it.
+    /// Returns the name, which the store uses in filters.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::NoLink => "no_link",
@@ -70,17 +70,18 @@ impl InvitationState {
 pub struct InvitationLink {
     /// The row's id.
     pub id: EnrolmentId,
-    /// When it was created.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// Until when it is valid.
+    /// The expiry of the link.
     pub expires_at: Timestamp,
-    /// Who created it.
+    /// The actor that created the link.
     pub inviter: Option<Actor>,
-    /// How its email fares, since when, and why the last attempt failed. `None` if it is handed over otherwise.
+    /// The state of the email, the time of this state, and the error of the last attempt. `None` if the link is not
+    /// emailed.
     pub mail: Option<(MailDelivery, Timestamp, Option<String>)>,
 }
 
-/// An invited user, with the link that was created last and not used.
+/// An invited user, with the latest unused link.
 #[derive(Clone, Debug)]
 pub struct Invitation {
     /// The user.
@@ -90,7 +91,7 @@ pub struct Invitation {
 }
 
 impl Invitation {
-    /// Its state at `now`.
+    /// Returns the state at `now`.
     pub fn state_at(&self, now: Timestamp) -> InvitationState {
         match &self.link {
             None => InvitationState::NoLink,
@@ -111,33 +112,33 @@ impl Invitation {
 /// An email that this instance has leased for one attempt.
 #[derive(Clone, Debug)]
 pub struct LeasedMail {
-    /// The link that it brings.
+    /// The link in the email.
     pub enrolment: EnrolmentId,
-    /// Whose link that is.
+    /// The invited user.
     pub user: UserId,
     /// The link, sealed.
     pub sealed_link: String,
-    /// Until when the link is valid.
+    /// The expiry of the link.
     pub expires_at: Timestamp,
     /// The number of this attempt, from 1.
     pub attempt: u32,
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MailOutcome {
     /// The SMTP server accepted it.
     Sent,
-    /// It failed, and the next attempt is at this time.
+    /// The attempt failed, and another one follows.
     Retry {
-        /// When.
+        /// The time of the next attempt.
         at: Timestamp,
-        /// Why.
+        /// The error.
         why: String,
     },
-    /// It failed for good.
+    /// The attempt failed, and no other one follows.
     GivenUp {
-        /// Why.
+        /// The error.
         why: String,
     },
 }

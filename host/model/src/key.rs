@@ -1,7 +1,7 @@
-//! Keys that tokens are signed with, and their life.
+//! Signing keys for tokens, and their lifecycle.
 //!
-//! A key is published, signs, is retired, is remembered, and is over. Where it is follows from moments that are kept
-//! with it and with the other keys of its purpose, so all hosts on one database agree without talking.
+//! A key is published, signs, is retired, is archived, and expires. The stage follows from timestamps of the key and of
+//! the other keys of its purpose. So all instances of one database agree on it without communication.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,39 +13,39 @@ use serde_json::Value;
 use crate::clock::Timestamp;
 use crate::id::KeyId;
 
-/// How long a key that signs no more stays in the key set: the day that a token may be good at the most, and another,
-/// for clocks and caches that lag.
+/// The time for which a retired key stays in the key set: one day, the maximum lifetime of a token, and one more day
+/// for clock skew and caches.
 const RETIRED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
-/// How long the public half is known after that, for the `id_token_hint` of an expired token; a revoked key's, for the
-/// operator's list alone.
+/// The time for which the public key is stored after that, for the `id_token_hint` of an expired token. For a revoked
+/// key, only the operator's list uses it.
 const REMEMBERED: Duration = Duration::from_secs(90 * 24 * 60 * 60);
 
-/// A key as it is kept.
+/// A stored key.
 #[derive(Clone, Debug)]
 pub struct SigningKey {
     /// The row's id.
     pub id: KeyId,
-    /// What it is for.
+    /// The purpose.
     pub purpose: KeyPurpose,
-    /// The key itself.
+    /// The key material.
     pub material: KeyMaterial,
-    /// The moments that its life follows from.
+    /// The timestamps that determine the stage.
     pub times: KeyTimes,
 }
 
 impl SigningKey {
-    /// Whether it has what it takes to sign, now or later.
+    /// Whether the key can sign, now or later.
     pub const fn may_sign(&self) -> bool {
         matches!(self.material, KeyMaterial::Sealed(_)) && self.times.revoked_at.is_none()
     }
 }
 
-/// What is kept of a key.
+/// The stored material of a key.
 #[derive(Clone, PartialEq, Eq)]
 pub enum KeyMaterial {
     /// The PKCS #8 private key, sealed.
     Sealed(String),
-    /// The public key alone (RFC 7517): the key will never sign again.
+    /// Only the public key (RFC 7517): the key will never sign again.
     Public(Value),
 }
 
@@ -58,24 +58,24 @@ impl fmt::Debug for KeyMaterial {
     }
 }
 
-/// What a key is for. Each has keys of its own (RFC 8725 section 3.1: one key, one algorithm).
+/// The purpose of a key. Each purpose has its own keys (RFC 8725 section 3.1: one key, one algorithm).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyPurpose {
     /// Signs ID tokens and logout tokens: RSA of 2048 bits.
     IdToken(SigningAlgorithm),
-    /// Identifies this host to push services (VAPID, RFC 8292): P-256. It has one key, which stays.
+    /// Identifies this server to push services (VAPID, RFC 8292): P-256. It has one permanent key.
     Push,
 }
 
 impl KeyPurpose {
-    /// All of them.
+    /// All purposes.
     pub const ALL: [Self; 3] = [
         Self::IdToken(SigningAlgorithm::Rs256),
         Self::IdToken(SigningAlgorithm::Ps256),
         Self::Push,
     ];
 
-    /// The purpose's name in the store.
+    /// Returns the name in the database.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IdToken(SigningAlgorithm::Rs256) => "id_token",
@@ -85,7 +85,7 @@ impl KeyPurpose {
     }
 }
 
-/// A text that names no purpose.
+/// A text that is not the name of a purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a purpose of keys")]
 pub struct KeyPurposeError;
@@ -114,10 +114,10 @@ pub enum SigningAlgorithm {
 }
 
 impl SigningAlgorithm {
-    /// All of them, the default first.
+    /// All algorithms, the default first.
     pub const ALL: [Self; 2] = [Self::Rs256, Self::Ps256];
 
-    /// The algorithm's name in a JWT's header.
+    /// Returns the name of the algorithm in a JWT's header.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Rs256 => "RS256",
@@ -132,7 +132,7 @@ impl fmt::Display for SigningAlgorithm {
     }
 }
 
-/// A text that names no algorithm that is used here.
+/// A text that is not the name of a supported algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected RS256 or PS256")]
 pub struct SigningAlgorithmError;
@@ -147,16 +147,16 @@ impl FromStr for SigningAlgorithm {
     }
 }
 
-/// The moments that a key's life follows from.
+/// The timestamps that determine the stage of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyTimes {
-    /// Counts the keys of a purpose, from 1. A later one takes an earlier one's place.
+    /// The number of the key among the keys of its purpose, from 1. A later key replaces an earlier one.
     pub generation: i64,
-    /// When it was made, and entered the key set.
+    /// The time at which the key was created and entered the key set.
     pub published_at: Timestamp,
-    /// When it begins to sign, and the one before it ends to.
+    /// The time at which the key begins to sign, and the preceding key stops.
     pub signs_from: Timestamp,
-    /// When it was taken out of use, if it was.
+    /// The time of the revocation, if the key was revoked.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -165,22 +165,22 @@ pub struct KeyTimes {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema), schema(as = SigningKeyStage))]
 #[serde(rename_all = "snake_case")]
 pub enum KeyStage {
-    /// It signs, and is in the key set.
+    /// The key signs, and is in the key set.
     Signing,
-    /// It is in the key set, and will sign.
+    /// The key is in the key set, and will sign later.
     Published,
-    /// It signs no more, and is in the key set for the tokens that it signed.
+    /// The key no longer signs. It is in the key set for the tokens that it signed.
     Retired,
-    /// It is out of the key set; the host alone still knows it.
+    /// The key is no longer in the key set. Only the server still uses it.
     Archived,
-    /// It was taken out of use.
+    /// The key was revoked.
     Revoked,
-    /// Nothing needs it.
+    /// Nothing needs the key any more.
     Expired,
 }
 
 impl KeyStage {
-    /// The stage's name.
+    /// Returns the name of the stage.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Signing => "signing",
@@ -192,25 +192,25 @@ impl KeyStage {
         }
     }
 
-    /// Whether applications find the key in the key set.
+    /// Whether the key set contains the key.
     pub const fn is_in_key_set(self) -> bool {
         matches!(self, Self::Signing | Self::Published | Self::Retired)
     }
 }
 
-/// A stage with its moments.
+/// A stage with its start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyLife {
     /// The stage.
     pub stage: KeyStage,
-    /// Since when.
+    /// The start of the stage.
     pub since: Timestamp,
-    /// Until when, as far as that is known.
+    /// The end of the stage, if it is known.
     pub until: Option<Timestamp>,
 }
 
 impl KeyTimes {
-    /// The moments of a key that is published and signs at once.
+    /// Returns the timestamps of a key that is published and signs immediately.
     pub const fn at_once(generation: i64, now: Timestamp) -> Self {
         Self {
             generation,
@@ -220,7 +220,7 @@ impl KeyTimes {
         }
     }
 
-    /// Where this key is in its life at `now`. `all` are the keys of its purpose, this one among them.
+    /// Returns the stage of this key at `now`. `all` are the keys of its purpose, including this one.
     pub fn life_at(&self, all: &[Self], now: Timestamp) -> KeyLife {
         if let Some(revoked_at) = self.revoked_at {
             let until = revoked_at + REMEMBERED;
@@ -276,7 +276,7 @@ impl KeyTimes {
         }
     }
 
-    /// When a later key began or will begin to sign. One that was revoked before never did.
+    /// Returns the time at which a later key begins to sign. A key that was revoked before its start never signs.
     fn replaced_at(&self, all: &[Self]) -> Option<Timestamp> {
         let later = all.iter().filter(|key| key.generation > self.generation);
         later
@@ -286,8 +286,8 @@ impl KeyTimes {
     }
 }
 
-/// The key of a purpose that signs at `now`: of those that were not revoked the latest whose time has come. Where the
-/// clock was set back, so that no key's time has come, the earliest: there is always one that signs.
+/// Returns the key of a purpose that signs at `now`: the latest started key that was not revoked. If no key has
+/// started, because the clock was set back, the earliest key signs. So one key always signs.
 pub fn signing_at(all: &[KeyTimes], now: Timestamp) -> Option<&KeyTimes> {
     let live = || all.iter().filter(|key| key.revoked_at.is_none());
     let begun = live()
@@ -296,7 +296,8 @@ pub fn signing_at(all: &[KeyTimes], now: Timestamp) -> Option<&KeyTimes> {
     begun.or_else(|| live().min_by_key(|key| key.generation))
 }
 
-/// Whether it is time to publish a purpose's next key: each signs for `rotation`, and is published `ahead` of that.
+/// Whether a purpose's next key must be published. Each key signs for `rotation`, and the next one is published `ahead`
+/// of its end.
 pub fn is_next_due(all: &[KeyTimes], rotation: Duration, ahead: Duration, now: Timestamp) -> bool {
     let Some(signing) = signing_at(all, now) else {
         return true;

@@ -1,4 +1,4 @@
-//! The languages that the pages speak, and which of them somebody means.
+//! The languages of the pages, and the selection of one.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,10 +16,10 @@ pub enum Language {
 }
 
 impl Language {
-    /// All of them.
+    /// All languages.
     pub const ALL: [Self; 2] = [Self::English, Self::German];
 
-    /// Its BCP 47 tag, as in `lang` and `Content-Language`.
+    /// Returns the BCP 47 tag, for `lang` and `Content-Language`.
     pub const fn tag(self) -> &'static str {
         match self {
             Self::English => "en",
@@ -27,44 +27,45 @@ impl Language {
         }
     }
 
-    /// The direction of its script, as in `dir`: `ltr` or `rtl`.
+    /// Returns the direction of the script, for `dir`: `ltr` or `rtl`.
     pub const fn direction(self) -> &'static str {
         match self {
             Self::English | Self::German => "ltr",
         }
     }
 
-    /// The language of the first range that means one (RFC 4647 section 3.4): `de-AT` means `de`. A wildcard means
-    /// none.
+    /// Returns the language of the first matching range (RFC 4647 section 3.4): `de-AT` matches `de`. A wildcard
+    /// matches no language.
     pub fn of_ranges<'a>(ranges: impl IntoIterator<Item = &'a str>) -> Option<Self> {
         ranges.into_iter().find_map(Self::of_range)
     }
 
     fn of_range(range: &str) -> Option<Self> {
-        // Our tags are of one subtag, so what is left of a range in the end is its first.
+        // The supported tags have one subtag, so the lookup truncates a range to its first subtag.
         let primary = range.split('-').next().unwrap_or_default();
         Self::ALL
             .into_iter()
             .find(|language| language.tag().eq_ignore_ascii_case(primary))
     }
 
-    /// The language that an `Accept-Language` header prefers (RFC 9110 section 12.5.4), if it is one of ours.
+    /// Returns the supported language that an `Accept-Language` header prefers (RFC 9110 section 12.5.4), if there is
+    /// one.
     pub fn accepted(header: &str) -> Option<Self> {
         let mut ranges: Vec<(&str, u16)> = header
             .split(',')
             .take(MOST_RANGES)
             .filter_map(weighed)
             .collect();
-        // It keeps the order of those that weigh the same.
+        // The sort is stable, so ranges of equal weight keep their order.
         ranges.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
         Self::of_ranges(ranges.into_iter().map(|(range, _)| range))
     }
 }
 
-/// How many ranges of a header are looked at.
+/// The maximum number of ranges of a header that are parsed.
 const MOST_RANGES: usize = 32;
 
-/// A range and its weight in thousandths; nothing where it weighs nothing, or has a weight that can't be read.
+/// Parses a range and its weight in thousandths. Returns `None` for the weight zero or an invalid weight.
 fn weighed(item: &str) -> Option<(&str, u16)> {
     let (range, weight) = item.split_once(';').unwrap_or((item, "q=1"));
     let (name, value) = weight.trim().split_once('=')?;

@@ -1,4 +1,4 @@
-//! The nouns of the host, and the proofs. Nothing here does input or output.
+//! The types of the domain, and proofs of checks. This crate performs no input or output.
 
 pub mod account;
 pub mod action_approval;

@@ -1,4 +1,4 @@
-//! A login: an application's request that a person sign in, from the request to its answer.
+//! Sign-ins: a login is one attempt of a browser to sign in, from the request to its answer.
 
 use std::borrow::Cow;
 
@@ -17,48 +17,48 @@ use crate::scope::{Scope, Scopes};
 use crate::secret::Digest;
 use crate::session::Acr;
 
-/// A login that is under way in one browser.
+/// A sign-in in one browser.
 #[derive(Clone, Debug)]
 pub struct Login {
-    /// The row's id; it stands in the address of the login's pages.
+    /// The row's id. The addresses of the sign-in's pages contain it.
     pub id: LoginId,
-    /// The digest of the cookie of the browser that began it. No other browser may go on with it.
+    /// The digest of the cookie of the browser that started the sign-in. No other browser can continue it.
     pub browser: Digest,
-    /// What that browser told about itself when it began.
+    /// The properties of that browser at the start.
     pub context: BrowserContext,
-    /// Who asks, and for what.
+    /// The request.
     pub request: LoginRequest,
-    /// How far it has come.
+    /// The stage of the sign-in.
     pub stage: LoginStage,
-    /// The start of the hour or day.
+    /// The time at which the sign-in started.
     pub created_at: Timestamp,
-    /// Until when it can be gone on with.
+    /// The expiry of the sign-in.
     pub expires_at: Timestamp,
 }
 
-/// What a browser tells about itself, for the person to recognise.
+/// The properties of a browser, which help the user to recognise it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserContext {
-    /// Where it seems to be.
+    /// The approximate location.
     pub place: String,
     /// The browser and operating system.
     pub browser: String,
 }
 
-/// How far a login has come.
+/// The stage of a sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginStage {
-    /// The person has not yet said who they are.
+    /// The user has not identified themselves.
     Identify,
-    /// The person's phone was asked; the approval tells the rest.
+    /// The user's devices received an approval request, which determines the further stages.
     Asked(ApprovalId),
-    /// The person was signed in already, in this session, and has to agree to something.
+    /// The user was already signed in with this session, and must consent.
     SignedIn(SessionId),
-    /// The application was answered. Nothing more can come of it.
+    /// The application was answered. The sign-in has ended.
     Answered,
 }
 
-/// Who asks a person to sign in, and for what.
+/// The requester of a sign-in, with its parameters.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "protocol", rename_all = "snake_case")]
 pub enum LoginRequest {
@@ -66,15 +66,15 @@ pub enum LoginRequest {
     Oidc(Box<AuthorizationRequest>),
     /// A SAML service provider.
     Saml(Box<SignOnRequest>),
-    /// One of the host's own pages, such as the console.
+    /// One of the server's own pages, such as the console.
     Local {
-        /// The page's path.
+        /// The page.
         page: LocalPage,
     },
 }
 
 impl LoginRequest {
-    /// The application that asks; `None` for the host's own pages.
+    /// Returns the application; `None` for the server's own pages.
     pub const fn application(&self) -> Option<&Did> {
         match self {
             Self::Oidc(request) => Some(&request.application),
@@ -83,7 +83,7 @@ impl LoginRequest {
         }
     }
 
-    /// What the sign-in is for.
+    /// Returns the purpose of the sign-in.
     pub const fn purpose(&self) -> SignInPurpose {
         match self {
             Self::Oidc(request) => request.purpose,
@@ -92,7 +92,7 @@ impl LoginRequest {
         }
     }
 
-    /// The language that the application asks for, whatever the browser prefers.
+    /// Returns the language that the application requests. It precedes the browser's languages.
     pub const fn language(&self) -> Option<Language> {
         match self {
             Self::Oidc(request) => request.language,
@@ -100,14 +100,14 @@ impl LoginRequest {
         }
     }
 
-    /// Whether only an approval by a device of this host will do: the application says that it can't do without that,
-    /// or it is the console, which decides over everybody's sign-ins.
+    /// Whether only an approval by a device of this server is sufficient: if the application requests this as
+    /// essential, and for the console, because the console controls all sign-ins.
     pub fn needs_device(&self) -> bool {
         !self.admits(Acr::Delegated)
     }
 
-    /// Whether a sign-in of this kind meets what the application says that it can't do without. The host's own pages
-    /// take no passkey of a login page: they have no setting for it.
+    /// Whether a sign-in of this kind satisfies the application's essential requirements. The server's own pages do not
+    /// accept a passkey on a login page, because they have no setting for it.
     pub fn admits(&self, acr: Acr) -> bool {
         match self {
             Self::Oidc(request) => request.admits(acr),
@@ -121,28 +121,28 @@ impl LoginRequest {
     }
 }
 
-/// Why a person who was authenticated is not signed in.
+/// The reason why an authenticated user is not signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SignInDenied {
-    /// The application was removed meanwhile.
+    /// The application was deleted in the meantime.
     ApplicationGone,
-    /// The application of this name is disabled.
+    /// The application with this name is disabled.
     ApplicationDisabled(String),
-    /// The application takes no answer any more where it wanted this one.
+    /// The requested address for the answer is no longer registered.
     AddressGone,
-    /// They have no account with the application of this name.
+    /// The user has no account in the application with this name.
     NoAccount(String),
-    /// Their account with the application of this name is closed.
+    /// The user's account in the application with this name is suspended or terminated.
     AccountClosed(String),
-    /// They were suspended or terminated meanwhile.
+    /// The user was suspended or terminated in the meantime.
     PersonClosed,
-    /// A plugin refuses them, in words of its own.
+    /// A plugin rejected the user, with this reason.
     Plugin(String),
-    /// It is a test sign-in of another administrator.
+    /// The sign-in is a test sign-in of another administrator.
     OthersTestSignIn,
 }
 
-/// The host's own pages that need a signed-in person.
+/// The server's own pages that require a signed-in user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LocalPage {
@@ -152,22 +152,22 @@ pub enum LocalPage {
     Home,
     /// The portal's devices.
     Devices,
-    /// The question whether to revoke one of them, which only a sign-in of a moment ago leads to.
+    /// The confirmation page for the revocation of a device, which requires a recent sign-in.
     RevokeDevice(DeviceId),
     /// The portal's recovery codes.
     RecoveryCodes,
     /// The portal's sessions.
     Sessions,
-    /// What the person let applications know.
+    /// The user's consents.
     Consents,
-    /// What happened lately in their name.
+    /// The user's recent activity.
     Activity,
-    /// What is kept of them, and what applications see of it.
+    /// The user's stored data, and the data that applications receive.
     Profile,
 }
 
 impl LocalPage {
-    /// Where the page is.
+    /// Returns the path of the page.
     pub fn path(self) -> Cow<'static, str> {
         Cow::Borrowed(match self {
             Self::Console => "/admin",
@@ -182,7 +182,7 @@ impl LocalPage {
         })
     }
 
-    /// The page of the portal that a path is of, or that leads there: the start page, if it is of none.
+    /// Returns the page of the portal that a path belongs to, or the start page for other paths.
     pub fn at(path: &str) -> Self {
         let mut parts = path.trim_start_matches('/').split('/');
         match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
@@ -205,47 +205,48 @@ impl LocalPage {
 pub struct AuthorizationRequest {
     /// The client.
     pub application: Did,
-    /// Where the answer goes.
+    /// The redirect URI for the answer.
     pub redirect_uri: CheckedRedirect,
-    /// What was asked for and the application may have.
+    /// The requested scopes that the application may have.
     pub scopes: Scopes,
-    /// Given back as it came.
+    /// Returned unchanged.
     pub state: Option<String>,
-    /// Bound into the ID token.
+    /// Included in the ID token.
     pub nonce: Option<String>,
     /// The PKCE challenge.
     pub code_challenge: Option<CodeChallenge>,
-    /// `prompt=login`, or `max_age=0`: an old session is not enough.
+    /// `prompt=login`, or `max_age=0`: an existing session is not sufficient.
     pub fresh_login: bool,
     /// `max_age`, in seconds.
     pub max_age: Option<u32>,
-    /// `login_hint`: the name to start with.
+    /// `login_hint`: the prefilled name.
     pub login_hint: Option<LoginName>,
-    /// `prompt=select_account`: the person says whether they go on with their session.
+    /// `prompt=select_account`: the user decides whether to continue with the session.
     #[serde(default)]
     pub select_account: bool,
-    /// `prompt=consent`: the person is asked, whatever they agreed to before.
+    /// `prompt=consent`: the user is asked, even after an earlier consent.
     #[serde(default)]
     pub ask_consent: bool,
-    /// The `sub` of `id_token_hint`, as the application knows it: nobody else will do.
+    /// The `sub` of `id_token_hint`, as the application knows it: only this user may sign in.
     #[serde(default)]
     pub hinted_subject: Option<String>,
-    /// The `claims` parameter, as far as the application may have what it asks for.
+    /// The claims of the `claims` parameter that the application may have.
     #[serde(default)]
     pub claims: ClaimsRequest,
-    /// How the answer travels.
+    /// The transport of the answer.
     #[serde(default)]
     pub response_mode: ResponseMode,
-    /// The first of `ui_locales` that the pages speak.
+    /// The first supported language of `ui_locales`.
     #[serde(default)]
     pub language: Option<Language>,
-    /// What it is for.
+    /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
     pub purpose: SignInPurpose,
 }
 
 impl AuthorizationRequest {
-    /// What the person has to agree to: the scopes, and those of the claims that were asked for one by one.
+    /// Returns the scopes that the user must consent to: the requested scopes, and those of individually requested
+    /// claims.
     pub fn consent_scopes(&self) -> Scopes {
         self.scopes
             .iter()
@@ -253,8 +254,8 @@ impl AuthorizationRequest {
             .collect()
     }
 
-    /// Whether this `acr` meets what the application says that it can't do without (OpenID Connect Core section
-    /// 5.5.1.1). What it would merely like, as all of `acr_values`, makes no difference.
+    /// Whether this `acr` satisfies the application's essential requirements (OpenID Connect Core section 5.5.1.1).
+    /// Voluntary requirements, including all `acr_values`, have no effect.
     pub fn admits(&self, acr: Acr) -> bool {
         let acr = json!(acr.as_str());
         self.claims
@@ -263,14 +264,14 @@ impl AuthorizationRequest {
     }
 }
 
-/// How the answer gets to the application.
+/// The transport of the answer to the application.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ResponseMode {
-    /// In the query of the redirect URI (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
+    /// The query of the redirect URI (OAuth 2.0 Multiple Response Type Encoding Practices section 2.1).
     #[default]
     Query,
-    /// In a form that the browser posts to it (OAuth 2.0 Form Post Response Mode).
+    /// A form that the browser posts to the redirect URI (OAuth 2.0 Form Post Response Mode).
     FormPost,
 }
 
@@ -280,7 +281,7 @@ pub enum ResponseMode {
 pub struct CodeChallenge(String);
 
 impl CodeChallenge {
-    /// Reads a challenge; `None` if it is not the form of a SHA-256 digest.
+    /// Parses a challenge. Returns `None` if it does not have the form of a SHA-256 digest.
     pub fn parse(text: &str) -> Option<Self> {
         let fits = text.len() == 43
             && text
@@ -289,7 +290,7 @@ impl CodeChallenge {
         fits.then(|| Self(text.to_owned()))
     }
 
-    /// Whether `verifier` is the one that the challenge was made of (RFC 7636 sections 4.1 and 4.6).
+    /// Whether the challenge was derived from `verifier` (RFC 7636 sections 4.1 and 4.6).
     pub fn is_met_by(&self, verifier: &str) -> bool {
         use base64::Engine;
         use base64::engine::general_purpose::URL_SAFE_NO_PAD;

@@ -1,12 +1,12 @@
 //! The logos of applications, as an administrator uploads them.
 
-/// The largest logo, in bytes: users load it with a page that shows many.
+/// The maximum size of a logo, in bytes. It is small, because a page may show many logos.
 pub const LARGEST: usize = 64 * 1024;
 
 /// The logo of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationLogo {
-    /// What it is.
+    /// The format.
     pub kind: LogoFormat,
     /// Sixteen hexadecimal digits of its SHA-256.
     pub digest: String,
@@ -25,19 +25,19 @@ pub enum LogoFormat {
     Webp,
 }
 
-/// An error of the file of a logo. The message names the expected file.
+/// An error in the file of a logo. The message describes the expected file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LogoError {
-    /// It is too large.
+    /// The file is too large.
     #[error("expected an image of 64 KiB at most")]
     TooLarge,
-    /// It is none that every browser shows.
+    /// The format is not one that every browser supports.
     #[error("expected an image in PNG, JPEG or WebP format")]
     Unknown,
 }
 
 impl LogoFormat {
-    /// The kind's name, as it is kept.
+    /// Returns the stored name of the format.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Png => "png",
@@ -46,14 +46,14 @@ impl LogoFormat {
         }
     }
 
-    /// The kind with this name.
+    /// Returns the format with this name.
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Png, Self::Jpeg, Self::Webp]
             .into_iter()
             .find(|kind| kind.as_str() == name)
     }
 
-    /// The media type (RFC 2046, RFC 9649).
+    /// Returns the media type (RFC 2046, RFC 9649).
     pub const fn media_type(self) -> &'static str {
         match self {
             Self::Png => "image/png",
@@ -62,7 +62,7 @@ impl LogoFormat {
         }
     }
 
-    /// What a file is by what it begins with, whatever it was called.
+    /// Detects the format from the first bytes. The name of the file is ignored.
     fn detect(bytes: &[u8]) -> Option<Self> {
         if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
             Some(Self::Png)
@@ -77,7 +77,10 @@ impl LogoFormat {
 }
 
 impl ApplicationLogo {
-    /// The logo in a file.
+    /// Returns the logo in a file.
+    ///
+    /// # Errors
+    /// [`LogoError`] if the file is too large or has another format.
     pub fn new(bytes: Vec<u8>) -> Result<Self, LogoError> {
         if bytes.len() > LARGEST {
             return Err(LogoError::TooLarge);

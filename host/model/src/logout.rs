@@ -1,34 +1,34 @@
-//! Telling applications that a session ended.
+//! The notification of applications about ended sessions.
 
 use std::time::Duration;
 
 use crate::clock::Timestamp;
 use crate::id::Did;
 
-/// The pauses after the first attempts, in seconds; after later ones the last of them.
+/// The delays after the first attempts, in seconds. The last one applies to all further attempts.
 const PAUSES: [u64; 5] = [5, 30, 2 * 60, 10 * 60, 60 * 60];
-/// After what time an application that can't be told is given up.
+/// The time after which the server stops its attempts to notify an application.
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A logout token that is to be delivered to an application, claimed for one attempt.
+/// The delivery of a logout token to an application, claimed for one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogoutDelivery {
     /// The row's id.
     pub id: String,
     /// The application.
     pub application: Did,
-    /// The session, as its ID tokens name it.
+    /// The session's id in the application's ID tokens.
     pub sid: String,
-    /// The person, as the application knows them.
+    /// The user's subject in the application.
     pub subject: String,
-    /// How many attempts have begun, with this one.
+    /// The number of started attempts, including this one.
     pub attempts: u32,
-    /// When the session ended.
+    /// The time at which the session ended.
     pub created_at: Timestamp,
 }
 
 impl LogoutDelivery {
-    /// When the next attempt is, if this one fails at `now`; `None` if it was the last.
+    /// Returns the time of the next attempt if this one fails at `now`, or `None` if this is the last one.
     pub fn again_after(&self, now: Timestamp) -> Option<Timestamp> {
         let begun = usize::try_from(self.attempts.saturating_sub(1)).unwrap_or(usize::MAX);
         let [.., last] = PAUSES;

@@ -1,11 +1,11 @@
-//! Configuration as code: who manages an object by a manifest, and the key by which the manifest names it.
+//! Configuration as code: the owner who manages an object with a manifest, and the object's key in the manifest.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// How long an owner or a key may be, in characters.
+/// The maximum length of an owner or a key, in characters.
 const LONGEST: usize = 64;
 
 /// A text that cannot be an owner or a key.
@@ -30,7 +30,7 @@ fn slug(text: &str) -> Result<String, SlugError> {
     }
 }
 
-/// Defines a text that stands in a path of the admin API and in a manifest.
+/// Defines a text for paths of the admin API and for manifests.
 macro_rules! slugs {
     ($($(#[$doc:meta])* $name:ident;)*) => {
         $(
@@ -41,7 +41,7 @@ macro_rules! slugs {
             pub struct $name(String);
 
             impl $name {
-                /// As text.
+                /// Returns the text.
                 pub fn as_str(&self) -> &str {
                     &self.0
                 }
@@ -77,7 +77,7 @@ macro_rules! slugs {
 }
 
 slugs! {
-    /// Who manages objects by manifests, such as `platform-team`. The caller chooses the name.
+    /// The owner of objects that manifests manage, such as `platform-team`. The caller chooses the name.
     ManifestOwner;
     /// The name of an object in the manifests of its owner. It never changes.
     ManifestKey;

@@ -1,4 +1,4 @@
-//! Names that people type.
+//! Names that users type.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::printable::is_printable;
 
-/// What a person is called at sign-in: lower case, without surrounding blanks, 1 to 128 characters.
+/// A user's name at sign-in: lower case, without surrounding white space, 1 to 128 characters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct LoginName(String);
@@ -18,7 +18,7 @@ pub struct LoginName(String);
 pub struct LoginNameError;
 
 impl LoginName {
-    /// The name as text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -40,7 +40,7 @@ impl FromStr for LoginName {
     }
 }
 
-/// Characters that are not seen, or look like a space and are none: with them two names would look alike.
+/// Whether a character is invisible, or looks like a space. Such characters would make two names look the same.
 fn is_unseen(c: char) -> bool {
     !is_printable(c)
         || matches!(
@@ -50,13 +50,13 @@ fn is_unseen(c: char) -> bool {
         )
 }
 
-/// Characters that choose between forms of the one before. A picture in an application's name may need one.
+/// Whether a character selects a variant of the preceding one. An emoji in an application's name may need one.
 const fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// A text that is shown to people (an application's or a device's name): no control or invisible characters, at most
-/// `max` characters, not blank. `None` if it is not such a text.
+/// Checks a text for display, such as the name of an application or a device. It has at most `max` characters, none of
+/// them control or invisible characters, and is not blank. Returns `None` for other texts.
 pub fn display_text(text: &str, max: usize) -> Option<String> {
     let text = text.trim();
     let fits = (1..=max).contains(&text.chars().count());
@@ -82,12 +82,12 @@ impl From<LoginName> for String {
     }
 }
 
-/// What a stranger sent, as it may stand in the log: in quotes, with its control characters escaped, and not at length.
+/// Untrusted text for the log: in quotes, with escaped control characters, and truncated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotedText(String);
 
 impl QuotedText {
-    /// As much of the text as the log takes.
+    /// Truncates a text to the maximum length for the log.
     pub fn new(text: &str) -> Self {
         Self(text.chars().take(200).collect())
     }

@@ -1,24 +1,24 @@
-//! The accent colour of the pages in a theme, and the colours that follow from it.
+//! The accent colour of the pages in a theme, and the colours derived from it.
 
 use super::colour::Colour;
 
 const BLACK: Colour = Colour::new(0, 0, 0);
 const WHITE: Colour = Colour::new(255, 255, 255);
 
-/// The least contrast of text with its ground (WCAG 2.2, 1.4.3, level AA).
+/// The minimum contrast of text with its background (WCAG 2.2, 1.4.3, level AA).
 pub const LEAST_CONTRAST: f64 = 4.5;
 
-/// Light or dark, as the person's system is.
+/// The light or dark theme, according to the user's system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
-    /// Dark text on light grounds.
+    /// Dark text on light backgrounds.
     Light,
-    /// Light text on dark grounds.
+    /// Light text on dark backgrounds.
     Dark,
 }
 
 impl Theme {
-    /// The grounds of pages and of cards, as the stylesheet has them.
+    /// Returns the backgrounds of pages and of cards, as in the stylesheet.
     pub const fn grounds(self) -> [Colour; 2] {
         match self {
             Self::Light => [Colour::new(0xf3, 0xf5, 0xf8), Colour::new(0xff, 0xff, 0xff)],
@@ -27,21 +27,21 @@ impl Theme {
     }
 }
 
-/// An accent colour and those that follow from it.
+/// An accent colour, and the colours derived from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Palette {
-    /// Links, and the grounds of the buttons that matter.
+    /// Links, and the backgrounds of primary buttons.
     pub accent: Colour,
-    /// Such a button under the pointer.
+    /// A primary button under the pointer.
     pub hover: Colour,
-    /// The text on such a button.
+    /// The text on a primary button.
     pub ink: Colour,
-    /// The ground of what is to stand out a little.
+    /// The background of slightly emphasised content.
     pub soft: Colour,
 }
 
 impl Palette {
-    /// That of an accent colour in a theme.
+    /// Returns the palette of an accent colour in a theme.
     pub fn from_accent(accent: Colour, theme: Theme) -> Self {
         let [ground, card] = theme.grounds();
         match theme {
@@ -60,7 +60,7 @@ impl Palette {
         }
     }
 
-    /// The least contrast that any text has with its ground, and that ground.
+    /// Returns the lowest contrast between a text and its background, and that background.
     pub fn least_contrast(&self, theme: Theme) -> (f64, Colour) {
         let [ground, card] = theme.grounds();
         let pairs = [
@@ -78,7 +78,7 @@ impl Palette {
     }
 }
 
-/// The colour nearest to this one that can be read in a theme: darker on light grounds, lighter on dark ones.
+/// Returns the nearest readable colour in a theme: darker on light backgrounds, lighter on dark ones.
 pub fn readable(accent: Colour, theme: Theme) -> Colour {
     let end = if theme == Theme::Light { BLACK } else { WHITE };
     let mut steps = (0..=100).map(|hundredths| accent.mixed(end, hundredths));
@@ -106,7 +106,7 @@ mod tests {
                     palette.least_contrast(theme).0 >= LEAST_CONTRAST,
                     "{text} {theme:?}"
                 );
-                // What is under the pointer is read as well as what is not.
+                // The text of a button under the pointer is readable, too.
                 assert!(
                     palette.ink.contrast(palette.hover) >= LEAST_CONTRAST,
                     "{text} {theme:?}"

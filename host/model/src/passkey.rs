@@ -1,7 +1,7 @@
-//! Passkeys: what shows that whoever approves unlocked the phone (W3C Web Authentication Level 3).
+//! Passkeys: evidence that the user unlocked the device for an approval (W3C Web Authentication Level 3).
 //!
-//! A device signs with its own key, always. A passkey is a second key, which the phone uses only after face, finger or
-//! PIN; which of them it was, WebAuthn does not tell.
+//! A device always signs with its own key. A passkey is a second key, which the device uses only after user
+//! verification by face, finger or PIN. WebAuthn does not reveal the method.
 
 use crate::clock::Timestamp;
 use crate::id::DeviceId;
@@ -10,76 +10,77 @@ use crate::secret::Digest;
 /// The public key credential of a passkey (section 4).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PasskeyCredential {
-    /// The id by which browsers and authenticators name it.
+    /// The id of the credential for browsers and authenticators.
     pub id: Vec<u8>,
-    /// What the WebAuthn library knows of it, in JSON: the public key, and the authenticator that made it.
+    /// The record of the WebAuthn library, in JSON: the public key, and the authenticator that created it.
     pub record: String,
 }
 
 /// The passkey of a device.
 #[derive(Clone, Debug)]
 pub struct DevicePasskey {
-    /// Whose it is.
+    /// The device.
     pub device_id: DeviceId,
     /// The credential.
     pub credential: PasskeyCredential,
-    /// The signature counter at its last use; 0 where the authenticator counts nothing.
+    /// The signature counter at the last use; 0 if the authenticator has no counter.
     pub counter: u32,
-    /// When it was added.
+    /// The time at which the passkey was added.
     pub added_at: Timestamp,
-    /// Whether it signs in by itself on login pages.
+    /// Whether the passkey can sign in on login pages without an approval.
     pub sign_in: PasskeySignIn,
 }
 
-/// Whether a passkey signs its user in on the login pages of applications that permit it, without an approval.
+/// Whether a passkey can sign its user in on the login pages of applications that permit it, without an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasskeySignIn {
-    /// It was created for approvals only, and is not a discoverable credential (section 6.2.2): no login page finds it.
+    /// The passkey was created only for approvals. It is not a discoverable credential (section 6.2.2), so no login
+    /// page finds it.
     Unavailable,
-    /// It is a discoverable credential, and its user withdrew the agreement.
+    /// The passkey is a discoverable credential, and its user withdrew the permission.
     Declined,
-    /// Its user agreed.
+    /// The user gave permission.
     Agreed {
-        /// When.
+        /// The time of the permission.
         at: Timestamp,
     },
 }
 
 impl PasskeySignIn {
-    /// Whether the user agreed.
+    /// Whether the user gave permission.
     pub const fn is_agreed(self) -> bool {
         matches!(self, Self::Agreed { .. })
     }
 }
 
-/// A good assertion of a device's passkey: the passkey as it is after it.
+/// A valid assertion of a device's passkey, with the updated passkey.
 #[derive(Clone, Debug)]
 pub struct PasskeyUse {
-    /// The credential with what the assertion told of it.
+    /// The credential, updated from the assertion.
     pub credential: PasskeyCredential,
     /// The assertion's signature counter.
     pub counter: u32,
 }
 
-/// What a ceremony is for. Its challenge is good for nothing else.
+/// The purpose of a ceremony. Its challenge is valid for no other purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasskeyPurpose<'a> {
     /// To add a passkey to the device.
     Add,
     /// To remove it.
     Remove,
-    /// To add a passkey that signs in, in place of the one with this credential id, whose assertion permitted it; or to
-    /// a device without one.
+    /// To add a passkey that can sign in. An assertion of the passkey with this credential id authorized the
+    /// replacement. With `None`, the device has no passkey.
     AddForSignIn(Option<&'a [u8]>),
-    /// To let another device in later: the method and path of the call that does so.
+    /// To allow a call that enrols another device later: the method and path of the call.
     Call(&'a str),
-    /// To approve a request: the text that the device signed, which names the request and the device, and holds all
-    /// that was shown.
+    /// To approve a request: the text that the device signed. It names the request and the device, and contains all
+    /// displayed details.
     Approve(&'a str),
 }
 
 impl PasskeyPurpose<'_> {
-    /// The digest that a ceremony is found by again. No signed text can pass for one of the words, or for a call.
+    /// Returns the digest that identifies a ceremony. No signed text can equal one of the words, or a call.
     pub fn digest(self) -> Digest {
         match self {
             Self::Add => Digest::sha256(b"add"),

@@ -1,19 +1,19 @@
-//! The placeholders in the values of custom attributes: `{email}` stands for a claim, `{{` and `}}` are the braces
+//! The placeholders in the values of custom attributes: `{email}` stands for a claim, `{{` and `}}` for the braces
 //! themselves.
 //!
-//! The plugin that fills them in reads values with the plugin SDK (`values::Template`). This reader reports the
-//! position of a mistake, and `plugin-sdk/src/values/grammar.json` holds both to the same grammar.
+//! The plugin that replaces them parses values with the plugin SDK (`values::Template`). This parser reports the
+//! position of a mistake. `plugin-sdk/src/values/grammar.json` ensures that both accept the same grammar.
 
 /// A placeholder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Placeholder<'t> {
     /// The name between the braces.
     pub name: &'t str,
-    /// The place of its brace, in characters, from 1.
+    /// The position of its opening brace, in characters, from 1.
     pub at: usize,
 }
 
-/// Why a text is no value, and at which character, counted from 1.
+/// An error in a value, with its position in characters, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PlaceholderError {
     /// `{email`
@@ -22,15 +22,15 @@ pub enum PlaceholderError {
     /// `email}`
     #[error("the }} at character {0} has no {{; write a brace itself twice")]
     Unopened(usize),
-    /// `{}`, or something that is no name of a claim, such as JSON.
+    /// `{}`, or a text that is not the name of a claim, such as JSON.
     #[error("the {{ at character {0} begins no name of a claim; write a brace itself twice")]
     NoName(usize),
 }
 
-/// The placeholders of a value, in their order.
+/// Returns the placeholders of a value, in their order.
 ///
 /// # Errors
-/// [`PlaceholderError`] with the place of the first mistake.
+/// [`PlaceholderError`] with the position of the first mistake.
 pub fn placeholders(text: &str) -> Result<Vec<Placeholder<'_>>, PlaceholderError> {
     let mut found = Vec::new();
     let mut rest = text;

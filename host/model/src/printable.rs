@@ -1,6 +1,7 @@
-//! Untrusted text, as a log, a terminal or a message may show it.
+//! Untrusted text in logs, terminals and messages.
 
-/// Whether a character may be shown: no control character, and none that reorders text or is invisible.
+/// Whether a character is safe to print: not a control character, not invisible, and without effect on the text
+/// direction.
 pub fn is_printable(character: char) -> bool {
     !character.is_control()
         && !matches!(
@@ -11,7 +12,7 @@ pub fn is_printable(character: char) -> bool {
         )
 }
 
-/// A text in one line of at most `longest` bytes, with a space for each character that may not be shown.
+/// Returns a text in one line of at most `longest` bytes and an ellipsis, with a space for each unprintable character.
 pub fn line(text: &str, longest: usize) -> String {
     let mut line = String::new();
     for character in text.chars() {
@@ -28,7 +29,7 @@ pub fn line(text: &str, longest: usize) -> String {
     line
 }
 
-/// Several lines of text, with `\u{fffd}` for each character that may not be shown.
+/// Returns several lines of text, with `\u{fffd}` for each unprintable character.
 pub fn lines(text: &str) -> String {
     let shown = |character| {
         if is_printable(character) || character == '\n' {

@@ -1,17 +1,17 @@
-//! What a sign-in is for: an application, or an administrator's test of it.
+//! The purpose of a sign-in: an application, or an administrator's test of it.
 
 use serde::{Deserialize, Serialize};
 
 use crate::id::TestSignInId;
 
-/// What a sign-in, and all that is granted by it, is for.
+/// The purpose of a sign-in, and of everything that it grants.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SignInPurpose {
     /// The application receives the answer.
     #[default]
     Application,
-    /// The server itself receives the answer, in the application's place, for this test sign-in. Only the server may
+    /// The server itself receives the answer instead of the application, for this test sign-in. Only the server may
     /// exchange the code.
     TestSignIn(TestSignInId),
 }
@@ -22,7 +22,7 @@ impl SignInPurpose {
         matches!(self, Self::Application)
     }
 
-    /// The test sign-in, if it is one.
+    /// Returns the test sign-in, if the sign-in is one.
     pub const fn test_sign_in(self) -> Option<TestSignInId> {
         match self {
             Self::Application => None,

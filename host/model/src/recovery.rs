@@ -1,4 +1,4 @@
-//! Recovery codes: how a person who lost their authenticator shows who they are.
+//! Recovery codes, with which users without a device authenticate.
 
 use std::fmt;
 
@@ -6,33 +6,33 @@ use crate::entropy::Entropy;
 use crate::id::UserId;
 use crate::secret::Digest;
 
-/// How many a person has.
+/// The number of codes of a user.
 pub const CODES: usize = 10;
-/// The characters of a code: 80 random bits, so that a digest without salt or work is enough.
+/// The number of characters of a code: 80 random bits, so a digest needs neither a salt nor key stretching.
 const LENGTH: usize = 16;
-/// How many stand together.
+/// The number of characters in a group.
 const GROUP: usize = 4;
-/// The 32 characters of Crockford's base 32, without those that are taken for others.
+/// The 32 characters of Crockford's base 32, which omits ambiguous ones.
 const ALPHABET: [char; 32] = [
     '0', '1', '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J',
     'K', 'M', 'N', 'P', 'Q', 'R', 'S', 'T', 'V', 'W', 'X', 'Y', 'Z',
 ];
 
-/// What becomes of the codes that a device made, when it is revoked.
+/// The effect of a device's revocation on the recovery codes that the device created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodesOfDevice {
-    /// They end: whoever has the device may have made them.
+    /// The codes are revoked, because an attacker with the device may have created them.
     End,
-    /// They stay: the person says that they have them, and nobody else.
+    /// The codes stay valid, because the user states that only the user has them.
     Keep,
 }
 
-/// A code that lets its person enrol an authenticator, once. It is told to them alone, and once.
+/// A single-use code that lets its user enrol an authenticator. Only the user sees it, and only once.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RecoveryCode(String);
 
 impl RecoveryCode {
-    /// A new one.
+    /// Returns a new code.
     pub fn random(entropy: &dyn Entropy) -> Self {
         let draw = |_| {
             ALPHABET
@@ -43,10 +43,10 @@ impl RecoveryCode {
         Self((0..LENGTH).map(draw).collect())
     }
 
-    /// Reads what a person typed, with whatever between the characters, in either case, and with letters for the digits
-    /// that they look like.
+    /// Parses a typed code. It accepts separators between the characters, either case, and letters that look like
+    /// digits.
     pub fn parse(typed: &str) -> Option<Self> {
-        // Nobody types so much; and nothing longer is looked at.
+        // No valid input is longer, so it is rejected without parsing.
         if typed.len() > 100 {
             return None;
         }
@@ -62,12 +62,12 @@ impl RecoveryCode {
         code.filter(|code| code.len() == LENGTH).map(Self)
     }
 
-    /// What is kept of it. It is good for this person alone.
+    /// Returns the stored digest, which is valid only for this user.
     pub fn digest(&self, user: UserId) -> Digest {
         Digest::sha256(format!("recovery code {user} {}", self.0).as_bytes())
     }
 
-    /// The code as its person sees it, in groups.
+    /// Returns the code for display, in groups.
     pub fn grouped(&self) -> String {
         let characters: Vec<char> = self.0.chars().collect();
         let groups: Vec<String> = characters

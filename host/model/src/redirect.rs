@@ -1,4 +1,4 @@
-//! Redirect URIs: registered by an administrator, and proof that a request names one of them.
+//! Redirect URIs: registered ones, and proof that a request uses one of them.
 
 use serde::{Deserialize, Serialize};
 use url::{Host, Url};
@@ -9,12 +9,12 @@ use crate::name::LoginName;
 use crate::purpose::SignInPurpose;
 use crate::test_sign_in::OpenTestSignIn;
 
-/// A redirect URI that an administrator registered. Two are the same only if their texts are.
+/// A redirect URI that an administrator registered. Two URIs are equal only if their texts are equal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RedirectUri(String);
 
-/// Why a text cannot be registered as a redirect URI. The message says what would do.
+/// The reason to reject a text as a redirect URI. The message describes the expected text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RedirectUriError {
     /// Not an absolute URI.
@@ -28,19 +28,19 @@ pub enum RedirectUriError {
     /// It has a user name or password.
     #[error("a redirect URI has no user name or password")]
     UserInfo,
-    /// Its host is no name or address of the Internet.
+    /// The host is not a valid host name or IP address.
     #[error(
         "the host of a redirect URI has letters, digits, hyphens and dots, or is an IP address; there are no \
             wildcards, so register each redirect URI"
     )]
     Host,
-    /// Not https.
+    /// The scheme is not https.
     #[error(
         "a redirect URI of a web application or SPA starts with https:// (http://localhost only with the setting \
             `allow_insecure_redirect_uris = true`)"
     )]
     NotHttps,
-    /// Neither a custom scheme nor a loopback address.
+    /// The URI has neither a custom scheme nor a loopback address.
     #[error(
         "a redirect URI of a native application is a custom scheme with both slashes, such as \
          com.example.app://callback, or begins with http://127.0.0.1 or http://[::1]"
@@ -49,7 +49,10 @@ pub enum RedirectUriError {
 }
 
 impl RedirectUri {
-    /// Checks a redirect URI for an application of this type.
+    /// Checks a redirect URI for an application of this type. `development` also permits http on this machine.
+    ///
+    /// # Errors
+    /// [`RedirectUriError`] if an application of this type must not use the URI.
     pub fn register(
         text: &str,
         kind: ApplicationType,
@@ -67,20 +70,20 @@ impl RedirectUri {
             return Err(RedirectUriError::Fragment);
         }
         let authority = authority(text, &url);
-        // The text is asked as well, since a parsed URL forgets a user name that is empty.
+        // The text is checked as well, because a parsed URL drops an empty user name.
         if !url.username().is_empty()
             || url.password().is_some()
             || authority.is_some_and(|text| text.contains('@'))
         {
             return Err(RedirectUriError::UserInfo);
         }
-        // An origin goes into headers: no mark of theirs, and no star, which would stand for many hosts.
+        // Headers contain the origin, so the host must contain neither a delimiter nor a wildcard.
         if matches!(url.host(), Some(Host::Domain(name)) if !name.bytes().all(is_host_letter)) {
             return Err(RedirectUriError::Host);
         }
         let fits = match kind {
-            // Without the slashes a browser takes the rest for a path below the page that it is on. In capitals the
-            // scheme would be missed where texts are compared.
+            // Without the slashes, a browser resolves the rest as a path relative to the current page. A scheme in
+            // upper case would not match in text comparisons.
             _ if authority.is_none() => false,
             ApplicationType::Web | ApplicationType::Spa => {
                 url.scheme() == "https" && url.host().is_some()
@@ -95,29 +98,29 @@ impl RedirectUri {
         }
     }
 
-    /// The URI as it was registered.
+    /// Returns the registered URI.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The origin of a web address.
+    /// Returns the origin of a web address.
     pub fn origin(&self) -> Option<String> {
         let url = Url::parse(&self.0).ok()?;
         matches!(url.scheme(), "http" | "https").then(|| url.origin().ascii_serialization())
     }
 
-    /// The host name of a web address.
+    /// Returns the host name of a web address.
     pub fn host(&self) -> Option<String> {
         Url::parse(&self.0).ok()?.host_str().map(str::to_owned)
     }
 
-    /// The address itself, where it was not a request that named it.
+    /// Returns the address, for answers to requests that contain no address.
     pub fn checked(&self) -> CheckedRedirect {
         CheckedRedirect(self.0.clone())
     }
 
-    /// Whether a request's `redirect_uri` is this one: letter by letter, but for the port of a loopback address
-    /// (RFC 8252 section 7.3), which a native application can't know beforehand.
+    /// Whether a request's `redirect_uri` equals this one exactly. Only the port of a loopback address may differ (RFC
+    /// 8252 section 7.3), because a native application cannot know it beforehand.
     fn admits(&self, asked: &str) -> bool {
         if self.0 == asked {
             return true;
@@ -131,35 +134,35 @@ impl RedirectUri {
     }
 }
 
-/// Where the answer to a sign-in request may go.
+/// The permitted addresses for the answer to a sign-in request.
 #[derive(Clone, Copy, Debug)]
 pub enum RedirectPolicy<'a> {
-    /// Only to an address that is registered for the application.
+    /// Only the registered addresses of the application.
     Registered,
-    /// Also to the server's own address, for this open test sign-in of the application.
+    /// Also the server's own address, for this open test sign-in of the application.
     RegisteredOrOwn(&'a OpenTestSignIn),
 }
 
-/// An address that a policy admits, and what a sign-in that is answered there is for.
+/// An address that a policy permits, and the purpose of sign-ins that are answered there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdmittedRedirect {
     /// The address.
     pub uri: CheckedRedirect,
-    /// What the sign-in is for.
+    /// The purpose of the sign-in.
     pub purpose: SignInPurpose,
 }
 
-/// A request that the server itself made in the application's place.
+/// A request that the server itself created instead of the application.
 #[derive(Clone, Debug)]
 pub struct OwnRequest<'a> {
-    /// Where the answer goes, and what the sign-in is for.
+    /// The address for the answer, and the purpose of the sign-in.
     pub redirect: AdmittedRedirect,
     /// The name of the user who may complete it.
     pub login_hint: &'a LoginName,
 }
 
 impl<'a> RedirectPolicy<'a> {
-    /// The policy for a browser with this open test sign-in, if it has one.
+    /// Returns the policy for a browser with this open test sign-in, if it has one.
     pub fn for_browser(open: Option<&'a OpenTestSignIn>) -> Self {
         open.map_or(Self::Registered, Self::RegisteredOrOwn)
     }
@@ -186,7 +189,7 @@ impl<'a> RedirectPolicy<'a> {
         })
     }
 
-    /// The server's own request, if a request has its id and its address for the answer.
+    /// Returns the server's own request, if the request has its id and its address for the answer.
     pub fn own_request(
         self,
         application: &Did,
@@ -204,7 +207,8 @@ impl<'a> RedirectPolicy<'a> {
     }
 }
 
-/// The server's own address, if the test sign-in is of this application, and the request names that address.
+/// Returns the server's own address, if the test sign-in belongs to this application, and the request contains that
+/// address.
 fn own_redirect(
     open: &OpenTestSignIn,
     application: &Did,
@@ -218,16 +222,16 @@ fn own_redirect(
         })
 }
 
-/// The address of a request, found among those that the application may be answered at.
+/// The address of a request, found among the permitted addresses of the application.
 ///
-/// Only [`CheckedRedirect::find`], [`RedirectUri::checked`] and [`RedirectPolicy`] create one. Before it exists, an
-/// error can only be a page; after it an error goes back to the application.
+/// Only [`CheckedRedirect::find`], [`RedirectUri::checked`] and [`RedirectPolicy`] create it. Before the address is
+/// checked, an error must be shown on a page; afterwards the application receives the error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CheckedRedirect(String);
 
 impl CheckedRedirect {
-    /// Finds the asked URI among the registered ones.
+    /// Finds the requested URI among the registered ones.
     pub fn find(registered: &[RedirectUri], asked: &str) -> Option<Self> {
         registered
             .iter()
@@ -235,12 +239,12 @@ impl CheckedRedirect {
             .then(|| Self(asked.to_owned()))
     }
 
-    /// The URI as the request wrote it.
+    /// Returns the URI as in the request.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The URI with these parameters added to its query.
+    /// Returns the URI with these parameters added to its query.
     pub fn with_query(&self, parameters: &[(&str, &str)]) -> String {
         let mut serializer = form_urlencoded::Serializer::new(String::new());
         serializer.extend_pairs(parameters);
@@ -248,15 +252,16 @@ impl CheckedRedirect {
         format!("{}{separator}{}", self.0, serializer.finish())
     }
 
-    /// Whether a form can be posted to the URI: a native application's scheme takes none.
+    /// Whether a form can be posted to the URI. The custom scheme of a native application does not support this.
     pub fn takes_forms(&self) -> bool {
         self.0.starts_with("https://") || self.0.starts_with("http://")
     }
 
-    /// What a Content-Security-Policy's `form-action` must name so that a form may end at this URI: its scheme.
+    /// Returns the source for `form-action` of a Content-Security-Policy that permits a form to end at this URI: its
+    /// scheme.
     ///
-    /// Browsers hold the whole chain of redirects against it, and an application may send the person on to another
-    /// origin of its own, so the origin would be too narrow. From plain http it may be https.
+    /// Browsers check the whole chain of redirects, and an application may redirect to another origin of its own, so
+    /// the origin would be too narrow. An http address may redirect to https.
     pub fn form_action_source(&self) -> Option<String> {
         let url = Url::parse(&self.0).ok()?;
         match url.scheme() {
@@ -266,8 +271,8 @@ impl CheckedRedirect {
     }
 }
 
-/// What stands between `scheme://` and the path (RFC 3986 section 3.2), as it was written. `None` without the slashes,
-/// or where the scheme is not in small letters.
+/// Returns the unchanged text between `scheme://` and the path (RFC 3986 section 3.2). Returns `None` without the
+/// slashes, or if the scheme is not in lower case.
 fn authority<'a>(text: &'a str, url: &Url) -> Option<&'a str> {
     text.strip_prefix(url.scheme())?
         .strip_prefix("://")?
@@ -293,7 +298,7 @@ fn is_loopback_ip(url: &Url) -> bool {
         }
 }
 
-/// A scheme of an application's own; those that a browser acts upon itself are refused.
+/// Whether the scheme is a custom one. Schemes that browsers handle themselves are rejected.
 fn is_custom_scheme(url: &Url) -> bool {
     const TAKEN: [&str; 14] = [
         "http",
@@ -314,8 +319,8 @@ fn is_custom_scheme(url: &Url) -> bool {
     !TAKEN.contains(&url.scheme())
 }
 
-/// Splits `http://127.0.0.1:port/path?query` into its host and what follows the port. It reads the text itself, since
-/// a parsed URL would forget differences (case, dots, encodings) that must count.
+/// Splits `http://127.0.0.1:port/path?query` into its host and the text after the port. It uses the text, because a
+/// parsed URL would hide significant differences (case, dots, encodings).
 fn split_loopback(text: &str) -> Option<(&'static str, &str)> {
     let rest = text.strip_prefix("http://")?;
     let (host, rest) = if let Some(rest) = rest.strip_prefix("127.0.0.1") {
@@ -332,7 +337,7 @@ fn split_loopback(text: &str) -> Option<(&'static str, &str)> {
         }
         None => rest,
     };
-    // Anything but a path or nothing would be another host or user information.
+    // Any other text would be another host or user information.
     (path.is_empty() || path.starts_with('/')).then_some((host, path))
 }
 

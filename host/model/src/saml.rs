@@ -1,4 +1,4 @@
-//! SAML service providers: applications whose protocol is SAML 2.0, and what passes between them and this host.
+//! SAML service providers: applications with the protocol SAML 2.0, and their exchanges with this server.
 
 mod key;
 mod logout;
@@ -24,16 +24,16 @@ pub use sign_on::{MessageClaim, PasskeyContext, PendingSignOn, RequestedSubject,
 /// A SAML service provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServiceProvider {
-    /// The `{applicationId}` in its paths.
+    /// The `{applicationId}` in the application's paths.
     pub id: Did,
     /// The name that users see.
     pub name: String,
-    /// What an administrator may set.
+    /// The settings that an administrator can change.
     pub settings: SamlSettings,
-    /// How often it was changed: a change counts only if it was made to the newest version.
+    /// The number of changes, for optimistic concurrency: an update succeeds only on the newest version.
     pub version: i64,
-    /// When the application was made.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When the application was last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }

@@ -1,19 +1,19 @@
-//! Scopes: what an application may ask to know or do.
+//! Scopes: the permissions that an application may request.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A scope of the specification's table.
+/// An OpenID Connect scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Scope {
-    /// Required on every authentication request.
+    /// Required in every authentication request.
     #[serde(rename = "openid")]
     OpenId,
-    /// The person's profile and account.
+    /// The user's profile and account.
     Profile,
     /// The email address.
     Email,
@@ -23,12 +23,12 @@ pub enum Scope {
     Address,
     /// The groups that are assigned to the application.
     Groups,
-    /// A refresh token, so that the application can act while the person is away (OpenID Connect Core section 11).
+    /// A refresh token, so that the application can act in the user's absence (OpenID Connect Core section 11).
     OfflineAccess,
 }
 
 impl Scope {
-    /// Every scope there is.
+    /// All scopes.
     pub const ALL: [Self; 7] = [
         Self::OpenId,
         Self::Profile,
@@ -39,8 +39,8 @@ impl Scope {
         Self::OfflineAccess,
     ];
 
-    /// The scopes of a new application without a setting of its own: all but `address`, because it reveals where users
-    /// live, and `groups`, because few applications use them.
+    /// The default scopes of a new application: all except `address`, because it reveals where users live, and
+    /// `groups`, because few applications use them.
     pub const DEFAULT: [Self; 5] = [
         Self::OpenId,
         Self::Profile,
@@ -49,7 +49,7 @@ impl Scope {
         Self::OfflineAccess,
     ];
 
-    /// The scope's name on the wire.
+    /// Returns the name of the scope in protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OpenId => "openid",
@@ -62,8 +62,8 @@ impl Scope {
         }
     }
 
-    /// The claims that the scope stands for (OpenID Connect Core section 5.4, and the specification's own), but for
-    /// those of every ID token.
+    /// Returns the claims of the scope (OpenID Connect Core section 5.4, and Assent's own), except the claims of every
+    /// ID token.
     pub const fn claims(self) -> &'static [&'static str] {
         match self {
             Self::OpenId | Self::OfflineAccess => &[],
@@ -94,7 +94,7 @@ impl Scope {
         }
     }
 
-    /// The scope that stands for this claim.
+    /// Returns the scope of this claim.
     pub fn of_claim(claim: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
@@ -102,13 +102,13 @@ impl Scope {
     }
 }
 
-/// A set of scopes. On the wire: names with one space between them (RFC 6749 section 3.3).
+/// A set of scopes. On the wire: names, separated by one space (RFC 6749 section 3.3).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {
-    /// The scopes that a request names, without those that are unknown.
+    /// Parses the known scopes of a request. Unknown names are ignored.
     pub fn known(text: &str) -> Self {
         let named: Vec<&str> = text.split(' ').collect();
         Self(
@@ -119,17 +119,17 @@ impl Scopes {
         )
     }
 
-    /// Whether the set holds `scope`.
+    /// Whether the set contains `scope`.
     pub fn has(&self, scope: Scope) -> bool {
         self.0.contains(&scope)
     }
 
-    /// What both sets hold.
+    /// Returns the intersection of both sets.
     pub fn both(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// The scopes that a request names; `None` if one of them is unknown.
+    /// Parses the scopes of a request. Returns `None` if a name is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let named = text.split(' ').filter(|name| !name.is_empty());
         named
@@ -137,28 +137,28 @@ impl Scopes {
             .collect()
     }
 
-    /// The set without `scope`.
+    /// Returns the set without `scope`.
     pub fn without(mut self, scope: Scope) -> Self {
         self.0.remove(&scope);
         self
     }
 
-    /// Whether every scope of this set is in the other one.
+    /// Whether the other set contains every scope of this set.
     pub fn within(&self, other: &Self) -> bool {
         self.0.is_subset(&other.0)
     }
 
-    /// What either set holds.
+    /// Returns the union of both sets.
     pub fn either(&self, other: &Self) -> Self {
         Self(self.0.union(&other.0).copied().collect())
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The scopes in their order.
+    /// Returns the scopes in their order.
     pub fn iter(&self) -> impl Iterator<Item = Scope> + '_ {
         self.0.iter().copied()
     }

@@ -1,4 +1,4 @@
-//! What people are found by: terms, of which a search knows the beginning.
+//! The search terms of users and accounts. A search finds terms by their prefix.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -7,15 +7,15 @@ use std::str::FromStr;
 use crate::account::Account;
 use crate::user::User;
 
-/// How much of a name is looked at, in characters: as much as the longest that people sign in with.
+/// The maximum length of a term from a name, in characters: that of the longest login name.
 const LONGEST: usize = 128;
-/// How many words of a name it may be found by, the first of them.
+/// The maximum number of words of a name that terms begin with.
 const WORDS: usize = 4;
-/// How many characters an id has.
+/// The length of an id, in characters.
 const ID: usize = 32;
 
-/// What a user is found by: name, email address, and the words of the full name. "Ada King Lovelace" is found by
-/// "king" too, and by "lovelace ada": a term begins with each of the words.
+/// Returns the search terms of a user: name, email address, and the words of the full name. A term begins with each of
+/// the words, so "king" and "lovelace ada" also find "Ada King Lovelace".
 pub fn of_user(user: &User) -> BTreeSet<String> {
     let mut terms: BTreeSet<String> = [Some(&user.name), user.email.as_ref()]
         .into_iter()
@@ -37,7 +37,7 @@ pub fn of_user(user: &User) -> BTreeSet<String> {
     terms
 }
 
-/// What an account is found by: its name, and what its user is found by.
+/// Returns the search terms of an account: its name, and the terms of its user.
 pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
     let mut terms = of_user(user);
     terms.extend(of_words(&[&account.name]));
@@ -63,17 +63,17 @@ fn of_words(texts: &[&str]) -> Vec<String> {
     (0..words.len().min(WORDS)).map(beginning_with).collect()
 }
 
-/// "Lovelace, Ada" is "lovelace ada".
+/// Removes a comma, so that "Lovelace, Ada" becomes "lovelace ada".
 fn without_comma(word: &str) -> &str {
     word.strip_suffix(',').unwrap_or(word)
 }
 
-/// How a term begins that is looked for.
+/// The prefix of a searched term.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Prefix(String);
 
 impl Prefix {
-    /// What somebody typed; `None` where it is blank.
+    /// Parses a typed text. Returns `None` if it is blank.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.to_lowercase();
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -91,28 +91,28 @@ impl Prefix {
         }
     }
 
-    /// The least text that begins so.
+    /// Returns the lowest text with this prefix.
     pub fn first(&self) -> &str {
         &self.0
     }
 
-    /// The least bytes after all texts that begin so.
+    /// Returns an upper bound, in bytes, for all texts with this prefix.
     pub fn end(&self) -> Vec<u8> {
         let mut end = self.0.as_bytes().to_vec();
         if let Some(last) = end.last_mut() {
-            // No byte of UTF-8 is the largest there is.
+            // A byte of UTF-8 is never 255, so the addition cannot overflow.
             *last = last.saturating_add(1);
         }
         end
     }
 }
 
-/// A place in the order of what was found: the term, and whose it is.
+/// A position in the order of search results: the term, and the id of its object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Cursor {
-    /// The term by which it was found.
+    /// The matching term.
     pub term: String,
-    /// The id of what was found.
+    /// The id of the object.
     pub id: String,
 }
 
@@ -122,7 +122,7 @@ impl fmt::Display for Cursor {
     }
 }
 
-/// A text that is no place.
+/// A text that is not a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a place in a list")]
 pub struct CursorError;

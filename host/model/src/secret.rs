@@ -1,4 +1,4 @@
-//! Secrets: what must not be printed, and what is compared in constant time.
+//! Secrets: values that must not be printed, and comparisons in constant time.
 
 use std::fmt;
 
@@ -9,27 +9,27 @@ use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
 
-/// A secret text. It prints as `***` and is wiped when dropped.
+/// A secret text. It prints as `***`, and its memory is zeroed when it is dropped.
 #[derive(Clone)]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
-    /// Takes a text into custody.
+    /// Protects a text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(Zeroizing::new(text.into()))
     }
 
-    /// 32 random bytes as base64url: 43 characters, never a colon.
+    /// Returns 32 random bytes as base64url: 43 characters, without a colon.
     pub fn random(entropy: &dyn Entropy) -> Self {
         Self::new(URL_SAFE_NO_PAD.encode(entropy.bytes::<32>()))
     }
 
-    /// The text itself, for the one place that has to hand it out.
+    /// Returns the text itself, for the code that sends it.
     pub fn expose(&self) -> &str {
         &self.0
     }
 
-    /// What the store keeps instead of the secret.
+    /// Returns the digest, which is stored instead of the secret.
     pub fn digest(&self) -> Digest {
         Digest::sha256(self.0.as_bytes())
     }
@@ -43,42 +43,44 @@ impl fmt::Debug for Secret {
 
 /// The SHA-256 digest of a secret, compared in constant time.
 ///
-/// A plain digest is enough because every secret of ours has 256 bits of entropy: there is nothing to guess.
+/// A plain digest is sufficient, because every secret of the server has 256 bits of entropy, which prevents brute
+/// force.
 #[derive(Clone, Copy)]
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// The digest of these bytes.
+    /// Returns the digest of these bytes.
     pub fn sha256(bytes: &[u8]) -> Self {
-        // Unlike `openssl::sha::sha256`, this looks up no provider, which takes longer than a short digest.
+        // In contrast to `openssl::sha::sha256`, this looks up no provider, which would take longer than a short
+        // digest.
         let mut sha256 = openssl::sha::Sha256::new();
         sha256.update(bytes);
         Self(sha256.finish())
     }
 
-    /// The digest, or code, of these bytes.
+    /// Returns the digest or code with these bytes.
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The digest in the form the store keeps.
+    /// Returns the stored form of the digest.
     pub fn to_text(self) -> String {
         hex::encode(self.0)
     }
 
-    /// The digest in the form that JOSE writes (RFC 7515 section 2).
+    /// Returns the digest in the form of JOSE (RFC 7515 section 2).
     pub fn to_base64url(self) -> String {
         URL_SAFE_NO_PAD.encode(self.0)
     }
 
-    /// Reads the form the store keeps.
+    /// Parses the stored form.
     pub fn from_text(text: &str) -> Option<Self> {
         let mut bytes = [0; 32];
         hex::decode_to_slice(text, &mut bytes).ok()?;
         Some(Self(bytes))
     }
 
-    /// The digest's bytes.
+    /// Returns the bytes of the digest.
     pub const fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -98,10 +100,10 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A token that the host hands out: a time-ordered row id and a random secret, with a prefix that tells its kind.
+/// A token that the server issues: a time-ordered row id and a random secret, with a prefix for its kind.
 ///
-/// The text is `{prefix}_` and 64 characters of base64url (16 bytes of id, 32 of secret). The row is found by its
-/// ordered key; the digest covers the whole text, prefix included, so a token of one kind is no use as another.
+/// The text is `{prefix}_` and 64 characters of base64url (16 bytes of id, 32 of secret). The ordered key finds the
+/// row. The digest covers the whole text with the prefix, so a token of one kind is invalid as another kind.
 #[derive(Clone)]
 pub struct Token {
     id: [u8; 16],
@@ -109,7 +111,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// A new token of the kind `prefix` for the row `id`.
+    /// Returns a new token of the kind `prefix` for the row `id`.
     pub fn new(prefix: &str, id: &[u8; 16], entropy: &dyn Entropy) -> Self {
         let mut bytes = Zeroizing::new([0; 48]);
         let (head, tail) = bytes.split_at_mut(16);
@@ -124,7 +126,7 @@ impl Token {
         }
     }
 
-    /// Reads a token of the kind `prefix`; `None` for anything else.
+    /// Parses a token of the kind `prefix`. Returns `None` for other texts.
     pub fn parse(prefix: &str, text: &str) -> Option<Self> {
         let encoded = text.strip_prefix(prefix)?.strip_prefix('_')?;
         if encoded.len() != 64 {
@@ -138,17 +140,17 @@ impl Token {
         })
     }
 
-    /// The bytes of the row's id.
+    /// Returns the bytes of the row's id.
     pub const fn id(&self) -> [u8; 16] {
         self.id
     }
 
-    /// The text that is handed out.
+    /// Returns the text for the holder.
     pub fn expose(&self) -> &str {
         self.text.expose()
     }
 
-    /// What the store keeps.
+    /// Returns the stored digest.
     pub fn digest(&self) -> Digest {
         self.text.digest()
     }

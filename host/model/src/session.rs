@@ -1,40 +1,40 @@
-//! A session: a browser in which a person signed in.
+//! Sessions: signed-in browsers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::clock::Timestamp;
 use crate::id::{SessionId, UserId};
 
-/// A browser in which a person signed in.
+/// A signed-in browser.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Session {
     /// The row's id.
     pub id: SessionId,
-    /// The `sid` claim: names the session to applications without being of use to them.
+    /// The `sid` claim: identifies the session to applications, but authenticates nothing.
     pub sid: String,
-    /// Who signed in.
+    /// The signed-in user.
     pub user_id: UserId,
-    /// How and when.
+    /// The method and time of the authentication.
     pub authentication: Authentication,
-    /// Until when it is good.
+    /// The expiry of the session.
     pub expires_at: Timestamp,
 }
 
-/// How and when a person was authenticated.
+/// The method and time of a user's authentication.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authentication {
     /// The `auth_time` claim.
     pub at: Timestamp,
-    /// The `amr` claim: what the approval really was, as the host verified it.
+    /// The `amr` claim: the methods of the approval, as the server verified them.
     pub amr: Vec<Amr>,
-    /// The operator's name for the channel whose vendor said so; `None` where a device proved it. Applications are not
-    /// told.
+    /// The operator's name for the channel of the vendor that approved; `None` if a device proved the approval.
+    /// Applications do not receive it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub channel: Option<String>,
 }
 
 impl Authentication {
-    /// The `acr` claim: it follows from the methods.
+    /// Returns the `acr` claim, which follows from the methods.
     pub fn acr(&self) -> Acr {
         if self.amr.contains(&Amr::Mca) {
             Acr::Delegated
@@ -46,20 +46,20 @@ impl Authentication {
     }
 }
 
-/// How much an authentication shows (OpenID Connect Core section 2, `acr`).
+/// The assurance of an authentication (OpenID Connect Core section 2, `acr`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Acr {
-    /// A proof by the device's own key, which this host verified.
+    /// A proof with the device's own key, which this server verified.
     Device,
-    /// A vendor's word.
+    /// An approval by a vendor.
     Delegated,
-    /// An assertion of a passkey on the login page itself: the browser bound it to this server's origin (OpenID Connect
-    /// EAP ACR Values 1.0 section 2).
+    /// An assertion of a passkey on the login page. The browser bound it to this server's origin (OpenID Connect EAP
+    /// ACR Values 1.0 section 2).
     PhishingResistant,
 }
 
 impl Acr {
-    /// The value on the wire.
+    /// Returns the value in protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Device => "urn:assent:acr:device",
@@ -73,25 +73,25 @@ impl Acr {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Amr {
-    /// Proof of possession of a key that software keeps.
+    /// Proof of possession of a key in software.
     Swk,
-    /// Proof of possession of a key that may be in hardware or in software. Without attestation it is unknown where a
-    /// passkey is kept, and passkey managers synchronise it.
+    /// Proof of possession of a key in hardware or software. Without attestation the storage of a passkey is unknown,
+    /// and passkey managers synchronise it.
     Pop,
-    /// The person was there: they typed the number, or used the passkey.
+    /// User presence: the user typed the number, or used the passkey.
     User,
-    /// More than one factor: the device's key, and a passkey that the phone used only after it was unlocked; or such a
-    /// passkey, which is possession, and face, finger or PIN.
+    /// Multi-factor authentication: the device's key, and a passkey that the device used only after it was unlocked. Or
+    /// such a passkey by itself, which combines possession with face, finger or PIN.
     Mfa,
-    /// Another channel than the browser's was used; of what happened there nothing is known.
+    /// Another channel than the browser's. The methods on that channel are unknown.
     Mca,
 }
 
 impl Amr {
-    /// What a sign-in by a passkey shows.
+    /// The methods of a passkey sign-in.
     pub const BY_PASSKEY: [Self; 3] = [Self::Pop, Self::User, Self::Mfa];
 
-    /// The method's name on the wire.
+    /// Returns the name of the method in protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Swk => "swk",

@@ -1,7 +1,8 @@
-//! The texts that a device signs. What is signed is what was shown.
+//! The texts that a device signs. They contain all details that the device displayed.
 //!
-//! Each text starts with its purpose and version. Then one line for each value, `name: value`, texts as JSON strings
-//! (RFC 8259 section 7) so that no value can pass for another line, numbers bare, joined by `\n` with none at the end.
+//! Each text starts with its purpose and version, followed by one line for each value: `name: value`. Texts are JSON
+//! strings (RFC 8259 section 7), so that no value can imitate another line. Numbers are bare. Lines are joined by `\n`,
+//! without one at the end.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +15,16 @@ use crate::secret::Digest;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Decision {
-    /// Let the browser in.
+    /// Permit the sign-in or the action.
     Approve,
-    /// Do not.
+    /// Reject it.
     Deny,
-    /// Do not, and begin a cooldown: it was not the person who signed in.
+    /// Reject it, and start a cooldown, because the request was not the user's.
     Report,
 }
 
 impl Decision {
-    /// The decision's name, in texts and in JSON.
+    /// Returns the name of the decision, in texts and in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Approve => "approve",
@@ -33,47 +34,48 @@ impl Decision {
     }
 }
 
-/// What a person was shown and decided about a request to sign in.
+/// The displayed details of a request, and the user's decision.
 #[derive(Clone, Copy, Debug)]
 pub struct ApprovalStatement<'a> {
-    /// Who asks for the proof: the issuer's URL.
+    /// The issuer's URL, as the requester of the proof.
     pub issuer: &'a str,
     /// The approval.
     pub request: ApprovalId,
-    /// The device that was asked.
+    /// The device that received the request.
     pub device: DeviceId,
-    /// The application's identifier; the host's own pages use the issuer's.
+    /// The application's identifier. The server's own pages use the issuer's URL.
     pub application: &'a str,
     /// The application's name.
     pub application_name: &'a str,
-    /// The summary of the protected action, if the request is not about a sign-in.
+    /// The summary of the protected action, if the request is not for a sign-in.
     pub action: Option<&'a str>,
     /// The name of the account.
     pub account: &'a str,
-    /// Where the browser seems to be.
+    /// The approximate location of the browser.
     pub place: &'a str,
     /// The browser and operating system.
     pub browser: &'a str,
-    /// Until when the request is good.
+    /// The expiry of the request.
     pub expires: Timestamp,
     /// The user's decision.
     pub decision: Decision,
-    /// What shows that the user means the browser that waits.
+    /// The evidence that the user means the waiting browser.
     pub binding: Binding<'a>,
 }
 
-/// What shows that an approval is meant for the browser that waits, and not for one of an attacker.
+/// The evidence that an approval is meant for the waiting browser, and not for an attacker's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Binding<'a> {
-    /// The number of its page, as the user typed it; empty when the user denied.
+    /// The number on its page, as the user typed it; empty if the user denied.
     Number(&'a str),
     /// The device's key and the cookie of the login are in the same browser.
     SameBrowser,
 }
 
 impl ApprovalStatement<'_> {
-    /// The text to sign. The text for a protected action can never pass for that of a sign-in, nor one without a number
-    /// for one with a number. "This was not me" has a text of its own, without a number and a summary.
+    /// Returns the text to sign. The text for a protected action always differs from a text for a sign-in, and a text
+    /// without a number from one with a number. A report ("This was not me") has its own text, without a number and a
+    /// summary.
     pub fn text(&self) -> String {
         let mut values = vec![
             ("issuer", quoted(self.issuer)),
@@ -107,12 +109,12 @@ impl ApprovalStatement<'_> {
     }
 }
 
-/// What a device signs when it is enrolled: it has the private key, and it was given the link.
+/// The text that a device signs at its enrolment. It proves possession of the private key and of the link.
 #[derive(Clone, Copy, Debug)]
 pub struct EnrolmentStatement<'a> {
     /// The issuer's URL.
     pub issuer: &'a str,
-    /// The token of the link; its digest is what is signed.
+    /// The token of the link. The text contains its digest.
     pub token: &'a str,
     /// The name of the device.
     pub device_name: &'a str,
@@ -121,7 +123,7 @@ pub struct EnrolmentStatement<'a> {
 }
 
 impl EnrolmentStatement<'_> {
-    /// The text to sign.
+    /// Returns the text to sign.
     pub fn text(&self) -> String {
         lines(
             "assent-enrolment-v1",
@@ -138,14 +140,14 @@ impl EnrolmentStatement<'_> {
     }
 }
 
-/// What a device signs to say that a call of the authenticator's interface is its own.
+/// The text that a device signs to authenticate a call of the authenticator API.
 #[derive(Clone, Copy, Debug)]
 pub struct CallStatement<'a> {
     /// The issuer's URL.
     pub issuer: &'a str,
     /// The device.
     pub device: DeviceId,
-    /// The device's idea of the time, in seconds since the epoch.
+    /// The device's time, in seconds since the epoch.
     pub time: i64,
     /// The HTTP method, in capitals.
     pub method: &'a str,
@@ -156,7 +158,7 @@ pub struct CallStatement<'a> {
 }
 
 impl CallStatement<'_> {
-    /// The text to sign.
+    /// Returns the text to sign.
     pub fn text(&self) -> String {
         lines(
             "assent-device-v1",
@@ -172,7 +174,7 @@ impl CallStatement<'_> {
     }
 }
 
-/// The identifier that stands for an application in a statement.
+/// Returns the identifier of an application in a statement.
 pub fn application_identifier<'a>(application: Option<&'a Did>, issuer: &'a str) -> &'a str {
     application.map_or(issuer, Did::as_str)
 }

@@ -1,4 +1,4 @@
-//! Syslog messages of the audit log's entries (RFC 5424), and where they go.
+//! Syslog messages for the entries of the audit log (RFC 5424), and their destinations.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -12,25 +12,25 @@ use crate::audit::jsonl;
 
 /// Facility 13 ("log audit"), severity 6 ("informational"): RFC 5424 section 6.2.1.
 const PRIORITY: u32 = 13 * 8 + 6;
-/// The name of our structured data. The number is the one that RFC 5424 (section 7.2.2) has for whoever has none of
-/// their own.
+/// The name of the server's structured data. The enterprise number (RFC 5424 section 7.2.2) is the one for
+/// documentation (RFC 5612), because Assent has none of its own.
 const STRUCTURED: &str = "assent@32473";
-/// How long a datagram may be, in bytes: what UDP carries, less what the headers may take.
+/// The maximum length of a datagram in bytes: the maximum of UDP, minus the size of headers.
 pub const LONGEST_DATAGRAM: usize = 65_000;
 
-/// Where syslog messages go.
+/// The destination of syslog messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum SyslogAddress {
     /// A datagram for each message (RFC 5426): host and port.
     Udp(String, u16),
-    /// A connection, each message after its length (RFC 6587 section 3.4.1): host and port.
+    /// A connection, in which the length precedes each message (RFC 6587 section 3.4.1): host and port.
     Tcp(String, u16),
-    /// A socket of this machine.
+    /// A local socket.
     Unix(PathBuf),
 }
 
-/// A text that is no address for syslog.
+/// A text that is not an address for syslog.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected udp://HOST:PORT, tcp://HOST:PORT or unix:///PATH")]
 pub struct SyslogAddressError;
@@ -94,11 +94,11 @@ impl From<SyslogAddress> for String {
     }
 }
 
-/// The message of an entry, as this host tells it: what is looked for stands in the structured data, and the whole
-/// entry, as in an export, is the text. Where the text would make it longer than `longest` bytes it is left out.
+/// Returns the message for an entry, with this host name. The structured data contains the values for searches. The
+/// text is the complete entry, as in an export. It is omitted if the message would exceed `longest` bytes.
 ///
 /// # Errors
-/// Where the entry can't be written as JSON.
+/// If the entry cannot be written as JSON.
 pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, serde_json::Error> {
     let at = jiff::Timestamp::from_millisecond(record.at)
         .map_or_else(|_| "-".to_owned(), |at| at.to_string());
@@ -129,14 +129,14 @@ pub fn message(record: &Record, host: &str, longest: usize) -> Result<String, se
     message.push(']');
     let line = jsonl::write(record)?;
     if message.len() + line.len() + 4 <= longest {
-        // What follows the mark is UTF-8 (section 6.4).
+        // The text after the byte order mark is UTF-8 (section 6.4).
         message.push_str(" \u{feff}");
         message.push_str(&line);
     }
     Ok(message)
 }
 
-/// A name as the header has it: printable ASCII without blanks, of so many characters at most.
+/// Returns a name for the header: printable ASCII without spaces, at most `longest` characters.
 fn name(text: &str, longest: usize) -> String {
     let name: String = text
         .chars()
@@ -150,7 +150,7 @@ fn name(text: &str, longest: usize) -> String {
     }
 }
 
-/// A value as structured data has it (section 6.3.3), without what would tear a line.
+/// Escapes a value for structured data (section 6.3.3), and replaces control characters, which could break the line.
 fn escaped(value: &str) -> String {
     let mut escaped = String::with_capacity(value.len());
     for character in value.chars() {
@@ -257,8 +257,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever a value holds, the message has one header, one element of structured data and one text, on one
-        /// line.
+        /// For any values, the message has one header, one element of structured data and one text, on one line.
         #[test]
         fn no_value_tears_a_message(event in ".{0,60}", actor in ".{0,60}", host in ".{0,40}", detail in ".{0,60}") {
             let detail = serde_json::to_string(&detail).unwrap();
@@ -267,7 +266,7 @@ mod tests {
             let header: Vec<&str> = text.splitn(7, ' ').collect();
             prop_assert!(header[..6].iter().all(|part| !part.is_empty() && part.chars().all(|c| c.is_ascii_graphic())));
             prop_assert!(header[6].starts_with("[assent@32473 lane=\"1\" seq=\"7\""));
-            // The element ends at the first bracket that is not escaped.
+            // The element ends at the first unescaped bracket.
             let mut escaped = false;
             let end = header[6].char_indices().find(|(_, character)| {
                 let ends = *character == ']' && !escaped;

@@ -1,5 +1,5 @@
-//! A test sign-in: an administrator signs in to an application in its place, to see each step and what it would be
-//! told.
+//! Test sign-ins: an administrator signs in to an application on its behalf, to see each step and the data that the
+//! application would receive.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -12,48 +12,48 @@ use crate::secret::Digest;
 /// A test sign-in.
 #[derive(Clone, Debug)]
 pub struct TestSignIn {
-    /// The row's id; it stands in the address where its answer goes.
+    /// The row's id. The address for the answer contains it.
     pub id: TestSignInId,
     /// The application.
     pub application: Did,
-    /// Who began it. Nobody else may complete it.
+    /// The administrator who started it. No other user may complete it.
     pub user: UserId,
-    /// The session of the console that began it.
+    /// The session of the console that started it.
     pub session: SessionId,
-    /// The digest of the cookie of that browser.
+    /// The digest of the cookie of the console's browser.
     pub browser: Digest,
-    /// The login that may answer it.
+    /// The sign-in that may answer it.
     pub login: Option<LoginId>,
-    /// The start of the hour or day.
+    /// The time at which it started.
     pub created_at: Timestamp,
-    /// Until when it is good, and what is known of it is kept.
+    /// The expiry of the test sign-in, and of its stored data.
     pub expires_at: Timestamp,
-    /// How far it has come.
+    /// The stage.
     pub stage: TestSignInStage,
 }
 
-/// How far a test sign-in has come.
+/// The stage of a test sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInStage {
-    /// It may be answered.
+    /// Waits for an answer.
     Open,
-    /// Its answer came, and is looked at.
+    /// The answer arrived, and is processed.
     Claimed,
-    /// There is a result.
+    /// The result is available.
     Finished(TestSignInOutcome),
 }
 
-/// How a test sign-in ended.
+/// The result of a test sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInOutcome {
-    /// The application would have signed the person in.
+    /// The application would have signed the user in.
     Completed,
-    /// It would not.
+    /// The application would not have signed the user in.
     Failed,
 }
 
 impl TestSignInOutcome {
-    /// Its stable name.
+    /// Returns the stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Completed => "completed",
@@ -62,19 +62,19 @@ impl TestSignInOutcome {
     }
 }
 
-/// The browser that asks, and who is signed in there.
+/// A browser, and the user who is signed in there.
 #[derive(Clone, Copy, Debug)]
 pub struct Visitor {
-    /// The digest of the cookie that tells browsers apart.
+    /// The digest of the cookie that identifies the browser.
     pub browser: Digest,
     /// The session.
     pub session: SessionId,
-    /// Who is signed in by it.
+    /// The signed-in user.
     pub user: UserId,
 }
 
 impl TestSignIn {
-    /// Whether it is this visitor's own.
+    /// Whether the test sign-in belongs to this visitor.
     pub fn is_of(&self, visitor: Visitor) -> bool {
         self.browser == visitor.browser
             && self.session == visitor.session
@@ -82,19 +82,19 @@ impl TestSignIn {
     }
 }
 
-/// A test sign-in that is open, in the very browser and session that began it.
+/// An open test sign-in, in the same browser and session that started it.
 ///
-/// Without one no answer goes to a test sign-in's address.
+/// Without it, the server sends no answer to the address of a test sign-in.
 #[derive(Clone, Debug)]
 pub struct OpenTestSignIn {
     test_sign_in: TestSignIn,
     request: RequestMarks,
 }
 
-/// What identifies the request that the server makes for a test sign-in.
+/// The identifiers of the request that the server creates for a test sign-in.
 #[derive(Clone, Debug)]
 pub struct RequestMarks {
-    /// Where the answer goes: an address of this server.
+    /// The address for the answer, which is one of this server.
     pub address: String,
     /// The ID of the AuthnRequest.
     pub request_id: String,
@@ -103,7 +103,7 @@ pub struct RequestMarks {
 }
 
 impl OpenTestSignIn {
-    /// The test sign-in as an open one of this visitor, with the address where its answer goes.
+    /// Returns the test sign-in if it is open and belongs to this visitor.
     pub fn for_visitor(
         test_sign_in: TestSignIn,
         visitor: Visitor,
@@ -117,60 +117,60 @@ impl OpenTestSignIn {
         })
     }
 
-    /// The test sign-in.
+    /// Returns the test sign-in.
     pub const fn test_sign_in(&self) -> &TestSignIn {
         &self.test_sign_in
     }
 
-    /// Where the answer of this application's sign-in goes, if the test sign-in is of it.
+    /// Returns the address for the answer of this application's sign-in, if the test sign-in belongs to it.
     pub fn address_for(&self, application: &Did) -> Option<&str> {
         (self.test_sign_in.application == *application).then_some(self.request.address.as_str())
     }
 
-    /// The ID of the server's AuthnRequest.
+    /// Returns the ID of the server's AuthnRequest.
     pub fn request_id(&self) -> &str {
         &self.request.request_id
     }
 
-    /// The name of the user who may complete it.
+    /// Returns the name of the user who may complete it.
     pub const fn login_hint(&self) -> &LoginName {
         &self.request.login_hint
     }
 }
 
-/// A step of a test sign-in, in their order.
+/// A step of a test sign-in. The values are in the order of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TestSignInStep {
-    /// The request was made.
+    /// The server created the request.
     Request,
-    /// The endpoint accepted it.
+    /// The endpoint accepted the request.
     Validation,
-    /// The person said who they are.
+    /// The user identified themselves.
     Identification,
-    /// The phone was asked.
+    /// A device received the approval request.
     ApprovalRequest,
-    /// The person approved.
+    /// The user approved.
     Approval,
-    /// The person's account was looked at.
+    /// The check of the user's account.
     Account,
-    /// Whether the person agreed to what the application wants to know.
+    /// The check of the user's consent.
     Consent,
-    /// What an assertion calls the person.
+    /// The NameID of an assertion.
     NameId,
-    /// What the plugins made.
+    /// The claims of the plugins.
     Claims,
-    /// The answer came back.
+    /// The answer was received.
     Response,
     /// The code was exchanged.
     TokenExchange,
-    /// UserInfo was asked.
+    /// The UserInfo endpoint was called.
     Userinfo,
 }
 
 impl TestSignInStep {
-    /// All of them, in their order.
+    /// All steps, in their order.
     pub const ALL: [Self; 12] = [
         Self::Request,
         Self::Validation,
@@ -186,7 +186,7 @@ impl TestSignInStep {
         Self::Userinfo,
     ];
 
-    /// Its stable name.
+    /// Returns the stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Request => "request",
@@ -204,7 +204,7 @@ impl TestSignInStep {
         }
     }
 
-    /// What it is, in a few words of the console.
+    /// Returns the title for the console.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Request => "Request",
@@ -223,20 +223,20 @@ impl TestSignInStep {
     }
 }
 
-/// What is known of a step.
+/// The recorded result of a step.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepNote {
     /// Whether it succeeded.
     pub succeeded: bool,
     /// The result, in a sentence.
     pub detail: String,
-    /// More of it.
+    /// Further data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Value>,
 }
 
 impl StepNote {
-    /// A step that went well.
+    /// Returns the result of a successful step.
     pub fn good(detail: impl Into<String>) -> Self {
         Self {
             succeeded: true,
@@ -245,7 +245,7 @@ impl StepNote {
         }
     }
 
-    /// A step that ended the sign-in.
+    /// Returns the result of a step that ended the sign-in.
     pub fn bad(detail: impl Into<String>) -> Self {
         Self {
             succeeded: false,
@@ -254,7 +254,7 @@ impl StepNote {
         }
     }
 
-    /// The same, with more of it.
+    /// Returns the result with further data.
     #[must_use]
     pub fn with(mut self, data: Value) -> Self {
         self.data = Some(data);

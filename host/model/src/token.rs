@@ -1,4 +1,4 @@
-//! What an application is handed: authorization codes and access tokens. Administrators' tokens are here as well.
+//! Authorization codes and tokens of applications, and tokens of administrators.
 
 use std::fmt;
 
@@ -16,7 +16,7 @@ use crate::scope::Scopes;
 use crate::secret::Digest;
 use crate::session::Authentication;
 
-/// The prefixes of the tokens, each of its own kind.
+/// The prefixes of tokens, one for each kind.
 pub mod prefix {
     /// An authorization code.
     pub const CODE: &str = "ac";
@@ -32,8 +32,8 @@ pub mod prefix {
     pub const ENROLMENT: &str = "en";
 }
 
-/// What an authorization code stands for. Its row outlives the code: it is the family of all tokens that come of one
-/// authorization, and revoking it ends them all.
+/// The data of an authorization code. Its row outlives the code. The row is the token family of the authorization, and
+/// its revocation revokes all tokens of the family.
 #[derive(Clone, Debug)]
 pub struct CodeGrant {
     /// The row's id.
@@ -48,58 +48,58 @@ pub struct CodeGrant {
     pub code_challenge: Option<CodeChallenge>,
     /// The granted scopes.
     pub scopes: Scopes,
-    /// The person, the account and the session.
+    /// The user, the account and the session.
     pub subject: GrantSubject,
-    /// What later ID tokens repeat of the sign-in.
+    /// The data of the sign-in that later ID tokens repeat.
     pub context: GrantContext,
-    /// The ID token's claims as they were made at sign-in, all but those that the exchange itself determines.
+    /// The claims of the ID token at sign-in, except those that the exchange determines.
     pub claims: Map<String, Value>,
-    /// When the person granted it.
+    /// The time of the grant.
     pub created_at: Timestamp,
-    /// Until when it can be exchanged.
+    /// The expiry of the code.
     pub expires_at: Timestamp,
 }
 
-/// On whose behalf a token acts.
+/// The user that a token acts for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GrantSubject {
     /// The user.
     pub user_id: UserId,
-    /// The person's account in the application.
+    /// The user's account in the application.
     pub account_id: AccountId,
-    /// The session in which it was granted.
+    /// The session of the grant.
     pub session_id: SessionId,
 }
 
-/// What the ID tokens and UserInfo answers of one grant have in common.
+/// The common data of the ID tokens and UserInfo responses of one grant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GrantContext {
     /// The `sid` claim.
     pub sid: String,
     /// The `auth_time` and `amr` claims.
     pub authentication: Authentication,
-    /// What the `claims` parameter of the authorization request asked for.
+    /// The claims that the `claims` parameter of the authorization request requested.
     #[serde(default, skip_serializing_if = "ClaimsRequest::is_empty")]
     pub claims: ClaimsRequest,
-    /// What it is for.
+    /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
     pub purpose: SignInPurpose,
 }
 
-/// The SHA-256 of a client certificate in DER form: what a token is bound to (the `x5t#S256` of RFC 8705 section 3.1).
+/// The SHA-256 of a client certificate in DER form, to which a token is bound (the `x5t#S256` of RFC 8705 section 3.1).
 pub type CertificateDigest = Digest;
 
-/// What an access token permits. No token is good for the admin API and elsewhere.
+/// The permissions of an access token. A token for the admin API is valid nowhere else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenScopes {
     /// The scopes that a user granted, or that an application has as itself at other resource servers.
     Oidc(Scopes),
-    /// What an application may do in the admin API as itself.
+    /// The scopes of an application that acts as itself in the admin API.
     Admin(AdminScopes),
 }
 
 impl TokenScopes {
-    /// The scopes of a `scope` text. Unknown names are left out.
+    /// Parses a `scope` text. Unknown names are ignored.
     pub fn known(text: &str) -> Self {
         let admin = AdminScopes::known(text);
         if admin.is_empty() {
@@ -109,7 +109,7 @@ impl TokenScopes {
         }
     }
 
-    /// The scopes, unless they are those of the admin API.
+    /// Returns the scopes, unless they are those of the admin API.
     pub const fn oidc(&self) -> Option<&Scopes> {
         match self {
             Self::Oidc(scopes) => Some(scopes),
@@ -127,31 +127,31 @@ impl fmt::Display for TokenScopes {
     }
 }
 
-/// What an access token stands for. The token itself is this, sealed; the database has no row for it.
+/// The data of an access token. The token itself is this data, sealed; the database has no row for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessGrant {
-    /// Identifies the token in the list of revoked tokens.
+    /// The id of the token in the list of revoked tokens.
     pub id: TokenId,
     /// The client that it was issued to.
     pub application: Did,
-    /// What it was issued for.
+    /// The source of the token.
     pub source: TokenSource,
-    /// What it permits.
+    /// The permissions.
     pub scopes: TokenScopes,
-    /// The certificate that its bearer must present.
+    /// The certificate that the client must present.
     pub certificate: Option<CertificateDigest>,
-    /// When it was issued.
+    /// The time of issue.
     pub issued_at: Timestamp,
-    /// When it expires.
+    /// The expiry.
     pub expires_at: Timestamp,
 }
 
-/// What an access token was issued for.
+/// The source of an access token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenSource {
     /// A token family: the token acts for a user.
     Family(FamilyTokenSource),
-    /// The application itself (`client_credentials`), whose settings had this version.
+    /// The application itself (`client_credentials`), with this version of its settings.
     Application {
         /// The version of the settings.
         version: i64,
@@ -165,12 +165,12 @@ pub struct FamilyTokenSource {
     pub family: FamilyId,
     /// The number of the refresh that issued the token; 0 for the exchange of the code.
     pub counter: u32,
-    /// Until when its first use is recorded: while the refresh may be retried.
+    /// The time until which its first use is recorded: while the client may retry the refresh.
     pub track_use_until: Option<Timestamp>,
 }
 
 impl AccessGrant {
-    /// The place in a family; `None` for an application's own token.
+    /// Returns the place in a family; `None` for an application's own token.
     pub const fn family(&self) -> Option<FamilyTokenSource> {
         match self.source {
             TokenSource::Family(source) => Some(source),
@@ -179,15 +179,15 @@ impl AccessGrant {
     }
 }
 
-/// What a refresh token stands for. Application, scopes, user and sign-in are those of its family.
+/// The data of a refresh token. Its family has the application, scopes, user and sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RefreshGrant {
     /// The family.
     pub family: FamilyId,
     /// The number of the refresh that issued the token; 0 for the exchange of the code. Only the newest one is valid.
     pub counter: u32,
-    /// When it was issued.
+    /// The time of issue.
     pub issued_at: Timestamp,
-    /// When it expires.
+    /// The expiry.
     pub expires_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! A person, with the profile that applications may be told about.
+//! Users, with the profile that applications may receive.
 
 mod profile;
 
@@ -15,17 +15,17 @@ pub use profile::{Address, Profile};
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum LifecycleState {
-    /// Is known, and not there yet: a user has nothing to approve with, an account was never signed in to.
+    /// Not active yet: the user has no device, or never signed in to the account.
     Invited,
     /// May sign in.
     Active,
-    /// May not sign in until an administrator lifts it.
+    /// May not sign in until an administrator ends the suspension.
     Suspended,
-    /// Will not sign in again.
+    /// May never sign in again.
     Terminated,
 }
 
-/// A state that does not follow on another.
+/// A transition between states that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", if *.from == LifecycleState::Terminated {
     "who is terminated cannot be brought back; make a new one".to_owned()
@@ -38,7 +38,7 @@ pub struct TransitionError {
 }
 
 impl LifecycleState {
-    /// Every state there is.
+    /// All states.
     pub const ALL: [Self; 4] = [
         Self::Invited,
         Self::Active,
@@ -46,7 +46,7 @@ impl LifecycleState {
         Self::Terminated,
     ];
 
-    /// The state's name.
+    /// Returns the name of the state.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Invited => "invited",
@@ -56,7 +56,10 @@ impl LifecycleState {
         }
     }
 
-    /// The next state. To stay is always allowed; nobody is invited twice, and a termination is final.
+    /// Returns the next state. A state may always be kept. No state returns to invited, and a termination is final.
+    ///
+    /// # Errors
+    /// [`TransitionError`] if the transition is not allowed.
     pub const fn to(self, next: Self) -> Result<Self, TransitionError> {
         match (self, next) {
             (Self::Invited, Self::Invited | Self::Active | Self::Suspended | Self::Terminated)
@@ -67,7 +70,7 @@ impl LifecycleState {
         }
     }
 
-    /// Whether it may come to be active by itself: by a device, or by a sign-in.
+    /// Whether the state can become active by itself, through an enrolment or a sign-in.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Invited | Self::Active)
     }
@@ -78,18 +81,18 @@ impl LifecycleState {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ConsoleRole {
-    /// Everything.
+    /// All permissions.
     Owner,
-    /// Everything but owners.
+    /// All permissions, except on roles and owners.
     Admin,
-    /// Users and devices only.
+    /// Only permissions on users and their devices.
     Support,
-    /// Reads.
+    /// Only permissions to read.
     Auditor,
 }
 
 impl ConsoleRole {
-    /// The role's name.
+    /// Returns the name of the role.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Owner => "owner",
@@ -100,12 +103,12 @@ impl ConsoleRole {
     }
 }
 
-/// A person.
+/// A user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     /// The row's id.
     pub id: UserId,
-    /// The person's decentralized identifier: the `user_did` claim.
+    /// The user's decentralized identifier: the `user_did` claim.
     pub did: Did,
     /// The `sub` claim: random, and the same in every application.
     pub subject: String,
@@ -113,25 +116,24 @@ pub struct User {
     pub name: LoginName,
     /// The email address, which the user may type at sign-in as well.
     pub email: Option<LoginName>,
-    /// What applications may be told.
+    /// The profile that applications may receive.
     pub profile: Profile,
     /// The role in the console, if any.
     pub console_role: Option<ConsoleRole>,
     /// The lifecycle state.
     pub state: LifecycleState,
-    /// Whether the user was ever active. When a suspension is lifted, a user who never was is invited again.
+    /// Whether the user was ever active. If not, the end of a suspension makes the user invited again.
     pub was_active: bool,
-    /// How often it was changed: a change counts only if it was made to the newest version.
+    /// The number of changes, for optimistic concurrency: an update succeeds only on the newest version.
     pub version: i64,
-    /// When the user was made.
+    /// The creation time.
     pub created_at: Timestamp,
-    /// When the user was last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
 impl User {
-    /// The state when a suspension is lifted: invited if the user was never active, because there may be nothing to
-    /// approve with.
+    /// Returns the state after a suspension: invited if the user was never active, because the user may have no device.
     pub const fn state_after_suspension(&self) -> LifecycleState {
         match self.was_active {
             true => LifecycleState::Active,
@@ -139,13 +141,13 @@ impl User {
         }
     }
 
-    /// Whether nobody can sign in as them yet, and whoever could would have no more by it than a name: to give them
-    /// something to approve with takes nothing from anybody.
+    /// Whether the user is only invited and has no console role. A sign-in as such a user is not possible yet, and
+    /// would grant no rights. So enrolling a device for the user takes no rights from another user.
     pub fn is_only_invited(&self) -> bool {
         self.state == LifecycleState::Invited && self.console_role.is_none()
     }
 
-    /// The name that the user gets when the personal data is erased. Nobody can sign in with it.
+    /// Returns the name of the user after erasure. It is not valid for sign-in.
     pub fn erased_name(&self) -> String {
         format!("erased-{}", self.id)
     }
@@ -155,7 +157,7 @@ impl User {
         self.name.as_str() == self.erased_name()
     }
 
-    /// What a page calls the person.
+    /// Returns the user's name for pages.
     pub fn display_name(&self) -> &str {
         self.profile.name.as_deref().unwrap_or(self.name.as_str())
     }

@@ -1,13 +1,12 @@
-//! What must not compile: a field of a command without a class, and a plan without an authorization. The counterparts
-//! that compile are examples in the documentation of `assent_model::command`.
+//! Code that must not compile: a field of a command without a class, and a plan without an authorization. The
+//! counterparts that compile are examples in the documentation of `assent_model::command`.
 //!
-//! `TRYBUILD=overwrite cargo test -p assent-model --test compile_fail` writes the expected errors again.
+//! `TRYBUILD=overwrite cargo test -p assent-model --test compile_fail` updates the expected errors.
 
 use std::process::Command;
 
-/// The errors are compared with those of the compiler that the workspace names (`rust-version`), since each version
-/// words them in its own way. With another one, the examples in the documentation show that such code does not
-/// compile.
+/// The errors are compared only for the compiler version of the workspace (`rust-version`), because each version words
+/// them differently. For other versions, the examples in the documentation show that such code does not compile.
 #[test]
 fn commands_without_classes_and_plans_without_authorization_do_not_compile() {
     let output = Command::new("rustc").arg("--version").output();

@@ -1,4 +1,4 @@
-//! Admission: which built plugins a set may have.
+//! The admission of built plugins to a set.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use super::protected::Grants;
 use super::share::Share;
 use super::spec::{HttpGrant, OnFailure, Role};
 
-/// A plugin that can be called, before the set admits it.
+/// A built plugin that the set has not admitted yet.
 pub(super) struct BuiltPlugin {
     pub(super) identity: Arc<PluginIdentity>,
     pub(super) role: Role,
@@ -24,8 +24,8 @@ pub(super) struct BuiltPlugin {
 }
 
 impl BuiltPlugin {
-    /// Adds the plugin to a set, if the operator grants it no more than it asks for. The error is the end of a sentence
-    /// about the plugin.
+    /// Adds the plugin to a set. Fails if the operator grants more than the plugin requests. The error is the end of a
+    /// sentence about the plugin.
     pub(super) fn admit(self, loaded: &mut LoadedPlugins) -> Result<(), String> {
         let Self {
             identity,
@@ -89,7 +89,7 @@ impl BuiltPlugin {
                     config,
                 });
             }
-            // Its world was compared with its role before.
+            // The loader already compared the world with the role.
             (_, _) => return Err("the component is of another role".to_owned()),
         }
         loaded.granted.insert(name, granted);
@@ -97,7 +97,7 @@ impl BuiltPlugin {
     }
 }
 
-/// The operator grants nothing that the component does not ask for.
+/// Checks that the operator grants nothing that the component does not request.
 fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String> {
     let asks = |host: &String| {
         described
@@ -139,7 +139,7 @@ pub(super) fn check_name(loaded: &LoadedPlugins, name: &str) -> Result<(), LoadE
     Ok(())
 }
 
-/// Each claim has one owner in an application, so no order of plugins decides what it says.
+/// Checks that each claim of an application has one owner, so that no order of plugins decides its value.
 pub(super) fn check_owners(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     let mut rest = mappers;
     while let Some((mapper, others)) = rest.split_first() {

@@ -1,4 +1,4 @@
-//! Generated from `wit/`.
+//! The bindings that are generated from `wit/`.
 
 /// `assent:approval`, world `approval-channel`, with the interfaces of `assent:host`.
 #[allow(
@@ -43,7 +43,7 @@ pub(super) mod claims {
     wasmtime::component::bindgen!({
         path: ["../../wit/host@1.0.0", "../../wit/claims@1.0.0"],
         world: "assent:claims/claim-mapper",
-        // A person may have many roles: each is written into the plugin's memory from where it is.
+        // A user may have many roles. Borrowing writes each role into the plugin's memory without a copy on the host.
         ownership: Borrowing { duplicate_if_necessary: true },
         exports: { default: async },
         with: { "assent:host": super::approval::assent::host },

@@ -1,8 +1,8 @@
-//! A circuit breaker for each application of a plugin: code that broke its limits again and again does not run for a
-//! while.
+//! A circuit breaker for each application of a plugin. It suspends code that exceeds its limits repeatedly.
 //!
-//! It opens at the fifth broken limit within ten seconds. Calls then fail at once, for a cooldown that doubles each
-//! time, from a second to a minute. After that one call is let through: if it keeps to its limits, the breaker closes.
+//! The breaker opens at the fifth exceeded limit within ten seconds. Calls then fail at once during a cooldown. The
+//! cooldown doubles each time, from one second to one minute. After the cooldown the breaker admits one call as a
+//! trial. If the trial stays within its limits, the breaker closes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,10 +11,11 @@ use std::time::Duration;
 use super::fault::Fault;
 use assent_model::clock::{SharedClock, Timestamp};
 
-/// How many broken limits within [`WINDOW`] open the breaker.
+/// The number of exceeded limits within [`WINDOW`] that opens the breaker.
 const FAULTS: usize = 5;
 const WINDOW: Duration = Duration::from_secs(10);
-/// The cooldown, at first and at most. After as long as the longest without another one it begins at the first again.
+/// The first and the longest cooldown. A cooldown that begins more than `LONGEST` after the end of the previous one is
+/// `FIRST` again.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -27,21 +28,21 @@ pub(super) struct Breakers {
 
 #[derive(Debug, Default)]
 struct Breaker {
-    /// When limits were broken lately.
+    /// The times of the recent calls that exceeded a limit.
     faults: VecDeque<Timestamp>,
-    /// The cooldown of now or of the last time, and when it ends or ended.
+    /// The current or latest cooldown, and its end.
     cooldown: Option<(Duration, Timestamp)>,
-    /// Whether calls fail.
+    /// Whether the breaker rejects calls.
     is_open: bool,
-    /// Whether the call that was let through is under way.
+    /// Whether a trial call is running.
     is_tried: bool,
 }
 
-/// A call that may run.
+/// A call that the breaker admitted.
 pub(super) struct AdmittedCall<'a> {
     breakers: &'a Breakers,
     asker: Arc<str>,
-    /// Whether this call is the trial that decides whether the breaker closes.
+    /// Whether this call is the trial that decides if the breaker closes.
     is_trial: bool,
 }
 
@@ -54,7 +55,7 @@ impl Breakers {
         }
     }
 
-    /// Lets a call run. The error is how long calls still fail.
+    /// Admits a call. The error is the remaining time of the cooldown.
     pub(super) fn admit(&self, asker: &Arc<str>) -> Result<AdmittedCall<'_>, Duration> {
         let admitted = |is_trial| AdmittedCall {
             breakers: self,
@@ -68,7 +69,7 @@ impl Breakers {
         let left = breaker
             .cooldown
             .map(|(cooldown, until)| (cooldown, until.remaining(self.clock.now())));
-        // More than all of it is left only where the clock was set back.
+        // The remaining time exceeds the cooldown only if the clock was set back.
         if let Some((cooldown, left)) = left
             && left > Duration::ZERO
             && left <= cooldown
@@ -128,7 +129,7 @@ impl AdmittedCall<'_> {
         }
         let breaker = breakers.entry(Arc::clone(&self.asker)).or_default();
         if breaker.is_open {
-            // It began before.
+            // The call began before the breaker opened.
             return false;
         }
         breaker.faults.retain(|at| *at + WINDOW > now);
@@ -174,7 +175,7 @@ mod tests {
             }
         }
 
-        /// A call that ends so; `Err` with the seconds for which calls still fail.
+        /// Runs a call that ends with this fault. `Err` holds the remaining seconds of the cooldown.
         fn call(&self, fault: Option<&Fault>) -> Result<bool, u64> {
             let admitted = self
                 .breakers
@@ -183,7 +184,7 @@ mod tests {
             admitted.map(|admitted| admitted.ended(fault))
         }
 
-        /// Breaks a limit until the breaker opens.
+        /// Exceeds a limit until the breaker opens.
         fn breaks_its_limits(&self) {
             assert!((0..FAULTS).all(|_| self.call(Some(&LIMIT)).is_ok()));
         }

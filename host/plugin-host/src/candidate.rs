@@ -1,4 +1,4 @@
-//! A candidate: a claim mapper that is tried in the place of one of the chain, and never loaded.
+//! Candidates: claim mappers that run on trial in the chain and are never loaded.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,14 +19,16 @@ use super::set::PluginSet;
 use super::spec::{CallLimits, OnFailure, PluginSpec, Role};
 use assent_model::secret::Digest;
 
-/// A claim mapper as it might be.
+/// A claim mapper on trial.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// The plugin of the chain in whose place it runs; with another name it runs after the others.
+    /// The plugin of the chain that the candidate replaces. With a new name, the candidate runs after the other
+    /// plugins.
     pub plugin: String,
-    /// The component; that of the plugin of the chain where it is missing.
+    /// The component. If it is missing, the candidate uses the component of the replaced plugin.
     pub component: Option<Vec<u8>>,
-    /// Its settings; those of the plugin of the chain where they are missing and the component is that plugin's.
+    /// The settings. If they are missing, the candidate uses those of the replaced plugin; then the component must be
+    /// the same too.
     pub config: Option<Map<String, Value>>,
 }
 
@@ -45,28 +47,29 @@ impl Serialize for Candidate {
     }
 }
 
-/// Why a candidate can't be tried.
+/// The reason why a candidate cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum CandidateError {
-    /// The plugin's settings may hold secrets, and another component could tell them.
+    /// The settings of the replaced plugin may hold secrets, and another component could disclose them.
     #[error(
         "expected settings: the component is not the one that is loaded, so it does not get the settings of the plugin \
          in whose \
          place it runs"
     )]
     NeedsConfig,
-    /// It can't be used.
+    /// The component or its settings are not usable.
     #[error(transparent)]
     Load(#[from] LoadError),
 }
 
 impl Plugins {
-    /// Today's claim mappers, with the candidate among them. It is compiled, checks its settings, and is granted what
-    /// the plugin is granted whose place it takes. A new one may write the claims that its description names one by
-    /// one, where no other plugin does. Nothing of it is kept. The journal receives the log lines of the candidate.
+    /// Returns the current claim mappers with the candidate among them. The candidate is compiled and checks its
+    /// settings. It has the grants of the plugin that it replaces. A candidate with a new name may write the claims
+    /// that its description names one by one, unless another plugin writes them. The server stores nothing of it. The
+    /// journal receives the log lines of the candidate.
     ///
     /// # Errors
-    /// What is wrong with it, in a sentence.
+    /// The reason, as one sentence.
     pub async fn with_candidate(
         &self,
         candidate: Candidate,
@@ -144,7 +147,7 @@ impl Plugins {
     }
 }
 
-/// A plugin that nobody set up: what it fails to say ends the login.
+/// Returns the settings of a plugin that the operator has not configured. A failure of it ends the sign-in.
 fn newcomer(name: &str) -> PluginSpec {
     PluginSpec {
         name: name.to_owned(),
@@ -161,7 +164,7 @@ fn newcomer(name: &str) -> PluginSpec {
     }
 }
 
-/// The component that is loaded, from its file.
+/// Reads the loaded component from its file.
 async fn loaded_bytes(today: &LoadedPlugins, spec: &PluginSpec) -> Result<Vec<u8>, LoadError> {
     let (name, file) = (spec.name.clone(), spec.file.clone());
     let read = tokio::task::spawn_blocking(move || component_check::read(&name, &file));
@@ -177,7 +180,7 @@ async fn loaded_bytes(today: &LoadedPlugins, spec: &PluginSpec) -> Result<Vec<u8
     ))
 }
 
-/// Whether this is the component of the claim mapper with this name.
+/// Returns whether these bytes are the component of the claim mapper with this name.
 fn is_loaded(today: &LoadedPlugins, name: &str, bytes: &[u8]) -> bool {
     let digest = Digest::sha256(bytes).to_text();
     today

@@ -1,8 +1,8 @@
-//! Compiled plugins, kept for the next start: compiling takes a good part of a second and much memory.
+//! The cache of compiled plugins for the next start, because compilation takes most of a second and much memory.
 //!
-//! A compiled plugin is machine code that runs with all that the host may do. So a file is used only if it carries a
-//! code that this host alone can make, over what it was compiled from, by which version and settings of the engine, and
-//! every byte that is loaded. What an older engine made, with its faults, is never loaded by a newer one.
+//! A compiled plugin is machine code with all the rights of the server. So the server uses a file only if its HMAC is
+//! valid, and only the server has the key. The HMAC covers the component, the version and settings of the engine, and
+//! every loaded byte. So a newer engine never loads the output of an older one, which may have bugs.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::hash::{Hash, Hasher};
@@ -22,14 +22,14 @@ use zeroize::Zeroizing;
 use super::compiler::{Compiler, LARGEST_COMPILED};
 use super::engine::{CORE_INSTANCES, MEMORIES, TABLES};
 
-/// Bytes of the code at the beginning of a file: HMAC-SHA256.
+/// The length of the HMAC-SHA256 at the beginning of a file, in bytes.
 const CODE: usize = 32;
-/// What the code is for, and the form of the file.
+/// The purpose of the HMAC, and the version of the file format.
 const PURPOSE: &[u8] = b"assent compiled plugin 1";
-/// The longest file that is read.
+/// The size of the largest file that is read, in bytes.
 const LONGEST: u64 = LARGEST_COMPILED + CODE as u64;
 
-/// A folder of compiled plugins. It may be emptied at any time.
+/// A folder of compiled plugins. The operator may empty it at any time.
 pub struct CompilationCache {
     folder: PathBuf,
     key: Zeroizing<[u8; 32]>,
@@ -44,13 +44,13 @@ impl std::fmt::Debug for CompilationCache {
 }
 
 impl CompilationCache {
-    /// The compiled plugins in `folder`, authenticated with a key that nobody else has.
+    /// Opens the cache in `folder`. Its files are authenticated with `key`, which must be secret.
     pub fn new(folder: PathBuf, key: Zeroizing<[u8; 32]>) -> Self {
         Self { folder, key }
     }
 
-    /// The component of these bytes: as it was kept, or else compiled now and kept. The error is the end of a sentence
-    /// about the plugin.
+    /// Returns the component of these bytes from the cache. If it is missing there, compiles and stores it. The error
+    /// is the end of a sentence about the plugin.
     pub(super) fn component(
         &self,
         engine: &Engine,
@@ -63,7 +63,7 @@ impl CompilationCache {
             return Ok(kept);
         }
         let artifact = compiler.compile(engine, bytes)?;
-        // A host that can't keep it serves all the same; the next start is slower.
+        // The instance serves without the stored file, but its next start is slower.
         if let Err(reason) = self.store_artifact(&artifact, &origin, &file) {
             tracing::warn!(file = %file.display(), reason, "compiled plugin not stored");
         }
@@ -108,13 +108,13 @@ impl CompilationCache {
                 .mode(0o700)
                 .create(&self.folder)?;
             check_folder(&self.folder)?;
-            // Whole or not at all: another host may read it at this moment, or write the same.
+            // The rename is atomic, because another instance may read or write the same file at this moment.
             let unfinished = file.with_extension(format!("{}.new", std::process::id()));
             let mut new = create(&unfinished)?;
             let written = new.write_all(&code).and_then(|()| new.write_all(artifact));
             let kept = written.and_then(|()| std::fs::rename(&unfinished, file));
             if kept.is_err() {
-                // Nobody reads it; whether it goes does not matter for what is said.
+                // No instance reads this file, so a failure to remove it does not change the result.
                 let _ = std::fs::remove_file(&unfinished);
             }
             kept
@@ -122,7 +122,7 @@ impl CompilationCache {
         write().map_err(|error| error.to_string())
     }
 
-    /// The code of what was made of a component.
+    /// Returns the HMAC of a compiled component.
     fn code(&self, origin: &[u8; 32], artifact: &[u8]) -> Option<[u8; CODE]> {
         let mut code = [0; CODE];
         let key = PKey::hmac(&*self.key).ok()?;
@@ -134,8 +134,11 @@ impl CompilationCache {
     }
 }
 
-/// Whether compiled plugins can be kept in `folder`. Nothing is made: where it is not there yet, the folder above must
-/// let this user make it. The error is the end of a sentence about the folder.
+/// Checks that the server can store compiled plugins in `folder`, without a change to the file system. If the folder
+/// does not exist, this user must be able to create it. The error is the end of a sentence about the folder.
+///
+/// # Errors
+/// The folder cannot be created, is not a folder, belongs to another user, or is writable by other users.
 pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
     let Err(error) = check_folder(folder) else {
         return Ok(());
@@ -165,7 +168,8 @@ pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
     })
 }
 
-/// In a folder that others may write to, they could have this host write to where they like.
+/// Checks the owner and the mode of the folder. In a folder that other users can write to, a symbolic link could make
+/// the server write to a file of their choice.
 fn check_folder(folder: &Path) -> io::Result<()> {
     let (folder, own) = (std::fs::metadata(folder)?, std::fs::metadata("/proc/self")?);
     if !folder.is_dir() {
@@ -186,14 +190,14 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// What a compiled plugin comes from: the component, and the engine in its exact version and settings.
+/// Returns the digest of a compiled plugin's origin: the component, and the version and settings of the engine.
 fn origin(engine: &Engine, bytes: &[u8]) -> [u8; 32] {
     struct Digest(Sha256);
     impl Hasher for Digest {
         fn write(&mut self, bytes: &[u8]) {
             self.0.update(bytes);
         }
-        // Not asked for: what was hashed is read off whole.
+        // Unused: the digest is read from the inner hasher.
         fn finish(&self) -> u64 {
             0
         }
@@ -213,7 +217,7 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// A file that was not there; one that a start left behind unfinished is replaced.
+/// Creates a file. An unfinished file of an earlier start is replaced.
 fn create(path: &Path) -> io::Result<File> {
     let create = || {
         OpenOptions::new()
@@ -228,7 +232,7 @@ fn create(path: &Path) -> io::Result<File> {
     })
 }
 
-/// Compiles a component and keeps nothing.
+/// Compiles a component and stores nothing.
 pub(super) fn compile(
     engine: &Engine,
     compiler: &Compiler,
@@ -237,22 +241,22 @@ pub(super) fn compile(
     load(engine, &compiler.compile(engine, bytes)?)
 }
 
-/// Loads machine code: what this host's compiler has just made, or what carries the code of a file of its own.
+/// Loads machine code. It must come from this server's compiler, or from a file with a valid HMAC.
 #[allow(
     unsafe_code,
     reason = "machine code is loaded here, and only what this host made"
 )]
 fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
-    // SAFETY: the bytes are what `Engine::precompile_component` returned for an engine like this one: in this process,
-    // in the compiler's process, or at an earlier start, and then under this host's authentication code. The component
-    // itself came from the operator, or from an administrator who approved its digest on the phone. We trust the
+    // SAFETY: the bytes are the result of `Engine::precompile_component` for an engine with the same settings. They
+    // come from this process, from the compiler's process, or from an earlier start with this server's HMAC. The
+    // component comes from the operator, or from an administrator who approved its digest on a device. We trust the
     // compiler to produce code that stays in its sandbox for any component.
     let component = unsafe { Component::deserialize(engine, authenticated) };
     component.map_err(|error| unfit(&format!("{error:#}")))
 }
 
-/// Why the engine has no room for a component, in the terms of the limits. The error is the end of a sentence about the
-/// plugin.
+/// Explains why a component does not fit the engine, in the terms of the limits. The error is the end of a sentence
+/// about the plugin.
 fn unfit(said: &str) -> String {
     let counted = |before: &str| {
         let (_, rest) = said.split_once(before)?;

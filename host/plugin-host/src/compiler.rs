@@ -1,11 +1,15 @@
-//! Compiling, in a process of its own.
+//! Compilation in a separate process.
 //!
-//! A compiler is much code that reads what a stranger wrote. So it runs as another process, with nothing but the
-//! component on its standard input and a pipe for its answer: it can open no file and no socket, and its time and
-//! memory end. What it answers is machine code, and it runs in the server's process, so it is only as good as the
-//! component's origin. Three actors may choose a component: the operator, with a plugin's file in the settings; the
-//! operator, with a token of the machine; and an administrator who approved the same component, by its digest, on the
-//! phone (`ProtectedActionKind::TryComponent`).
+//! The compiler is much code, and its input may come from a stranger. So it runs in another process with only the
+//! component on standard input and a pipe for its output. The process cannot open a file or a socket, and its time and
+//! memory are limited.
+//!
+//! The output is machine code that runs in the server's process, so it is only as trustworthy as the component's
+//! origin. Three actors may choose a component:
+//!
+//! - the operator, with a plugin's file in the settings;
+//! - the operator, with an operator token;
+//! - an administrator who approved the digest of the component on a device (`ProtectedActionKind::TryComponent`).
 
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -16,34 +20,35 @@ use wasmtime::Engine;
 
 use super::engine;
 
-/// The argument by which this program compiles.
+/// The argument of this program that starts the compiler.
 pub const COMPILE: &str = "compile-plugin";
-/// The largest component, in bytes; those made of JavaScript are about a tenth.
+/// The largest component, in bytes. Components from JavaScript have about a tenth of it.
 pub(super) const LARGEST: u64 = 64 << 20;
 /// The largest compiled component, in bytes.
 pub(super) const LARGEST_COMPILED: u64 = 256 << 20;
-/// What the compiler may use: processor time in seconds, and bytes of address space.
+/// The limits of the compiler: processor time in seconds, and address space in bytes.
 const SECONDS: u64 = 60;
 const MEMORY: u64 = 3 << 30;
-/// How much of what it says about an error is read, in bytes.
+/// The largest error text that is read from the compiler, in bytes.
 const ERROR: u64 = 4 << 10;
 
-/// How components are compiled.
+/// The way in which components are compiled.
 #[derive(Clone, Debug)]
 pub enum Compiler {
-    /// By this program, called with [`COMPILE`].
+    /// This program in another process, with the argument [`COMPILE`].
     Program(PathBuf),
-    /// In this process: for tools that run what their user wrote.
+    /// This process, for tools that run components of their own user.
     InProcess,
 }
 
 impl Compiler {
-    /// The program that runs is asked to compile: this very file, even if another has taken its place since.
+    /// Returns a compiler that runs the executable of this process, even if another file has replaced it since.
     pub fn of_this_program() -> Self {
         Self::Program(PathBuf::from("/proc/self/exe"))
     }
 
-    /// Compiles a component for engines of this kind. The error is the end of a sentence about the plugin.
+    /// Compiles a component for engines with the settings of `engine`. The error is the end of a sentence about the
+    /// plugin.
     pub(super) fn compile(&self, engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
         let failed =
             |why: &dyn std::fmt::Display| format!("the component can't be compiled: {why}");
@@ -56,7 +61,7 @@ impl Compiler {
     }
 }
 
-/// Has the program compile.
+/// Runs the compiler's process.
 fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
     let mut child = Command::new(program)
         .arg(COMPILE)
@@ -73,13 +78,13 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
     };
     let (mut compiled, mut said) = (Vec::new(), Vec::new());
     let read = std::thread::scope(|scope| {
-        // A compiler that fails early does not read everything; its exit code says so.
+        // A compiler that fails early does not read the whole input; its exit code reports the failure.
         scope.spawn(move || stdin.write_all(component));
         scope.spawn(|| stderr.take(ERROR).read_to_end(&mut said));
         stdout.take(LARGEST_COMPILED + 1).read_to_end(&mut compiled)
     });
     if compiled.len() as u64 > LARGEST_COMPILED || read.is_err() {
-        // It may go on writing, to nobody.
+        // Nothing reads the rest of the compiler's output.
         let _ = child.kill();
     }
     let status = child.wait().map_err(|error| error.to_string())?;
@@ -95,8 +100,9 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// The compiler's process: compiles the component on standard input to standard output. The exit code says whether it
-/// could; standard error says why not. A program calls this from `main`, before it opened anything.
+/// Runs the compiler's process: compiles the component on standard input to standard output. The exit code is the
+/// result, and standard error has the reason of a failure. A program must call this at the beginning of `main`, before
+/// it opens files.
 #[allow(
     clippy::print_stderr,
     reason = "the parent process reads the cause there"
@@ -111,18 +117,18 @@ pub fn compile_plugin() -> ExitCode {
     }
 }
 
-/// The other side: compiles what comes on standard input to standard output, after it has given up everything else.
-/// Called by `main` before anything was opened.
+/// Gives up all other rights, then compiles the component on standard input to standard output. `main` calls it before
+/// it opens files.
 ///
 /// # Errors
-/// Why the component can't be compiled, or this process can't be limited.
+/// The component cannot be compiled, or this process cannot be limited.
 fn compile_standard_input() -> Result<(), String> {
     let limit = |resource: Resource, most: u64| {
         resource
             .set(most, most)
             .map_err(|error| format!("the compiler can't be limited: {error}"))
     };
-    // What is open stays so; no file and no socket comes to it, not even in the place of one that is closed.
+    // Open files stay open. The process cannot open another file or socket, not even after it closed one.
     limit(Resource::NOFILE, 0)?;
     limit(Resource::NPROC, 0)?;
     limit(Resource::FSIZE, 0)?;
@@ -136,7 +142,7 @@ fn compile_standard_input() -> Result<(), String> {
         .read_to_end(&mut component);
     read.map_err(|error| error.to_string())?;
     let mut config = engine::config();
-    // Threads would take address space, and the host has other work.
+    // Threads would use address space, and the server needs the processors.
     config.parallel_compilation(false);
     let engine = Engine::new(&config).map_err(|error| format!("{error:#}"))?;
     let compiled = engine

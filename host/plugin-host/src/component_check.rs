@@ -1,4 +1,4 @@
-//! What a file is, before it is compiled: so that a wrong one is answered with a plain sentence.
+//! Checks of a file before its compilation, so that the error for a wrong file is a plain sentence.
 
 use std::path::Path;
 
@@ -11,18 +11,18 @@ use super::fault::LoadError;
 use super::spec::CallLimits;
 use super::world::World;
 
-/// What a component's outside says about it.
+/// The contract of a component, from its imports and exports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Surface {
-    /// The world it is made for.
+    /// The world that the component implements.
     pub(super) world: World,
     /// The version of its contract.
     pub(super) version: String,
-    /// What it imports, in its order.
+    /// Its imports, in their order.
     pub(super) imports: Vec<String>,
 }
 
-/// Reads a component's bytes. The plugin's `name` is for the errors.
+/// Reads a component's file. The errors contain the plugin's `name`.
 pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
     let error = |why: &dyn std::fmt::Display| {
         LoadError::in_plugin(
@@ -42,7 +42,7 @@ pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
     std::fs::read(file).map_err(|reason| error(&reason))
 }
 
-/// Finds out which world a component is made for, and that it asks for nothing beyond it.
+/// Returns the world that a component implements. Fails if the component imports anything outside that world.
 ///
 /// The error is the end of a sentence about the plugin.
 pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, String> {
@@ -89,7 +89,7 @@ pub(super) fn surface(bytes: &[u8], contracts: &Contracts) -> Result<Surface, St
     })
 }
 
-/// Whether the memories and tables of a component, as they are at first, fit its limits.
+/// Checks that the initial memories and tables of a component are within its limits.
 ///
 /// The error is the end of a sentence about the plugin.
 pub(super) fn check_limits(bytes: &[u8], limits: &CallLimits) -> Result<(), String> {
@@ -131,7 +131,7 @@ pub(super) fn check_limits(bytes: &[u8], limits: &CallLimits) -> Result<(), Stri
     Ok(())
 }
 
-/// The world that these exports belong to, and the version of its contract.
+/// Returns the world of these exports, and the version of its contract.
 fn world_of(exports: &[String]) -> Result<(World, &str), String> {
     for export in exports {
         let (interface, version) = split_version(export);
@@ -153,12 +153,12 @@ fn world_of(exports: &[String]) -> Result<(World, &str), String> {
     ))
 }
 
-/// `name@version` in its two parts.
+/// Splits `name@version` into its two parts.
 fn split_version(name: &str) -> (&str, &str) {
     name.split_once('@').unwrap_or((name, "none"))
 }
 
-/// The names of a component's own imports and exports; those of what is nested in it are skipped.
+/// Returns the names of a component's own imports and exports, without those of nested components.
 fn names(bytes: &[u8]) -> Result<(Vec<String>, Vec<String>), BinaryReaderError> {
     let (mut imports, mut exports) = (Vec::new(), Vec::new());
     let mut depth = 0_u32;

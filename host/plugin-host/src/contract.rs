@@ -1,7 +1,7 @@
-//! The contracts that this host serves, each version by an adapter of its own.
+//! The contracts that the server supports. Each version has an adapter of its own.
 //!
-//! What runs the chain or carries approvals knows the traits here and none of the versions: a version is linked, called
-//! and translated by its adapter, so an older one is served as long as its adapter is there.
+//! The chain and the approval code use only the traits of this module and no version. The adapter of a version links,
+//! calls and translates its components. So the server supports an older version as long as its adapter exists.
 
 use std::pin::Pin;
 
@@ -15,15 +15,15 @@ use super::claims::{ClaimInput, Edit, MapError};
 use super::usage::CallResult;
 use super::world::World;
 
-/// An answer that comes later.
+/// The future of a call's result.
 pub(super) type CallFuture<'a, T> = Pin<Box<dyn Future<Output = CallResult<T>> + Send + 'a>>;
 
-/// What a component of any role can be asked.
+/// The functions of a component of any role.
 pub(super) trait DescribedComponent: Send + Sync {
-    /// What it says about itself, a JSON object.
+    /// Returns the component's description of itself, a JSON object.
     fn describe<'a>(&'a self, runner: &'a Runner) -> CallFuture<'a, String>;
 
-    /// What it says about its settings, a JSON object: each error is a sentence.
+    /// Checks the settings, a JSON object. Each error is a sentence.
     fn validate<'a>(
         &'a self,
         runner: &'a Runner,
@@ -33,7 +33,7 @@ pub(super) trait DescribedComponent: Send + Sync {
 
 /// A component that maps claims.
 pub(super) trait MapperComponent: DescribedComponent {
-    /// The edits that it suggests. `current` and `config` are JSON objects.
+    /// Returns the edits that the component suggests. `current` and `config` are JSON objects.
     fn map<'a>(
         &'a self,
         runner: &'a Runner,
@@ -45,7 +45,7 @@ pub(super) trait MapperComponent: DescribedComponent {
 
 /// A component that carries approvals.
 pub(super) trait ChannelComponent: DescribedComponent {
-    /// Sends a request on its way.
+    /// Sends an approval request.
     fn begin<'a>(
         &'a self,
         runner: &'a Runner,
@@ -53,7 +53,7 @@ pub(super) trait ChannelComponent: DescribedComponent {
         opening: ChannelRequest,
     ) -> CallFuture<'a, Result<StartedRequest, ChannelFailureKind>>;
 
-    /// Asks how a request stands.
+    /// Polls the state of a request.
     fn poll<'a>(
         &'a self,
         runner: &'a Runner,
@@ -61,7 +61,7 @@ pub(super) trait ChannelComponent: DescribedComponent {
         handle: Vec<u8>,
     ) -> CallFuture<'a, Result<ChannelState, ChannelFailureKind>>;
 
-    /// Reads what came to the callback address.
+    /// Passes a callback to the component.
     fn on_callback<'a>(
         &'a self,
         runner: &'a Runner,
@@ -69,7 +69,7 @@ pub(super) trait ChannelComponent: DescribedComponent {
         callback: Callback,
     ) -> CallFuture<'a, Result<CallbackContent, ChannelFailureKind>>;
 
-    /// Takes a request back.
+    /// Cancels a request.
     fn cancel<'a>(
         &'a self,
         runner: &'a Runner,
@@ -80,16 +80,16 @@ pub(super) trait ChannelComponent: DescribedComponent {
 
 /// A linked component, by its role.
 pub(super) enum LinkedComponent {
-    /// Maps claims.
+    /// A claim mapper.
     Mapper(Box<dyn MapperComponent>),
-    /// Carries approvals, with evidence that the host verifies.
+    /// An approval channel. The server verifies its channel proofs.
     Channel(Box<dyn ChannelComponent>),
-    /// Carries approvals to a vendor, whose word counts.
+    /// A delegated approval channel. The server trusts the vendor's decision.
     Delegated(Box<dyn ChannelComponent>),
 }
 
 impl LinkedComponent {
-    /// What a component of any role can be asked.
+    /// Returns the functions that components of every role have.
     pub(super) fn described(&self) -> &dyn DescribedComponent {
         match self {
             Self::Mapper(mapper) => mapper.as_ref(),
@@ -98,7 +98,7 @@ impl LinkedComponent {
     }
 }
 
-/// One version of one contract.
+/// A version of a contract.
 #[derive(Clone, Copy)]
 pub(super) struct ContractVersion {
     /// The role of its components.
@@ -107,6 +107,6 @@ pub(super) struct ContractVersion {
     pub(super) version: &'static str,
     /// The interfaces that its components may import, with their versions.
     pub(super) imports: &'static [&'static str],
-    /// Links a component of it.
+    /// Links a component of this version.
     pub(super) link: fn(&Component) -> wasmtime::Result<LinkedComponent>,
 }

@@ -1,15 +1,15 @@
-//! The versions of contracts that a host serves.
+//! The versions of contracts that the server supports.
 
 use crate::contract::ContractVersion;
 use crate::world::World;
 use crate::{approval, claims};
 
-/// The versions that a host serves.
+/// The supported versions.
 #[derive(Clone)]
 pub(crate) struct Contracts(Vec<ContractVersion>);
 
 impl Contracts {
-    /// Those that are released.
+    /// Returns the released versions.
     pub(crate) fn released() -> Self {
         Self(vec![
             claims::v1::VERSION,
@@ -18,21 +18,21 @@ impl Contracts {
         ])
     }
 
-    /// These and one more.
+    /// Returns these versions and another one.
     #[cfg(test)]
     pub(crate) fn with(mut self, version: ContractVersion) -> Self {
         self.0.push(version);
         self
     }
 
-    /// The version of a role's contract.
+    /// Returns this version of a role's contract.
     pub(crate) fn find(&self, world: World, version: &str) -> Option<&ContractVersion> {
         self.0
             .iter()
             .find(|served| served.world == world && served.version == version)
     }
 
-    /// The versions of a role's contract, in words.
+    /// Returns the supported versions of a role's contract as text.
     pub(crate) fn served(&self, world: World) -> String {
         let versions: Vec<_> = self
             .0

@@ -1,4 +1,4 @@
-//! What a component is: which one, and what it says about itself.
+//! The identity of a component, and its description of itself.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,51 +19,51 @@ pub struct PluginIdentity {
     pub sha256: String,
 }
 
-/// What a component says about itself.
+/// A component's description of itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Description {
     /// Its name.
     pub name: String,
     /// Its version.
     pub version: String,
-    /// What it does, in one sentence.
+    /// Its task, in one sentence.
     #[serde(default)]
     pub summary: String,
-    /// The claims it writes, `attribute:NAME` for SAML attributes; `*` and `attribute:*` leave the choice to the
-    /// operator.
+    /// The claims that it writes, with `attribute:NAME` for SAML attributes. `*` and `attribute:*` leave the choice to
+    /// the operator.
     #[serde(default)]
     pub writes: Vec<String>,
-    /// JSON Schema of its settings, if it takes any.
+    /// The JSON Schema of its settings, if it has settings.
     #[serde(default)]
     pub config_schema: Option<serde_json::Value>,
-    /// Where the claims go that it is asked for; everywhere, if it does not say.
+    /// The destinations of claims for which it runs. All destinations, if it names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<Sink>>,
-    /// Whether it may turn a person away. What such a plugin fails to say can't be left out.
+    /// Whether it may deny a user access. The failures of such a plugin must not be omitted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
-    /// The hosts it sends requests to, as [`HttpGrant::hosts`](crate::HttpGrant::hosts) names them; `*` leaves the
-    /// choice to the operator.
+    /// The hosts to which it sends requests, in the format of [`HttpGrant::hosts`](crate::HttpGrant::hosts). `*` leaves
+    /// the choice to the operator.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
-    /// Whether its requests are to follow redirects.
+    /// Whether its requests should follow redirects.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub follow_redirects: bool,
 }
 
-/// What [`inspect`](crate::inspect) finds out about a file.
+/// The result of [`inspect`](crate::inspect) for a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inspection {
-    /// The contract that the component is made for.
+    /// The contract that the component implements.
     pub world: World,
     /// The version of that contract.
     pub contract_version: String,
-    /// The interfaces it asks for.
+    /// The interfaces that it imports.
     pub imports: Vec<String>,
     /// The file's size in bytes.
     pub size: usize,
     /// The SHA-256 digest of the file, in hexadecimal.
     pub sha256: String,
-    /// What it says about itself.
+    /// Its description of itself.
     pub description: Description,
 }

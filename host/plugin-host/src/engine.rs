@@ -1,8 +1,8 @@
-//! The engines that plugins run in.
+//! The engines that run plugins.
 //!
-//! Every call gets a fresh instance from a pool, and nothing of it is left afterwards. There are two pools, since claim
-//! mappers run for microseconds and channels wait for seconds: a few warm places for the ones, many cold ones for the
-//! others.
+//! Every call has a fresh instance from a pool, and nothing of it remains afterwards. There are two pools, because
+//! claim mappers run for microseconds and channels wait for seconds: a warm pool with few places for mappers, and a
+//! cold pool with many places for channels.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,31 @@ use wasmtime::{
 use super::spec::CallLimits;
 use super::turns::Turns;
 
-/// How often running code is interrupted.
+/// The interval of the engine's clock, which interrupts running code.
 pub(super) const TICK: Duration = Duration::from_millis(10);
-/// How long the clock sleeps at most while no plugin code runs: it then notices that its engine was dropped.
+/// The longest sleep of the clock while no plugin code runs. Afterwards it notices whether its engine was dropped.
 const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-/// Core instances, memories and tables that one component may have. A Rust plugin has three instances, one memory and
-/// two tables; one in TypeScript 13, three (two of them empty) and three.
+/// The core instances, memories and tables of one component. A Rust plugin has three instances, one memory and two
+/// tables. A plugin in TypeScript has 13 instances, three memories (two of them empty) and three tables.
 pub(super) const CORE_INSTANCES: u32 = 16;
 pub(super) const MEMORIES: u32 = 3;
 pub(super) const TABLES: u32 = 4;
-/// Entries of one table.
+/// The entries of one table.
 pub(super) const TABLE_ENTRIES: usize = 20_000;
-/// Bytes of a warm memory that are cleared rather than given back to the system, since most calls touch about so many.
+/// The part of a warm memory that is cleared and kept instead of returned to the operating system, in bytes. Most calls
+/// use about this much.
 const KEEP_RESIDENT: usize = 512 << 10;
 
-/// What a pool is for.
+/// The kind of calls for which a pool is optimized.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pool {
-    /// Short calls: what they touched stays in memory, so that the next one finds it.
+    /// Short calls. Their memory pages stay resident for the next call.
     Warm,
-    /// Calls that mostly wait, many at once: what they touched is given back.
+    /// Many concurrent calls that mostly wait. Their memory pages are returned to the operating system.
     Cold,
 }
 
-/// An engine with room for all calls that `limits` allow at once.
+/// Creates an engine with room for all concurrent calls that `limits` permit.
 pub(super) fn engine<'a>(
     pool: Pool,
     limits: impl Iterator<Item = &'a CallLimits>,
@@ -80,7 +81,7 @@ pub(super) fn engine<'a>(
     Ok(engine)
 }
 
-/// What compiled code depends on: the same for every engine, whatever its pool.
+/// Returns the settings on which compiled code depends. They are the same for every engine and pool.
 pub(super) fn config() -> Config {
     let mut config = Config::new();
     config

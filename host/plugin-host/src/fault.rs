@@ -1,20 +1,20 @@
-//! What goes wrong with a plugin.
+//! The failures of plugins.
 
 use std::time::Duration;
 
 use assent_model::printable;
 
-/// The longest error of a plugin that can't be used, in bytes.
+/// The longest error about a plugin that cannot be loaded, in bytes.
 const LONGEST_ERROR: usize = 4 << 10;
 
-/// Why a plugin can't be used. One plain sentence that says which plugin or file, and what to do.
+/// The reason why a plugin cannot be loaded. One plain sentence that names the plugin or file and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct LoadError(pub(super) String);
 
 impl LoadError {
-    /// An error of the plugin with this name. It may quote the component's own texts, so it stays one line without
-    /// control characters for a terminal.
+    /// Creates an error of the plugin with this name. The error may quote the component's own texts. So it stays one
+    /// line without control characters for a terminal.
     pub(super) fn in_plugin(plugin: &str, what: impl std::fmt::Display) -> Self {
         Self(printable::line(
             &format!("plugin `{plugin}`: {what}"),
@@ -23,53 +23,54 @@ impl LoadError {
     }
 }
 
-/// How a plugin broke its contract or its limits. It reads as the end of a sentence that begins with the plugin's name.
+/// The way in which a plugin broke its contract or its limits. The text is the end of a sentence that begins with the
+/// plugin's name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Fault {
-    /// No place came free in time, or too many calls wait for one already.
+    /// No place became free in time, or too many calls were already waiting.
     #[error("is busy: too many calls wait for it")]
     Busy,
-    /// It broke its limits again and again for this application, and does not run for it until this has passed.
+    /// The plugin exceeded its limits repeatedly for this application. It is suspended there for this time.
     #[error(
         "is suspended for this application, since it broke its limits again and again; it runs again in {} s",
         .0.as_secs().max(1)
     )]
     Suspended(Duration),
-    /// Its code ran for longer than `limits.deadline`.
+    /// The code ran for longer than `limits.deadline`.
     #[error("ran for longer than {0:?}")]
     Deadline(Duration),
-    /// It used up `limits.fuel`.
+    /// The call used all of `limits.fuel`.
     #[error("used up its fuel of {0} units")]
     Fuel(u64),
-    /// It asked for more than `limits.memory_bytes`.
+    /// The call requested more than `limits.memory_bytes`.
     #[error("asked for more than {0} bytes of memory")]
     Memory(usize),
-    /// It nested calls too deeply.
+    /// The call stack overflowed.
     #[error("used up its call stack")]
     Stack,
-    /// It trapped. A Rust plugin that panics does, and its last words are the panic's text.
+    /// The code trapped. A Rust plugin traps when it panics; its last log line is then the text of the panic.
     #[error(
         "trapped: {trap}{}",
         last_words.as_ref().map(|words| format!(" after it wrote: {words}")).unwrap_or_default()
     )]
     Trap {
-        /// What the engine says of it.
+        /// The engine's message.
         trap: String,
-        /// The last line that it wrote to the log as an error.
+        /// The last line that the plugin logged at level `error`.
         last_words: Option<String>,
     },
-    /// It handed the host more than `limits.output_bytes` at once.
+    /// The plugin passed more than `limits.output_bytes` to the host at once.
     #[error("handed over more than {} KiB at once: its answer, a request or a line of the log is too large", .0 >> 10)]
     TooLarge(usize),
-    /// It asked for the system's time, of which a component has none.
+    /// The plugin requested the system time, which components do not have.
     #[error(
         "trapped: there is no system clock; a claim mapper uses `input.now`, an approval channel `assent:host/clock`"
     )]
     NoClock,
-    /// Its answer has the types of the contract, but breaks one of its rules.
+    /// The result has the types of the contract, but breaks one of its rules.
     #[error("gave an answer that can't be taken: {0}")]
     Answer(String),
-    /// It says itself that it could not do its work.
+    /// The plugin reported a failure of its own.
     #[error("reports: {0}")]
     Reported(String),
     /// The value of a claim is not JSON.
@@ -80,16 +81,18 @@ pub enum Fault {
         /// The parser's error.
         why: String,
     },
-    /// It named a claim with a text that can't be the name of one.
+    /// The plugin named a claim with a text that is no valid name.
     #[error("named a claim `{0}`, which is not a name of 1 to 256 characters that can be shown")]
     Name(String),
-    /// It tried to write a claim that only the host writes.
+    /// The plugin tried to write a protected claim, which only the server writes.
     #[error("tried to write the protected claim `{0}`")]
     Protected(String),
-    /// It tried to write a claim or attribute that its description and the operator do not both name.
+    /// The plugin tried to write a claim or attribute without a grant: its description and the operator must both name
+    /// it.
     #[error("tried to write the claim `{0}`, which was not granted")]
     NotGranted(String),
-    /// It made a SAML attribute where there is no assertion, or one that XML can't carry.
+    /// The plugin returned a SAML attribute for a destination other than an assertion, or one that XML cannot
+    /// represent.
     #[error("made the attribute `{name}`, {why}")]
     Attribute {
         /// The attribute's name.
@@ -100,7 +103,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Whether the call reached a limit: of work, of time, of memory, of the stack or of the data that it may pass.
+    /// Returns whether the call exceeded a limit: of work, time, memory, stack, or passed data.
     pub(super) fn breaks_a_limit(&self) -> bool {
         matches!(
             self,
@@ -108,8 +111,8 @@ impl Fault {
         )
     }
 
-    /// Whether load causes the fault, and not the user's data. An attacker who causes load must not choose the omitted
-    /// claims.
+    /// Returns whether load causes the fault, and not the user's data. An attacker who causes load must not choose the
+    /// omitted claims.
     pub(super) fn is_of_the_load(&self) -> bool {
         matches!(self, Self::Busy | Self::Suspended(_))
     }

@@ -1,8 +1,8 @@
-//! Plugins: sandboxed components that suggest claims and carry approvals.
+//! Plugins: sandboxed components that suggest claims and carry approval requests.
 //!
-//! A plugin only suggests or carries; the host keeps every promise. Each call runs in an instance of its own, with
-//! limits on work, time, memory and output, behind a queue of the plugin's own, so that one plugin can harm no other
-//! call. Nothing outside this module knows which engine runs them.
+//! A plugin only suggests or carries; the host keeps every promise of the protocol. Each call runs in an instance of
+//! its own, with limits on work, time, memory and output, and each plugin has its own queue. So no plugin can harm a
+//! call of another one. No other crate depends on the engine.
 
 mod admission;
 mod approval;

@@ -1,4 +1,4 @@
-//! Loading: from the operator's settings to plugins that can be called.
+//! The loader: it builds callable plugins from the operator's settings.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -27,21 +27,21 @@ use super::world::World;
 use assent_model::clock::{SharedClock, SystemClock};
 use assent_model::secret::Digest;
 
-/// What loading takes from the host.
+/// Loads plugins, with the parts of the server that all of them share.
 pub struct Loader {
     clock: SharedClock,
     credentials: Arc<dyn Credentials>,
     compiler: Compiler,
     compiled: Option<Arc<CompilationCache>>,
     contracts: Contracts,
-    /// Those of all plugins together.
+    /// The turns of all plugins together.
     turns: Arc<Turns>,
-    /// By the operator's name, so that what is counted goes on after a reload.
+    /// The meters by the operator's names for the plugins, so that the metrics survive a reload.
     meters: Mutex<HashMap<String, Arc<Meter>>>,
 }
 
 impl Loader {
-    /// What was compiled is kept in `compiled` for the next time.
+    /// Creates a loader. It stores compiled plugins in `compiled` for the next start.
     pub fn new(
         clock: SharedClock,
         credentials: Arc<dyn Credentials>,
@@ -61,14 +61,14 @@ impl Loader {
         }
     }
 
-    /// Serves one more version of a contract.
+    /// Adds the support of one more version of a contract.
     #[cfg(test)]
     pub(super) fn with_version(mut self, version: super::contract::ContractVersion) -> Self {
         self.contracts = self.contracts.with(version);
         self
     }
 
-    /// Compiles, checks and tries out every plugin.
+    /// Compiles and checks every plugin.
     pub(super) async fn load(&self, specs: Vec<PluginSpec>) -> Result<LoadedPlugins, LoadError> {
         let engine = |pool| {
             let limits = specs
@@ -91,7 +91,7 @@ impl Loader {
         Ok(loaded)
     }
 
-    /// An engine with room for one call of one claim mapper at a time.
+    /// Creates an engine with room for one concurrent call of one claim mapper.
     pub(super) fn engine_for_one(&self, limits: &CallLimits) -> Result<Engine, LoadError> {
         engine::engine(Pool::Warm, std::iter::once(limits), &self.turns).map_err(LoadError)
     }
@@ -116,7 +116,7 @@ impl Loader {
         self.build(loaded, engine, spec, build).await
     }
 
-    /// Makes a plugin of a component and adds it to those that are there.
+    /// Builds a plugin from a component and adds it to the loaded ones.
     pub(super) async fn build(
         &self,
         loaded: &mut LoadedPlugins,
@@ -132,7 +132,7 @@ impl Loader {
             .map_err(|what| LoadError::in_plugin(&name, what))
     }
 
-    /// Checks, compiles and links a component, and has it describe itself and check its settings.
+    /// Checks, compiles and links a component. Then the component describes itself and checks its settings.
     async fn built(
         &self,
         engine: &Engine,
@@ -186,7 +186,7 @@ impl Loader {
         })
     }
 
-    /// Where the requests of a plugin go.
+    /// Returns the permitted destinations of a plugin's HTTP requests.
     fn outside(&self, spec: &PluginSpec) -> Result<EgressMode, String> {
         let Role::ApprovalChannel { http, .. } = &spec.role else {
             return Ok(EgressMode::Closed);
@@ -211,22 +211,23 @@ impl Loader {
     }
 }
 
-/// What a plugin is made from.
+/// The parts from which a plugin is built.
 pub(super) struct PluginBuild<'a> {
     /// The component.
     pub(super) bytes: Vec<u8>,
-    /// Where what is compiled is kept, if it is.
+    /// The cache of the compiled component, if it is stored.
     pub(super) kept: Option<&'a Arc<CompilationCache>>,
-    /// What counts its calls.
+    /// The metrics of its calls.
     pub(super) meter: Arc<Meter>,
-    /// Whether a claim mapper may write what its description names, in place of what the settings grant.
+    /// Whether a claim mapper may write the claims that its description names, instead of those that the settings
+    /// grant.
     pub(super) as_asked: bool,
-    /// Where the log lines of its calls are kept, if they are.
+    /// The journal of its calls' log lines, if there is one.
     pub(super) journal: Option<Arc<Journal>>,
 }
 
-/// The claims that a description names. Where it leaves the choice to the operator, nobody chose, so nothing is
-/// granted.
+/// Returns the claims that a description names. A wildcard leaves the choice to the operator, so it grants nothing
+/// here.
 fn asked_by_name(writes: &[String]) -> Vec<String> {
     writes
         .iter()
@@ -235,7 +236,7 @@ fn asked_by_name(writes: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// Checks what needs nothing but the settings and the file, whose digest it returns.
+/// Runs the checks that need only the settings and the file. Returns the digest of the file.
 fn check_settings(spec: &PluginSpec, bytes: &[u8]) -> Result<Digest, String> {
     if spec.limits.concurrency == 0 {
         return Err("`concurrency` is 0, so it could never run; give at least 1".to_owned());
@@ -266,7 +267,8 @@ impl Role {
         }
     }
 
-    /// The role with the claims that a description names, in place of what the settings grant a claim mapper.
+    /// Returns the role of a claim mapper with the claims that a description names, instead of those that the settings
+    /// grant.
     fn with_claims_of(self, description: &Description) -> Self {
         match self {
             Self::ClaimMapper {
@@ -284,7 +286,7 @@ impl Role {
         }
     }
 
-    /// Whether a component is made for this role.
+    /// Checks that a component has the world of this role.
     fn expects(&self, found: World) -> Result<(), String> {
         let wanted = match self {
             Self::ClaimMapper { .. } => World::ClaimMapper,
@@ -314,7 +316,8 @@ impl Role {
     }
 }
 
-/// Compiles, if need be, off the async threads: it takes a good part of a second.
+/// Compiles a component, or loads it from the cache. It runs outside the async threads, because compilation takes most
+/// of a second.
 pub(super) async fn compile(
     engine: &Engine,
     bytes: Vec<u8>,
@@ -343,7 +346,7 @@ pub(super) fn link(
         .map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
 }
 
-/// Has a plugin check its settings.
+/// Calls the plugin's check of its settings.
 async fn validate(
     component: &dyn DescribedComponent,
     runner: &Runner,
@@ -360,7 +363,7 @@ async fn validate(
     }
 }
 
-/// What a component says about itself.
+/// Returns the component's description of itself.
 pub(super) async fn describe(
     component: &dyn DescribedComponent,
     runner: &Runner,
@@ -372,7 +375,7 @@ pub(super) async fn describe(
     names::checked(read)
 }
 
-/// Loads plugins that have no credentials, and compiles them anew in this process.
+/// Loads plugins without credentials. It compiles each of them in this process, without a cache.
 impl Default for Loader {
     fn default() -> Self {
         Self::new(

@@ -1,4 +1,4 @@
-//! One set of plugins, and what the operator grants them.
+//! A set of plugins, with the operator's grants.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::claims::ClaimMapper;
 use crate::spec::{PluginSpec, Role};
 use assent_model::id::Did;
 
-/// One set of plugins.
+/// A set of plugins.
 #[derive(Default)]
 pub(crate) struct LoadedPlugins {
     pub(crate) mappers: Vec<Arc<ClaimMapper>>,
     pub(crate) channels: Vec<ApprovalChannel>,
-    /// By their names.
+    /// The grants, by the plugins' names.
     pub(crate) granted: HashMap<String, PluginGrant>,
-    /// What the operator set up, in the order of the settings.
+    /// The operator's settings of the plugins, in their order.
     pub(crate) specs: Vec<PluginSpec>,
 }
 
@@ -45,7 +45,7 @@ pub struct PluginGrant {
 }
 
 impl PluginGrant {
-    /// What a role gives.
+    /// Returns the grants of a role.
     pub(crate) fn for_role(role: &Role) -> Self {
         match role {
             Role::ClaimMapper {

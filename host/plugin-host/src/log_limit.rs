@@ -1,13 +1,13 @@
-//! The rate limit of a plugin's log lines: a flood would hide the lines of others, and fill the disk.
+//! The rate limit of a plugin's log lines. A flood would hide the lines of others, and fill the disk.
 
 use std::sync::{Mutex, PoisonError};
 
 use assent_model::clock::Timestamp;
 
-/// Lines that a plugin may have in the log within a second.
+/// The log lines of a plugin per second.
 pub(super) const LINES_PER_SECOND: u32 = 50;
 
-/// Counts the lines of one plugin.
+/// The counter of one plugin's log lines.
 #[derive(Debug, Default)]
 pub(super) struct LogLimit(Mutex<Second>);
 
@@ -18,17 +18,17 @@ struct Second {
     suppressed: u64,
 }
 
-/// Whether a line may be written.
+/// The permission to write a log line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LineAllowance {
-    /// Whether it may.
+    /// Whether the line may be written.
     pub(super) line: bool,
-    /// The count of suppressed lines before it that the log does not show yet.
+    /// The number of earlier suppressed lines that the log does not report yet.
     pub(super) suppressed: u64,
 }
 
 impl LogLimit {
-    /// Counts a line.
+    /// Counts a line and returns whether it may be written.
     pub(super) fn count(&self, now: Timestamp) -> LineAllowance {
         let mut second = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let mut suppressed = 0;

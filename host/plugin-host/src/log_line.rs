@@ -1,14 +1,14 @@
-//! Lines of plugins in the log, and beside it.
+//! The log lines of plugins, in the server's log and in a journal.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::log_limit::LINES_PER_SECOND;
 use assent_model::printable;
 
-/// Bytes of a line.
+/// The longest line, in bytes.
 const LOG_LINE_BYTES: usize = 1024;
 
-/// Lines that a journal keeps.
+/// The lines that a journal stores.
 const JOURNAL_LINES: usize = 256;
 
 /// A log line of a plugin.
@@ -20,7 +20,7 @@ pub struct LogLine {
     pub message: String,
 }
 
-/// The first log lines of a plugin on trial, beside the operator's log.
+/// The first log lines of a plugin on trial, in addition to the server's log.
 #[derive(Debug, Default)]
 pub struct Journal(Mutex<Vec<LogLine>>);
 
@@ -35,7 +35,7 @@ impl Journal {
         }
     }
 
-    /// The lines until now.
+    /// Returns the lines so far.
     pub fn lines(&self) -> Vec<LogLine> {
         self.0
             .lock()
@@ -44,12 +44,13 @@ impl Journal {
     }
 }
 
-/// A message cut to the length of a line, with nothing in it that could pass for a line of its own.
+/// Returns a message as one line of at most 1,024 bytes. Control characters are replaced, so that no part of it can
+/// pass for another line.
 pub fn one_line(message: &str) -> String {
     printable::line(message, LOG_LINE_BYTES)
 }
 
-/// States in the log how many lines of a plugin it left out.
+/// Logs the number of suppressed lines of a plugin.
 pub(crate) fn say_suppressed(plugin: &str, lines: u64) {
     if lines > 0 {
         tracing::warn!(

@@ -1,4 +1,4 @@
-//! What a plugin's calls used, counted since the host started.
+//! The metrics of a plugin's calls since the start of the instance.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use assent_telemetry::{Histogram, Scale};
 
 use super::usage::Usage;
 
-/// Counts the calls of one plugin. It outlives a reload, so that what is counted goes on.
+/// Counts the calls of one plugin. It survives a reload of the plugin.
 pub(super) struct Meter {
     calls: AtomicU64,
     faults: AtomicU64,
@@ -14,9 +14,9 @@ pub(super) struct Meter {
     rejected: AtomicU64,
     suspensions: AtomicU64,
     waiting: AtomicU64,
-    /// The plugin's own time of each call.
+    /// The time of the plugin's own code, by call.
     pub(super) time: Histogram,
-    /// The fuel of each call.
+    /// The fuel, by call.
     pub(super) fuel: Histogram,
 }
 
@@ -55,7 +55,7 @@ pub struct Quantiles {
 }
 
 impl Meter {
-    /// A meter that has counted nothing.
+    /// Creates a meter with all counts at zero.
     pub(super) const fn new() -> Self {
         Self {
             calls: AtomicU64::new(0),
@@ -69,33 +69,33 @@ impl Meter {
         }
     }
 
-    /// A call waits for a place, as long as the answer lives.
+    /// Counts a call that waits for a place, until the returned value is dropped.
     pub(super) fn waits(&self) -> WaitingCall<'_> {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         WaitingCall(self)
     }
 
-    /// A call found no place.
+    /// Counts a call that the queue or the breaker rejected.
     pub(super) fn rejected(&self) {
         self.rejected.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// It was suspended for an application.
+    /// Counts a suspension for an application.
     pub(super) fn suspended(&self) {
         self.suspensions.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A plugin turned a person away.
+    /// Counts a denial of a user's access.
     pub(super) fn denied(&self) {
         self.denials.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An answer of the plugin broke the contract.
+    /// Counts a result that broke the contract.
     pub(super) fn broke_contract(&self) {
         self.faults.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A call ended.
+    /// Counts a completed call.
     pub(super) fn count(&self, usage: &Usage, failed: bool) {
         self.calls.fetch_add(1, Ordering::Relaxed);
         if failed {
@@ -105,7 +105,7 @@ impl Meter {
         self.fuel.record(usage.fuel);
     }
 
-    /// What was counted.
+    /// Returns the metrics.
     pub(super) fn measured(&self) -> PluginMetrics {
         let quantiles = |histogram: &Histogram| Quantiles {
             p50: histogram.quantile(0.5),
@@ -126,7 +126,7 @@ impl Meter {
     }
 }
 
-/// A call that waits for a place.
+/// A call that waits for a place. Dropping it ends the wait.
 pub(super) struct WaitingCall<'a>(&'a Meter);
 
 impl Drop for WaitingCall<'_> {

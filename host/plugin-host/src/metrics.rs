@@ -16,7 +16,7 @@ struct MeasuredPlugin<'p> {
 }
 
 impl Trust {
-    /// The role of a channel with this trust.
+    /// Returns the role of a channel with this trust.
     pub(crate) const fn role(self) -> &'static str {
         match self {
             Self::Verified => "approval-channel",
@@ -40,7 +40,7 @@ fn measured(loaded: &LoadedPlugins) -> Vec<MeasuredPlugin<'_>> {
 }
 
 impl Plugins {
-    /// The metrics of the plugins' calls since the instance started.
+    /// Returns the metrics of the plugins' calls since the instance started.
     pub fn metrics(&self) -> Vec<Family> {
         let loaded = self.loaded.load();
         let plugins = measured(&loaded);

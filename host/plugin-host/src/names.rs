@@ -1,4 +1,4 @@
-//! Names that come from outside: of claims and attributes, in a component's description, in the settings, in results.
+//! The names of claims and attributes in descriptions, settings and results. They are untrusted input.
 
 use super::description::Description;
 use assent_model::printable::{is_printable, line};
@@ -8,7 +8,8 @@ const LONGEST: usize = 256;
 /// The longest summary, in bytes.
 const LONGEST_SUMMARY: usize = 1 << 10;
 
-/// Why a text can't be the name of a claim or attribute, as the end of a sentence about it; `None` if it can.
+/// Returns the reason why a text cannot be the name of a claim or attribute, as the end of a sentence about it. `None`
+/// if the text is a valid name.
 pub(super) fn fault_of(name: &str) -> Option<&'static str> {
     if name.is_empty() {
         Some("is empty")
@@ -25,18 +26,18 @@ pub(super) fn fault_of(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a text can be the name of a claim or attribute.
+/// Returns whether a text is a valid name of a claim or attribute.
 pub(super) fn is_name(name: &str) -> bool {
     fault_of(name).is_none()
 }
 
-/// The part of a grant that is a name: of `attribute:NAME` the `NAME`.
+/// Returns the name in a grant: `NAME` for `attribute:NAME`.
 pub(super) fn granted(grant: &str) -> &str {
     grant.strip_prefix("attribute:").unwrap_or(grant)
 }
 
-/// Checks that the names of a description can be shown, logged and compared. The error is the end of a sentence about
-/// the plugin.
+/// Checks that the names in a description can be displayed, logged and compared. The error is the end of a sentence
+/// about the plugin.
 pub(super) fn checked(mut description: Description) -> Result<Description, String> {
     let Description {
         name,
@@ -46,7 +47,7 @@ pub(super) fn checked(mut description: Description) -> Result<Description, Strin
         ..
     } = &description;
     let own = [("name", name.as_str()), ("version", version.as_str())];
-    // Neither need be there.
+    // The plugin's own name and version are optional.
     let own = own.into_iter().filter(|(_, text)| !text.is_empty());
     let writes = writes.iter().map(|grant| ("writes", granted(grant)));
     let hosts = hosts.iter().map(|host| ("hosts", host.as_str()));

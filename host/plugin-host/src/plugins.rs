@@ -1,4 +1,4 @@
-//! The plugins of a host.
+//! The loaded plugins of an instance.
 
 use std::sync::Arc;
 
@@ -22,8 +22,8 @@ use crate::spec::{PluginSpec, Trust};
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
-/// The plugins of a host, ready to be called. They can be exchanged while it serves: calls that run go on with those
-/// they began with.
+/// The loaded plugins of an instance. They can be exchanged while the instance serves; calls under way complete with
+/// the set that they began with.
 pub struct Plugins {
     pub(crate) loader: Loader,
     pub(crate) loaded: ArcSwap<LoadedPlugins>,
@@ -33,7 +33,7 @@ pub struct Plugins {
 #[derive(Clone, Debug, Serialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PluginStatus {
-    /// Which one it is.
+    /// The plugin's identity.
     #[serde(flatten)]
     pub identity: PluginIdentity,
     /// Its role.
@@ -50,8 +50,8 @@ impl Plugins {
     /// Compiles and checks every plugin. The claim mappers run in the order of `specs`.
     ///
     /// # Errors
-    /// The first plugin that can't be used, with the reason: a file that is not a component of the role's world and
-    /// version, settings that the plugin refuses, claims that it may not write, or that two plugins would write.
+    /// The first plugin that cannot be used, with the reason: the file is not a component of the role's world and
+    /// version, the plugin rejects its settings, a claim is not grantable, or two plugins may write one claim.
     pub async fn load(specs: Vec<PluginSpec>, loader: Loader) -> Result<Self, LoadError> {
         let loaded = loader.load(specs).await?;
         Ok(Self {
@@ -60,37 +60,38 @@ impl Plugins {
         })
     }
 
-    /// Exchanges all plugins at once for those of `specs`, after every one of them was compiled, checked and tried out.
-    /// Those that were there come back.
+    /// Exchanges all plugins at once for those of `specs`, after each of them was compiled, checked and tried. Returns
+    /// the previous set.
     ///
     /// # Errors
-    /// As [`load`](Self::load); then those that were there go on.
+    /// As [`load`](Self::load), or a plugin fails its smoke test. Then the previous set stays in use.
     pub async fn reload(&self, specs: Vec<PluginSpec>) -> Result<PluginSet, LoadError> {
         let loaded = self.loader.load(specs).await?;
         smoke_test::run(&loaded.mappers).await?;
         Ok(PluginSet(self.loaded.swap(Arc::new(loaded))))
     }
 
-    /// Puts a set that was loaded before in the place of the one that is there, which comes back.
+    /// Replaces the current set with one that was loaded before. Returns the replaced set.
     pub fn replace_set(&self, set: PluginSet) -> PluginSet {
         PluginSet(self.loaded.swap(set.0))
     }
 
-    /// The plugins of this moment, whatever is loaded later.
+    /// Returns the current set. A later reload does not change it.
     pub fn set(&self) -> PluginSet {
         PluginSet(self.loaded.load_full())
     }
 
-    /// Asks each claim mapper for the claims of a person who does not exist, for each place it makes claims for.
+    /// Runs the smoke test: calls each claim mapper for a fictitious user, with each destination of claims that it
+    /// serves.
     ///
     /// # Errors
-    /// The first that breaks its contract or a limit. One that denies, or says that it can't do its work for this
-    /// person, is well.
+    /// The first mapper that breaks its contract or a limit. A mapper that denies or reports a failure of its own
+    /// passes the test.
     pub async fn try_out(&self) -> Result<(), LoadError> {
         smoke_test::run(&self.loaded.load_full().mappers).await
     }
 
-    /// What is known of each plugin: claim mappers in their order, then channels.
+    /// Returns the status of each plugin: claim mappers in their order, then channels.
     pub fn status(&self) -> Vec<PluginStatus> {
         let loaded = self.loaded.load();
         let granted = |name: &str| loaded.granted.get(name).cloned().unwrap_or_default();
@@ -109,7 +110,7 @@ impl Plugins {
         mappers.chain(channels).collect()
     }
 
-    /// Whether one of the loaded plugins has the component with this digest.
+    /// Returns whether a loaded plugin has the component with this digest.
     pub fn has_component(&self, digest: &Digest) -> bool {
         let digest = digest.to_text();
         self.set()
@@ -118,15 +119,15 @@ impl Plugins {
             .any(|identity| identity.sha256 == digest)
     }
 
-    /// Runs the claim mappers that serve the application, in order, each seeing what the earlier ones made.
+    /// Runs the claim mappers of the application in order. Each mapper sees the result of the earlier ones.
     ///
     /// # Errors
-    /// The first plugin that denies or fails, unless its settings say that its claims may be left out.
+    /// The first plugin that denies or fails, unless its settings permit the omission of its claims.
     pub async fn map_claims(&self, input: ClaimInput) -> Result<MappedClaims, MapFailure> {
         self.set().map_claims(input).await
     }
 
-    /// Whether a claim mapper is asked for claims of this application that go there.
+    /// Returns whether a claim mapper runs for claims of this application with this destination.
     pub fn maps_claims_for(&self, application: &Did, sink: Sink) -> bool {
         self.loaded
             .load()
@@ -135,7 +136,7 @@ impl Plugins {
             .any(|mapper| mapper.is_asked_for(application, sink))
     }
 
-    /// Whether a claim mapper may write attributes for at least one application.
+    /// Returns whether a claim mapper may write attributes for at least one application.
     pub fn may_write_attributes(&self) -> bool {
         self.loaded
             .load()
@@ -144,12 +145,12 @@ impl Plugins {
             .any(|mapper| mapper.writes_attributes())
     }
 
-    /// Whether a claim mapper for assertions of this application may write attributes.
+    /// Returns whether a claim mapper for assertions of this application may write attributes.
     pub fn writes_attributes_for(&self, application: &Did) -> bool {
         self.mappers_of_assertions(application, ClaimMapper::writes_attributes)
     }
 
-    /// Whether a claim mapper for assertions of this application may write this claim, which later ones see.
+    /// Returns whether a claim mapper for assertions of this application may write this claim, which later mappers see.
     pub fn writes_claim_for(&self, application: &Did, claim: &str) -> bool {
         self.mappers_of_assertions(application, |mapper| mapper.writes_claim(claim))
     }
@@ -166,8 +167,8 @@ impl Plugins {
             .any(|mapper| mapper.is_asked_for(application, Sink::SamlAssertion) && is_one(mapper))
     }
 
-    /// The channels that carry approvals for this application, in the operator's order; without one, for the host's own
-    /// pages.
+    /// Returns the channels that carry approvals for this application, in the operator's order. `None` stands for the
+    /// server's own pages.
     pub fn channels_for(&self, application: Option<&Did>) -> Vec<ChannelInfo> {
         let loaded = self.loaded.load();
         loaded
@@ -178,7 +179,7 @@ impl Plugins {
             .collect()
     }
 
-    /// All channels, in the operator's order.
+    /// Returns all channels, in the operator's order.
     pub fn channels(&self) -> Vec<ChannelInfo> {
         self.loaded
             .load()
@@ -188,7 +189,7 @@ impl Plugins {
             .collect()
     }
 
-    /// Whether a channel is delegated.
+    /// Returns whether a channel is delegated.
     pub fn has_delegated_channel(&self) -> bool {
         let loaded = self.loaded.load();
         loaded
@@ -197,7 +198,7 @@ impl Plugins {
             .any(|channel| channel.trust == Trust::Delegated)
     }
 
-    /// A channel by its name.
+    /// Returns a channel by its name.
     pub fn channel_info(&self, name: &str) -> Option<ChannelInfo> {
         self.loaded
             .load()
@@ -206,8 +207,8 @@ impl Plugins {
             .ok()
     }
 
-    /// Sends a request on its way through a channel: a [`Notice`](crate::Notice) or a [`Question`](crate::Question), as
-    /// its kind wants it.
+    /// Sends an approval request through a channel: a [`Notice`](crate::Notice) or a [`Question`](crate::Question), by
+    /// the kind of the channel.
     ///
     /// # Errors
     /// See [`ChannelFailureKind`](crate::ChannelFailureKind).
@@ -223,7 +224,7 @@ impl Plugins {
             .await
     }
 
-    /// Asks a channel how the request with this handle stands.
+    /// Polls the state of the request with this handle.
     ///
     /// # Errors
     /// See [`ChannelFailureKind`](crate::ChannelFailureKind).
@@ -235,7 +236,7 @@ impl Plugins {
         self.loaded.load_full().channel(channel)?.poll(handle).await
     }
 
-    /// Has a channel read what came to its callback address.
+    /// Passes a callback to a channel.
     ///
     /// # Errors
     /// See [`ChannelFailureKind`](crate::ChannelFailureKind).
@@ -251,7 +252,7 @@ impl Plugins {
             .await
     }
 
-    /// Has a channel take back the request with this handle.
+    /// Cancels the request with this handle.
     ///
     /// # Errors
     /// See [`ChannelFailureKind`](crate::ChannelFailureKind).

@@ -1,19 +1,19 @@
-//! Which claims a plugin may write.
+//! The claims that a plugin may write.
 
 use super::names;
 
-/// Claims that the host alone writes, whatever a plugin or its settings say: they carry the promises of the protocol.
+/// The claims that only the server writes, independent of plugins and settings. They carry promises of the protocol.
 pub const PROTECTED: [&str; 29] = include!("../../../plugin-sdk/src/protected_claims.in");
 
-/// The prefix that tells a SAML attribute from a claim in a list of grants.
+/// The prefix that distinguishes a SAML attribute from a claim in a list of grants.
 const ATTRIBUTE: &str = "attribute:";
 
-/// Whether only the host writes this claim.
+/// Returns whether only the server writes this claim.
 pub fn is_protected(claim: &str) -> bool {
     PROTECTED.contains(&claim)
 }
 
-/// The grants that hold: those which both the component's description and the operator's settings name.
+/// The effective grants: the names that both the component's description and the operator's settings contain.
 #[derive(Clone, Debug)]
 pub(super) struct Grants {
     described: Vec<String>,
@@ -21,7 +21,7 @@ pub(super) struct Grants {
 }
 
 impl Grants {
-    /// Puts the two lists together. The error is the end of a sentence about the plugin.
+    /// Combines the two lists. The error is the end of a sentence about the plugin.
     pub(super) fn new(described: Vec<String>, operator: Vec<String>) -> Result<Self, String> {
         for name in described.iter().chain(&operator) {
             if let Some(why) = names::fault_of(names::granted(name)) {
@@ -57,7 +57,7 @@ impl Grants {
         })
     }
 
-    /// All that a component asks for, as if an operator granted every name of it. The error is as in
+    /// Returns the grants of a component if the operator granted every name that it requests. The error is as in
     /// [`new`](Self::new).
     pub(super) fn whole(described: Vec<String>) -> Result<Self, String> {
         let operator = described
@@ -72,25 +72,25 @@ impl Grants {
         })
     }
 
-    /// Whether the claim may be set and removed.
+    /// Returns whether the plugin may set and remove the claim.
     pub(super) fn claim(&self, name: &str) -> bool {
         !name.starts_with(ATTRIBUTE) && names(&self.described, name) && names(&self.operator, name)
     }
 
-    /// Whether the SAML attribute may be added.
+    /// Returns whether the plugin may add the SAML attribute.
     pub(super) fn attribute(&self, name: &str) -> bool {
         let name = format!("{ATTRIBUTE}{name}");
         names(&self.described, &name) && names(&self.operator, &name)
     }
 
-    /// Whether any SAML attribute may be added.
+    /// Returns whether the plugin may add any SAML attribute.
     pub(super) fn any_attribute(&self) -> bool {
         self.operator
             .iter()
             .any(|name| name.starts_with(ATTRIBUTE) && names(&self.described, name))
     }
 
-    /// A claim that both this plugin and the other may write.
+    /// Returns a claim that both this plugin and the other one may write.
     pub(super) fn shared_claim(&self, other: &Self) -> Option<&str> {
         self.operator
             .iter()
@@ -99,7 +99,7 @@ impl Grants {
     }
 }
 
-/// Whether a list of grants names this claim or attribute.
+/// Returns whether a list of grants contains this claim or attribute.
 fn names(list: &[String], name: &str) -> bool {
     let wildcard = if name.starts_with(ATTRIBUTE) {
         "attribute:*"

@@ -1,17 +1,17 @@
-//! Scripts that answer a plugin's requests in place of the network.
+//! Scripts that replace the network for a plugin's requests.
 
 use std::sync::{Mutex, PoisonError};
 
 use crate::bindings::approval::assent::host::http;
 
-/// A request that a plugin sends.
+/// An HTTP request of a plugin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedRequest {
     /// Its method.
     pub method: ScriptedMethod,
     /// Its URL.
     pub url: String,
-    /// Names and values.
+    /// The headers, as names and values.
     pub headers: Vec<(String, String)>,
     /// Its body.
     pub body: Vec<u8>,
@@ -30,36 +30,36 @@ pub enum ScriptedMethod {
     Delete,
 }
 
-/// What a request is answered.
+/// The response to a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptedResponse {
     /// The status code.
     pub status: u16,
-    /// Names in lower case, and values.
+    /// The headers, as names in lower case and values.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ScriptedError {
-    /// The host does not allow it.
+    /// The host does not permit the request.
     Refused(String),
-    /// It can't be sent as it is.
+    /// The request is invalid.
     Invalid(String),
-    /// Nobody answers.
+    /// The server of the URL is not reachable.
     Unreachable(String),
-    /// No complete answer in time.
+    /// The response was not complete in time.
     TimedOut,
-    /// The answer is larger than the host takes in.
+    /// The response is larger than the limit of the host.
     TooLarge,
 }
 
-/// Answers a plugin's requests in place of the network.
+/// Returns the response to a plugin's request, in place of the network.
 pub type Script = Box<dyn FnMut(ScriptedRequest) -> Result<ScriptedResponse, ScriptedError> + Send>;
 
-/// A script that calls of one plugin share.
+/// A script that the calls of one plugin share.
 pub(crate) struct SharedScript(Mutex<Script>);
 
 impl SharedScript {

@@ -1,4 +1,4 @@
-//! A set of plugins that was loaded, whatever has taken its place since.
+//! A loaded set of plugins. It stays usable after another set has replaced it.
 
 use std::path::Path;
 use std::sync::{Arc, Weak};
@@ -13,11 +13,11 @@ use super::spec::PluginSpec;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
-/// A set of plugins that was loaded, compiled as it was, with the settings it had.
+/// A loaded set of plugins, with the components and settings of the time when it was loaded.
 #[derive(Clone)]
 pub struct PluginSet(pub(super) Arc<LoadedPlugins>);
 
-/// Identifies a set of plugins, and does not keep it loaded.
+/// Identifies a set of plugins. The identifier does not keep the set in memory.
 #[derive(Clone)]
 pub struct PluginSetId(Weak<LoadedPlugins>);
 
@@ -36,7 +36,7 @@ impl std::fmt::Debug for PluginSet {
 }
 
 impl PluginSet {
-    /// Which plugins it has: claim mappers in their order, then channels.
+    /// Returns the identities of the plugins: claim mappers in their order, then channels.
     pub fn identities(&self) -> Vec<PluginIdentity> {
         let mappers = self
             .0
@@ -53,13 +53,13 @@ impl PluginSet {
             .collect()
     }
 
-    /// Identifies this set.
+    /// Returns the identifier of this set.
     pub fn id(&self) -> PluginSetId {
         PluginSetId(Arc::downgrade(&self.0))
     }
 
-    /// How long the claim mappers' result for the application may be reused although the time has changed: the shortest
-    /// time of those that run.
+    /// Returns the time for which the claim mappers' result for the application may be reused although the clock has
+    /// advanced. It is the shortest time of the mappers that run.
     pub fn result_max_age(&self, application: &Did, sink: Sink) -> Duration {
         self.0
             .mappers
@@ -70,16 +70,16 @@ impl PluginSet {
             .unwrap_or(Duration::MAX)
     }
 
-    /// Runs its claim mappers that serve the application, in order, each seeing what the earlier ones made.
+    /// Runs the claim mappers of the application in order. Each mapper sees the result of the earlier ones.
     ///
     /// # Errors
-    /// The first plugin that denies or fails, unless its settings say that its claims may be left out.
+    /// The first plugin that denies or fails, unless its settings permit the omission of its claims.
     pub async fn map_claims(&self, input: ClaimInput) -> Result<MappedClaims, MapFailure> {
         claims::run_chain(&self.0.mappers, input).await
     }
 
-    /// Whether the files that it was loaded from are other ones now, or gone. It reads them all, so it is not for an
-    /// async thread.
+    /// Returns whether one of the files from which the set was loaded has changed or is missing. It reads all files, so
+    /// an async thread must not call it.
     pub fn has_other_files(&self) -> bool {
         let loaded = self.identities();
         let is_same = |spec: &PluginSpec| {

@@ -1,8 +1,8 @@
 //! The part of a claim mapper's places that UserInfo and introspection may use.
 //!
-//! A client with an access token may call them at will, and sign-ins of every application wait for the same places. So
-//! those calls wait in a queue of their own, and run in a quarter of the places at most. One application has at most
-//! half of that quarter, so that none holds all of it. The queue is fair between applications.
+//! A client with an access token can call these endpoints at will, and sign-ins of every application wait for the same
+//! places. So these calls wait in a queue of their own and use a quarter of the places at most. One application has at
+//! most half of that quarter, so that none holds all of it. The queue is fair between applications.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use assent_model::id::Did;
 
 /// A part of the places of a plugin.
 pub(super) struct Share {
-    /// A place for each call that runs, or waits for the plugin.
+    /// The places of the share. A call holds one while it runs or waits for the plugin.
     places: Turns,
     wait: Duration,
 }
 
 impl Share {
-    /// A quarter of the places of these limits, at least one. Each application has at most half of them, and half of
-    /// the queue.
+    /// Returns a quarter of the places of these limits, at least one. Each application has at most half of them, and
+    /// half of the queue.
     pub(super) fn quarter_of(limits: &CallLimits) -> Self {
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
         let running = count((limits.concurrency / 4).max(1));
@@ -35,8 +35,8 @@ impl Share {
         }
     }
 
-    /// Waits for a place of a call for this application until the plugin's limit expires. Dropping the ticket returns
-    /// the place.
+    /// Waits for a place for a call of this application. The wait ends after the plugin's limit. Dropping the ticket
+    /// returns the place.
     pub(super) async fn enter(&self, application: &Did) -> Result<Ticket<'_>, Fault> {
         let ticket = self
             .places

@@ -1,4 +1,4 @@
-//! Where claims go.
+//! The destinations of claims.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub enum Sink {
 }
 
 impl Sink {
-    /// All of them.
+    /// All destinations.
     pub const ALL: [Self; 4] = [
         Self::IdToken,
         Self::Userinfo,
@@ -26,7 +26,7 @@ impl Sink {
         Self::SamlAssertion,
     ];
 
-    /// Its name in the contract.
+    /// Returns its name in the contract.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IdToken => "id-token",

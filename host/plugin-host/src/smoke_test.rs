@@ -1,4 +1,4 @@
-//! The smoke test of the claim mappers: each maps the claims of a fictitious user before it is admitted.
+//! The smoke test of the claim mappers: each maps the claims of a fictitious user before a reload uses it.
 
 use std::sync::Arc;
 
@@ -10,11 +10,11 @@ use super::sink::Sink;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 
-/// A moment that no plugin should mind: 2026-01-01, in seconds.
+/// The time in the input: 2026-01-01, in seconds since the epoch.
 const MOMENT: i64 = 1_767_225_600;
 
-/// Asks each mapper for claims, for each place it makes claims for. What it denies or reports is its right; what breaks
-/// the contract or a limit with this will do so with others.
+/// Calls each mapper with each destination of claims that it serves. A mapper may deny or report a failure. But a
+/// mapper that breaks the contract or a limit with this input would do so with other input too.
 pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     for mapper in mappers {
         for sink in Sink::ALL {
@@ -39,7 +39,7 @@ pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
     Ok(())
 }
 
-/// A person with everything that a person can have.
+/// Returns the input: a user with every property that a user can have.
 fn input(application: Did, sink: Sink) -> ClaimInput {
     let saml = sink == Sink::SamlAssertion;
     let application_json = if saml {

@@ -1,4 +1,4 @@
-//! What the operator's settings say about a plugin.
+//! The operator's settings of a plugin.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -7,88 +7,90 @@ use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::Did;
 use assent_model::secret::{Digest, Secret};
 
-/// One plugin as the operator set it up.
+/// The operator's settings of one plugin.
 #[derive(Clone, Debug)]
 pub struct PluginSpec {
-    /// The operator's name for it: in the log, in errors, and as the name of a channel.
+    /// The operator's name of the plugin: in the log, in errors, and as the name of a channel.
     pub name: String,
-    /// The component.
+    /// The file of the component.
     pub file: PathBuf,
-    /// The SHA-256 digest that the file has to have, if the operator says so.
+    /// The required SHA-256 digest of the file, if the operator sets one.
     pub sha256: Option<Digest>,
-    /// Its settings, a JSON object that the plugin itself checks.
+    /// The settings for the plugin, a JSON object. The plugin checks it.
     pub config: serde_json::Value,
-    /// The role it plays.
+    /// The role.
     pub role: Role,
-    /// What a call may use.
+    /// The limits of each call.
     pub limits: CallLimits,
 }
 
-/// The role that a plugin plays.
+/// The role of a plugin.
 #[derive(Clone, Debug)]
 pub enum Role {
-    /// Decides what applications are told about a person (`assent:claims`, world `claim-mapper`).
+    /// Decides which claims about a user an application receives (`assent:claims`, world `claim-mapper`).
     ClaimMapper {
-        /// The applications it serves; `None` stands for all.
+        /// The applications that it serves. `None` means all of them.
         applications: Option<Vec<Did>>,
-        /// The claims that it may write, `attribute:NAME` for SAML attributes. The component has to name them too.
+        /// The claims that it may write, with `attribute:NAME` for SAML attributes. The component must name them too.
         writes: Vec<String>,
-        /// What a fault of the plugin does to the login.
+        /// The effect of a fault on the sign-in.
         on_failure: OnFailure,
-        /// How long a result at UserInfo and introspection may be reused although the time has changed.
+        /// The time for which UserInfo and introspection may reuse a result although the clock has advanced.
         result_max_age: Duration,
     },
     /// Carries approval requests (`assent:approval`, world `approval-channel`).
     ApprovalChannel {
-        /// The applications it serves; `None` stands for all.
+        /// The applications that it serves. `None` means all of them.
         applications: Option<Vec<Did>>,
-        /// Whether the operator takes its word.
+        /// Whether the operator trusts the channel's decision.
         trust: Trust,
         /// Whether a vendor's app shows the letters of the waiting page.
         shows_letters: bool,
-        /// Where it may send requests to.
+        /// The hosts to which it may send requests.
         http: HttpGrant,
     },
 }
 
-/// What the word of an approval channel counts.
+/// The trust in the result of an approval channel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Nothing: it brings evidence, which the host verifies.
+    /// None: the channel returns a channel proof, which the server verifies.
     #[default]
     Verified,
-    /// It may say that a person approved, since a vendor holds the keys.
+    /// The channel may report that a user approved, because a vendor holds the keys.
     Delegated,
 }
 
-/// What a fault of a claim mapper does.
+/// The effect of a claim mapper's fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnFailure {
-    /// The login fails.
+    /// The sign-in fails.
     #[default]
     Fail,
-    /// Its edits are left out and the login goes on: for claims that grant nothing. A denial still denies.
+    /// The mapper's edits are omitted and the sign-in continues. This is for claims that grant nothing. A denial still
+    /// ends the sign-in.
     Omit,
 }
 
-/// Where a plugin may send HTTP requests to.
+/// The permission of a plugin to send HTTP requests.
 #[derive(Clone, Debug, Default)]
 pub struct HttpGrant {
-    /// Host names: exact, or `*.suffix` for every name below it, each with an optional `:port`. Without a port only the
-    /// scheme's own is granted.
+    /// The host names: exact, or `*.suffix` for every name below it, each with an optional `:port`. Without a port,
+    /// only the default port of the scheme is granted.
     pub hosts: Vec<String>,
-    /// Whether plain `http` and addresses that are loopback or private are allowed: for development and tests.
+    /// Whether plain `http` and loopback or private addresses are permitted, for development and tests.
     pub allow_private: bool,
-    /// Whether redirects are followed, each step judged as a request of its own. The component has to ask for it too.
+    /// Whether redirects are followed. Each step is checked like a request of its own. The component must request it
+    /// too.
     pub follow_redirects: bool,
-    /// What the host adds to requests when they leave, so that the plugin never holds it.
+    /// The credentials that the host adds when a request leaves, so that the plugin never holds them.
     pub credentials: Vec<CredentialGrant>,
 }
 
-/// A credential, and for which of the granted hosts it is.
+/// A credential, with the granted hosts that receive it.
 #[derive(Clone, Debug)]
 pub struct CredentialGrant {
-    /// As in [`HttpGrant::hosts`]; empty for every granted host.
+    /// In the format of [`HttpGrant::hosts`]. Empty means every granted host.
     pub hosts: Vec<String>,
     /// The credential.
     pub credential: Credential,
@@ -103,29 +105,29 @@ pub enum Credential {
     Header {
         /// Its name.
         name: String,
-        /// What stands before the secret in its value.
+        /// The text before the secret in its value.
         prefix: String,
         /// The secret.
         secret: Secret,
     },
     /// A signature of method, URL and body with a shared key: HMAC-SHA256 (RFC 9421, section 3.3.3).
     Signature {
-        /// What the receiver knows the key by.
+        /// The identifier of the key at the receiver.
         key_id: String,
-        /// The shared key; its bytes are those of the text.
+        /// The shared key: the bytes of this text.
         key: Secret,
     },
 }
 
-/// Where the host gets the credentials from that it adds to plugins' requests.
+/// The source of the credentials that the host adds to plugins' requests.
 pub trait Credentials: Send + Sync + 'static {
-    /// The value of the `Authorization` header for a push service, `vapid t=..., k=...` (RFC 8292, section 3), given
-    /// the origin of the push endpoint, which is the token's audience. `None` if there is no key; the request is then
-    /// refused.
+    /// Returns the value of the `Authorization` header for a push service, `vapid t=..., k=...` (RFC 8292, section 3).
+    /// The argument is the origin of the push endpoint, which becomes the token's audience. `None` if there is no key;
+    /// then the request fails.
     fn vapid(&self, audience_origin: &str) -> Option<String>;
 }
 
-/// For hosts whose plugins have no credential configured.
+/// For instances without configured credentials.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoCredentials;
 
@@ -135,25 +137,25 @@ impl Credentials for NoCredentials {
     }
 }
 
-/// What one call of a plugin may use, and how many calls there are at once.
+/// The limits of one call of a plugin, and of the concurrent calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CallLimits {
-    /// Units of work, about one a WebAssembly instruction.
+    /// The units of work. A WebAssembly instruction is about one unit.
     pub fuel: u64,
-    /// How long the plugin's own code may run. Waits for the host do not count.
+    /// The running time of the plugin's own code. Waits for the host do not count.
     pub deadline: Duration,
-    /// Bytes of linear memory.
+    /// The linear memory, in bytes.
     pub memory_bytes: usize,
-    /// Bytes that the plugin may hand to the host at a time: its answer, a request, a line for the log.
+    /// The bytes that the plugin may pass to the host at once: its result, a request, or a log line.
     pub output_bytes: usize,
-    /// How long one outgoing request may take, from resolving the name to the answer's last byte.
+    /// The time of one HTTP request, from the name resolution to the last byte of the response.
     pub http_timeout: Duration,
-    /// Calls that have an instance at once. Of a claim mapper, one application has at most half of them.
+    /// The concurrent calls with an instance. One application has at most half of a claim mapper's calls.
     pub concurrency: u32,
-    /// The number of waiting calls for one application. The host rejects a further call at once. Calls of a channel
-    /// wait together.
+    /// The waiting calls for one application. The host rejects a further call at once. The calls of a channel share one
+    /// queue.
     pub queue_length: u32,
-    /// How long a call waits for a place.
+    /// The time for which a call waits for a place.
     pub wait: Duration,
 }
 
@@ -173,7 +175,7 @@ impl Default for CallLimits {
 }
 
 impl CallLimits {
-    /// Those of a channel: many requests wait for services elsewhere at once.
+    /// Returns the defaults of a channel: many concurrent requests wait for external services.
     pub fn of_channel() -> Self {
         Self {
             concurrency: 512,

@@ -1,4 +1,4 @@
-//! What the contracts promise: a released one does not change, and two versions are served side by side.
+//! The promises of the contracts: a released contract does not change, and the server supports two versions at once.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -14,7 +14,7 @@ use super::*;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 
-/// `assent:claims@2.0.0`, which only this test serves.
+/// `assent:claims@2.0.0`, which only this test supports.
 mod next {
     use wasmtime::component::{Component, HasSelf, Linker};
 
@@ -181,8 +181,8 @@ async fn two_versions_of_a_contract_are_served_in_one_chain() {
     );
 }
 
-/// The digests of the released contracts. A released contract is never changed: components that others have built rely
-/// on every word of it. A change is a new version in a new folder, with an adapter of its own.
+/// The digests of the released contracts. A released contract must never change, because the components of others
+/// depend on it. A change needs a new version in a new folder, with an adapter of its own.
 const RELEASED: [(&str, &str); 3] = [
     (
         "approval@1.0.0/approval.wit",

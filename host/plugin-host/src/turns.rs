@@ -1,9 +1,11 @@
 //! A fair queue. It decides which calls run now, and the order of the others.
 //!
-//! It serves two purposes. Each plugin has places, one for each instance that it may have at a time. All plugins
-//! together have turns, one for each processor that plugin code may keep busy; a call holds a turn only while its own
-//! code runs. The asker, usually the application, that used the least is next. So an application with many calls or
-//! long ones delays another one by one turn at most, and where its code can be interrupted, by less.
+//! It has two uses. Each plugin has places, one for each concurrent instance. All plugins together have turns, one for
+//! each processor that plugin code may use. A call holds a turn only while its own code runs.
+//!
+//! The caller (`asker` in the code) is usually an application. The caller that used the least time is next. So an
+//! application with many or long calls delays another one by at most one turn. If its code can be interrupted, the
+//! delay is shorter.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
@@ -13,23 +15,23 @@ use std::time::{Duration, Instant};
 
 use wasmtime::Engine;
 
-/// How long a turn waits for the call that it was assigned to. A task that does not take it has other work.
+/// The time for which an assigned turn waits for its call. A task that does not take it is busy with other work.
 const UNTAKEN: Duration = Duration::from_millis(50);
 
-/// The advantage of a new asker over the present ones.
+/// The advantage of a new caller over the present ones.
 const HEAD_START: Duration = Duration::from_micros(1);
 
-/// The longest advantage of an asker that had no turn recently.
+/// The longest advantage of a caller that had no turn recently.
 const SAVED: Duration = Duration::from_millis(100);
 
-/// The bounds of concurrent calls, and of waiting ones.
+/// The limits of concurrent and waiting calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TurnBounds {
-    /// Concurrent calls.
+    /// The concurrent calls of all callers.
     pub(super) all: usize,
-    /// Those of one asker among them.
+    /// The concurrent calls of one caller.
     pub(super) each: usize,
-    /// Calls of one asker that wait.
+    /// The waiting calls of one caller.
     pub(super) each_waiting: usize,
 }
 
@@ -44,34 +46,35 @@ pub(super) struct Turns {
 #[derive(Default)]
 struct Queue {
     next: u64,
-    /// The clocks that sleep.
+    /// The number of sleeping clocks.
     sleeping: usize,
-    /// Running calls, and calls with an assigned turn.
+    /// The running calls, and the calls with an assigned turn.
     held: Vec<HeldTurn>,
-    /// Calls that wait, by their askers, the earliest call first.
+    /// The waiting calls by caller, in the order of their arrival.
     lines: HashMap<Arc<str>, BTreeMap<u64, Waker>>,
-    /// The askers with a ticket, and former ones that used more than an asker with a ticket.
+    /// The callers with a ticket, and former callers that used more time than a caller with a ticket.
     askers: HashMap<Arc<str>, CallerShare>,
-    /// The use of the asker with the latest turn. A new asker has saved nothing, so it begins there.
+    /// The used time of the caller with the latest turn. A new caller starts with this value, because it has no
+    /// advantage.
     clock: Duration,
 }
 
-/// An application or plugin that has tickets, or had them a moment ago.
+/// The use of an application or plugin that has tickets, or had them a moment ago.
 struct CallerShare {
     tickets: usize,
-    /// For how long its calls held turns, counted from where the clock was when it came.
+    /// The time for which its calls held turns. The count starts at the value of `clock` at its arrival.
     used: Duration,
 }
 
-/// A turn that a call has.
+/// The turn of a call.
 struct HeldTurn {
     ticket: u64,
     asker: Arc<str>,
-    /// The engine of its code, if another asker can interrupt it.
+    /// The engine of its code, if other callers can interrupt it.
     engine: Option<Engine>,
-    /// Since when the call has it.
+    /// The time at which the call received the turn.
     since: Instant,
-    /// The waker of a call that has not taken it yet.
+    /// The waker of the call, until it takes the turn.
     untaken: Option<Waker>,
 }
 
@@ -92,7 +95,8 @@ impl Turns {
         }
     }
 
-    /// Turns for plugin code: one processor less than there are, so that one is left for all other work; at least one.
+    /// Returns the turns for plugin code: one less than the processors, so that one is free for all other work. At
+    /// least one.
     pub(super) fn of_processors() -> Self {
         let all = std::thread::available_parallelism()
             .map_or(1, NonZero::get)
@@ -105,8 +109,8 @@ impl Turns {
         })
     }
 
-    /// Lets a call in; `None` if too many calls of this asker are in already. With an `engine`, its code is interrupted
-    /// when another asker waits.
+    /// Adds a call to the queue. `None` if this caller has too many calls there. With an `engine`, the code of the call
+    /// is interrupted when another caller waits.
     pub(super) fn enter(&self, asker: &Arc<str>, engine: Option<Engine>) -> Option<Ticket<'_>> {
         let TurnBounds {
             each, each_waiting, ..
@@ -134,7 +138,7 @@ impl Turns {
         })
     }
 
-    /// Sleeps while no call runs or waits, `longest` at most.
+    /// Sleeps while no call runs or waits, for `longest` at most.
     pub(super) fn sleep_while_idle(&self, longest: Duration) {
         let mut queue = self.queue();
         if !queue.is_idle() {
@@ -148,7 +152,7 @@ impl Turns {
         queue.sleeping -= 1;
     }
 
-    /// Takes turns back from calls that did not take them in time, and assigns them to others.
+    /// Reclaims turns from calls that did not take them in time, and assigns them to others.
     pub(super) fn reclaim(&self) {
         let woken = {
             let mut queue = self.queue();
@@ -166,7 +170,7 @@ impl Turns {
             } in late
             {
                 if let Some(waker) = untaken {
-                    // It kept others from the turn, so they go first.
+                    // The call blocked the turn for others, so they are first now.
                     if let Some(asker) = queue.askers.get_mut(&asker) {
                         asker.used += UNTAKEN;
                     }
@@ -178,7 +182,8 @@ impl Turns {
         woken.into_iter().for_each(Waker::wake);
     }
 
-    /// A thread that panicked left a queue that is whole: no caller's code runs inside.
+    /// Locks the queue. It is consistent even after a panic of another thread, because no code of callers runs under
+    /// the lock.
     fn queue(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -189,7 +194,7 @@ impl Queue {
         self.held.is_empty() && self.lines.is_empty()
     }
 
-    /// Wakes the clocks, if they sleep.
+    /// Wakes the sleeping clocks.
     fn wake_clocks(&self, busy: &Condvar) {
         if self.sleeping > 0 {
             busy.notify_all();
@@ -201,7 +206,7 @@ impl Queue {
     }
 
     fn wait(&mut self, asker: &Arc<str>, ticket: u64, waker: Waker) {
-        // A call that waited long for something else has saved no more than this.
+        // A call that waited long for something else has this advantage at most.
         let least = self.clock.saturating_sub(SAVED);
         if let Some(own) = self.askers.get_mut(asker) {
             own.used = own.used.max(least);
@@ -212,7 +217,7 @@ impl Queue {
             .insert(ticket, waker);
     }
 
-    /// For how long an asker's calls held turns, those included that they hold now.
+    /// Returns the time for which a caller's calls held turns, with the turns that they hold now.
     fn used(&self, asker: &Arc<str>) -> Duration {
         let before = self
             .askers
@@ -225,7 +230,7 @@ impl Queue {
         before + now.map(|held| held.since.elapsed()).sum::<Duration>()
     }
 
-    /// Whether a call that waits for a turn belongs to an asker that used less than this one.
+    /// Returns whether a call that waits for a turn belongs to a caller that used less time than this one.
     fn is_overtaken(&self, asker: &Arc<str>, bounds: &TurnBounds) -> bool {
         let own = self.used(asker);
         let others = self
@@ -235,7 +240,7 @@ impl Queue {
         others.into_iter().any(|other| self.used(other) < own)
     }
 
-    /// Removes the askers that have no ticket and used no more than others. Their use no longer affects the order.
+    /// Removes the callers without a ticket that used no more time than others. Their use no longer affects the order.
     fn drop_idle_shares(&mut self) {
         if self.askers.values().all(|asker| asker.tickets == 0) {
             self.clock = self
@@ -271,7 +276,7 @@ impl Queue {
         }
     }
 
-    /// Assigns free turns to the next calls. Returns their wakers, which the caller must wake.
+    /// Assigns free turns to the next calls. Returns their wakers, which the caller of this function must wake.
     fn grant_turns(&mut self, bounds: &TurnBounds) -> Vec<Waker> {
         let mut woken = Vec::new();
         while self.held.len() < bounds.all {
@@ -304,7 +309,7 @@ impl Queue {
         woken
     }
 
-    /// The engine of an asker that used more than this one, if its interruption frees a turn.
+    /// Returns the engine of a caller that used more time than this one, if its interruption frees a turn.
     fn in_the_way_of(&self, asker: &Arc<str>) -> Option<Engine> {
         let own = self.used(asker);
         let running = self
@@ -318,7 +323,8 @@ impl Queue {
 }
 
 impl Ticket<'_> {
-    /// Whether it is the call's turn. It keeps the turn until [`end`](Self::end), or until it is dropped.
+    /// Returns `Ready` when the call has its turn. The call keeps the turn until [`end`](Self::end), or until it is
+    /// dropped.
     pub(super) fn poll(&self, context: &mut Context<'_>) -> Poll<()> {
         let (woken, in_the_way) = {
             let mut queue = self.turns.queue();
@@ -344,7 +350,8 @@ impl Ticket<'_> {
                 }
                 queue.held.swap_remove(at);
             }
-            // Waiting calls already got the free turns, so this overtakes only calls that have their share.
+            // Waiting calls already received the free turns. So this call overtakes only calls whose callers are at
+            // their limit.
             else if queue.held.len() < bounds.all && queue.held_by(&self.asker) < bounds.each {
                 let (asker, engine) = (Arc::clone(&self.asker), self.engine.clone());
                 queue.clock = queue.clock.max(queue.used(&asker));
@@ -369,12 +376,12 @@ impl Ticket<'_> {
         Poll::Pending
     }
 
-    /// Returns once it is the call's turn.
+    /// Waits for the turn of the call.
     pub(super) async fn turn(&self) {
         std::future::poll_fn(|context| self.poll(context)).await;
     }
 
-    /// Ends the turn. The call may ask for another one.
+    /// Ends the turn. The call may request another one.
     pub(super) fn end(&self) {
         let woken = {
             let mut queue = self.turns.queue();

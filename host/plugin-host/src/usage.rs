@@ -1,23 +1,23 @@
-//! How a call ended, and what it used.
+//! The result and the resource use of a call.
 
 use std::time::Duration;
 
 use crate::fault::Fault;
 
-/// What a call used.
+/// The resource use of a call.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
-    /// Units of work, about one a WebAssembly instruction.
+    /// The units of work. A WebAssembly instruction is about one unit.
     pub fuel: u64,
-    /// From the fresh instance to its answer, without its waits for the host and for its turn.
+    /// The time from the fresh instance to the result, without the waits for the host and for a turn.
     pub time: Duration,
-    /// What it waited for outgoing requests.
+    /// The time of the waits for HTTP requests.
     pub waited: Duration,
-    /// Bytes of linear memory that it had in the end.
+    /// The linear memory at the end of the call, in bytes.
     pub memory: usize,
 }
 
-/// How a call ended, and what it used.
+/// The result and the resource use of a call.
 #[derive(Debug)]
 pub(crate) struct CallResult<T> {
     pub(crate) result: Result<T, Fault>,
@@ -25,7 +25,7 @@ pub(crate) struct CallResult<T> {
 }
 
 impl<T> CallResult<T> {
-    /// An answer that the plugin was not asked for.
+    /// Returns a result that needed no call of the plugin.
     pub(crate) fn unasked(answer: T) -> Self {
         Self {
             result: Ok(answer),
@@ -33,7 +33,7 @@ impl<T> CallResult<T> {
         }
     }
 
-    /// A call that never began.
+    /// Returns the result of a call that could not start.
     pub(crate) fn not_begun(fault: Fault) -> Self {
         Self {
             result: Err(fault),

@@ -1,5 +1,4 @@
-//! A workbench for whoever writes a plugin: one component in the host's own runtime, with nothing else of a host around
-//! it.
+//! A workbench for plugin authors: one component in the server's own runtime, without the rest of the server.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,13 +37,13 @@ use super::world::World;
 use assent_model::clock::{ManualClock, SharedClock, SystemClock, Timestamp};
 use assent_model::secret::Digest;
 
-/// One component, compiled.
+/// A compiled component.
 pub struct Workbench {
     inspection: Inspection,
     compiled: CompiledComponent,
 }
 
-/// What a component's calls are made from.
+/// The parts from which a component's calls are created.
 struct CompiledComponent {
     name: String,
     surface: Surface,
@@ -55,17 +54,17 @@ struct CompiledComponent {
     turns: Arc<Turns>,
 }
 
-/// What came of a call, and what the call used.
+/// The result and the resource use of a call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MeasuredOutcome<T> {
     /// The result.
     pub outcome: T,
-    /// What it used; nothing, if the plugin was not asked.
+    /// The resource use. Zero if the plugin was not called.
     pub usage: Usage,
 }
 
 impl<T, E> MeasuredOutcome<Result<T, E>> {
-    /// The same with what came of it, if anything, changed.
+    /// Applies a function to the value of a successful result.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> MeasuredOutcome<Result<U, E>> {
         MeasuredOutcome {
             outcome: self.outcome.map(change),
@@ -77,13 +76,13 @@ impl<T, E> MeasuredOutcome<Result<T, E>> {
 /// A claim mapper with its settings.
 pub struct MapperUnderTest(ClaimMapper);
 
-/// An approval channel with its settings, at a moment that stands still.
+/// An approval channel with its settings and a stopped clock.
 pub struct ChannelUnderTest(ApprovalChannel);
 
-/// Detects the kind of a file, and has it describe itself, for `assent-plugin check`.
+/// Compiles a file and returns its kind and its description of itself, for `assent-plugin check`.
 ///
 /// # Errors
-/// One plain sentence, if the file is not a plugin that this host can use.
+/// One plain sentence, if the server cannot use the file as a plugin.
 pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, LoadError> {
     let limits = CallLimits {
         concurrency: 1,
@@ -93,10 +92,10 @@ pub async fn inspect(file: &Path, compiler: &Compiler) -> Result<Inspection, Loa
 }
 
 impl Workbench {
-    /// Compiles a component, finds out what it is, and has it describe itself.
+    /// Compiles a component, detects its kind, and reads its description of itself.
     ///
     /// # Errors
-    /// One plain sentence, if the file is not a plugin that this host can use.
+    /// One plain sentence, if the server cannot use the file as a plugin.
     pub async fn open(
         file: &Path,
         limits: CallLimits,
@@ -154,12 +153,13 @@ impl Workbench {
         })
     }
 
-    /// What the component is.
+    /// Returns the kind of the component, and its description of itself.
     pub fn inspection(&self) -> &Inspection {
         &self.inspection
     }
 
-    /// What the plugin says about these settings: each error is a sentence, none if they are good.
+    /// Returns the plugin's errors about these settings. Each error is a sentence. The list is empty if the settings
+    /// are valid.
     ///
     /// # Errors
     /// The plugin fails.
@@ -178,10 +178,10 @@ impl Workbench {
             .collect())
     }
 
-    /// The claim mapper with these settings, granted all that its description asks for.
+    /// Returns the claim mapper with these settings. It has a grant for every claim in its description.
     ///
     /// # Errors
-    /// The component is none, or asks for a protected claim.
+    /// The component is not a claim mapper, or it requests a protected claim.
     pub fn mapper(&self, config: &Value) -> Result<MapperUnderTest, LoadError> {
         let error = |what: String| self.error(what);
         let (linked, runner) = self
@@ -208,10 +208,10 @@ impl Workbench {
         }))
     }
 
-    /// The approval channel with these settings, at this moment. Its requests go to the script.
+    /// Returns the approval channel with these settings at this time. The script returns the responses to its requests.
     ///
     /// # Errors
-    /// The component is none.
+    /// The component is not an approval channel.
     pub fn channel(
         &self,
         config: &Value,
@@ -269,7 +269,7 @@ impl Workbench {
 }
 
 impl CompiledComponent {
-    /// The component, linked anew, with what runs its calls.
+    /// Links the component again. Returns it with a new runner for its calls.
     fn plugin(
         &self,
         clock: SharedClock,
@@ -286,7 +286,8 @@ impl CompiledComponent {
 }
 
 impl MapperUnderTest {
-    /// What the mapper changes, each edit judged as in a login; nothing, if its description leaves this sink out.
+    /// Returns the mapper's changes. Each edit is checked as in a sign-in. No changes if its description omits this
+    /// destination.
     pub async fn map(
         &self,
         input: ClaimInput,
@@ -309,7 +310,7 @@ impl MapperUnderTest {
 }
 
 impl ChannelUnderTest {
-    /// Sends a request on its way: a notice, or a question for a delegated channel.
+    /// Sends an approval request: a notice, or a question for a delegated channel.
     pub async fn begin(
         &self,
         opening: ChannelRequest,
@@ -328,7 +329,7 @@ impl ChannelUnderTest {
         }
     }
 
-    /// Asks how the request with this handle stands.
+    /// Polls the state of the request with this handle.
     pub async fn poll(
         &self,
         handle: Vec<u8>,
@@ -342,7 +343,7 @@ impl ChannelUnderTest {
         tried(component.poll(runner, config, handle).await)
     }
 
-    /// Has the channel read what came to its callback address.
+    /// Passes a callback to the channel.
     pub async fn on_callback(
         &self,
         callback: Callback,
@@ -356,7 +357,7 @@ impl ChannelUnderTest {
         tried(component.on_callback(runner, config, callback).await)
     }
 
-    /// Takes the request with this handle back.
+    /// Cancels the request with this handle.
     pub async fn cancel(&self, handle: Vec<u8>) -> MeasuredOutcome<Result<(), ChannelFailureKind>> {
         let Self(ApprovalChannel {
             runner,

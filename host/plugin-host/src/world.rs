@@ -1,6 +1,6 @@
 //! The contracts, by role.
 
-/// A contract that this host serves.
+/// A contract that the server supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum World {
     /// `assent:claims`, world `claim-mapper`.
@@ -18,7 +18,7 @@ impl World {
         Self::DelegatedChannel,
     ];
 
-    /// The role in words, with its article.
+    /// Returns the name of the role, with its article.
     pub const fn role(self) -> &'static str {
         match self {
             Self::ClaimMapper => "a claim mapper",
@@ -27,7 +27,7 @@ impl World {
         }
     }
 
-    /// The package of the contract.
+    /// Returns the package of the contract.
     pub const fn package(self) -> &'static str {
         match self {
             Self::ClaimMapper => "assent:claims",
@@ -35,7 +35,7 @@ impl World {
         }
     }
 
-    /// The interface that a component of this world exports, without its version.
+    /// Returns the interface that a component of this world exports, without its version.
     pub(crate) const fn export(self) -> &'static str {
         match self {
             Self::ClaimMapper => "assent:claims/mapper",

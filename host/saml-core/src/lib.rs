@@ -1,6 +1,6 @@
 //! The core of SAML 2.0: strict XML, signatures, bindings and messages.
 //!
-//! It knows neither the server nor its database, so that it can be read, fuzzed and reviewed by itself.
+//! It depends neither on the server nor on its database, so that it can be read, fuzzed and reviewed separately.
 
 pub mod binding;
 pub mod message;

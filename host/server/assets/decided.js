@@ -1,8 +1,8 @@
-// A page that waits for an approval on the phone: it loads itself again once that is decided.
+// A page that waits for an approval on the device: it reloads itself after the decision.
 const waiting = document.querySelector('[data-decided]');
 const address = waiting instanceof HTMLElement ? waiting.dataset.decided : undefined;
 
-/** The pause after a response that reports nothing, and after a failure, in milliseconds. */
+/** The pause after a response without a decision, and after a failure, in milliseconds. */
 const PAUSE = 1000;
 
 async function wait() {

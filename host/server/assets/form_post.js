@@ -1,2 +1,2 @@
-// Posts the answer to the application. It runs in old browsers too.
+// Posts the response to the application. The script runs in old browsers too.
 /** @type {HTMLFormElement} */ (document.getElementById('answer')).submit();

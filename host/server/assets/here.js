@@ -1,16 +1,16 @@
-// A browser that holds a key of the authenticator needs neither a name, a code nor a number: its button comes first. It
-// runs in old browsers too.
+// A browser with a key of the authenticator needs neither a name, a code nor a number: its button comes first. The
+// script runs in old browsers too.
 (function () {
   'use strict';
 
   var here = document.getElementById('here');
 
-  /** Whether the authenticator of this browser has an account, as it notes in `authenticator/store.js`. */
+  /** Whether the authenticator of this browser has an account, according to the item of `authenticator/store.js`. */
   function holdsKey() {
     try {
       return localStorage.getItem('assent-authenticator') === 'enrolled';
     } catch (_) {
-      // The browser keeps nothing for this site.
+      // The browser stores nothing for this site.
       return false;
     }
   }
@@ -21,7 +21,7 @@
   here.hidden = false;
   var card = /** @type {Element} */ (here.parentNode);
   card.className += ' with-key';
-  // Without the phone: the title does not name it either, and the number is for another one.
+  // The other device is not used: so the title does not name it either, and the number is for another request.
   [].forEach.call(card.querySelectorAll('[data-here]'), function (/** @type {Element} */ text) {
     var words = text.getAttribute('data-here') || '';
     text.textContent = words;

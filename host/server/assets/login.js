@@ -1,4 +1,4 @@
-// The login page goes on by itself once its code was scanned. It runs in old browsers too.
+// The login page continues automatically after its code was scanned. The script runs in old browsers too.
 (function () {
   'use strict';
 
@@ -12,7 +12,7 @@
     return;
   }
 
-  // A page that nobody looks at asks for nothing.
+  // A hidden page does not connect.
   function look() {
     if (document.hidden || over) {
       if (events) {
@@ -27,7 +27,7 @@
         location.reload();
       });
       events.onerror = function () {
-        // The browser connects again by itself unless it was refused.
+        // The browser reconnects automatically unless the server rejected it.
         if (events && events.readyState === 2) {
           events = null;
           setTimeout(look, 5000);
@@ -36,12 +36,12 @@
     }
   }
 
-  // What a form of this page does is an event as well. A reload would then stop the form's own answer.
+  // A submitted form causes an event as well. A reload would then cancel the response to the form.
   document.addEventListener('submit', function () {
     over = true;
     look();
   });
-  // The user came back from the answer.
+  // The user came back from the response.
   window.addEventListener('pageshow', function (event) {
     if (event.persisted) {
       over = false;

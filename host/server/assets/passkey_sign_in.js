@@ -1,4 +1,4 @@
-// Signs in with a passkey: one of the browser's list at the name's field, or one of its dialog, by the button.
+// Signs in with a passkey: from the browser's list at the name field, or from its dialog after the button.
 (() => {
   const form = /** @type {HTMLFormElement | null} */ (document.getElementById('passkey'));
   if (!form || !window.PublicKeyCredential || !window.fetch) return;
@@ -22,7 +22,7 @@
       .replace(/\//g, '_')
       .replace(/=+$/, '');
 
-  // No credential ids: the passkey says who signs in.
+  // Without credential ids, the passkey itself identifies the user.
   /** @returns {Promise<PublicKeyCredentialRequestOptions>} */
   async function newChallenge() {
     const body = new URLSearchParams({ csrf: field('csrf').value });
@@ -47,12 +47,12 @@
         userHandle: encoded(answer.userHandle),
       },
     });
-    // With its event, so that the page's other script does not load the page again meanwhile.
+    // This fires the submit event, so that the page's other script does not reload the page in the meantime.
     form?.requestSubmit();
   }
 
   /**
-   * Asks for a passkey, in place of the question before. An answer uses the challenge up.
+   * Requests a passkey, which replaces the previous request. A response uses up the challenge.
    * @param {CredentialMediationRequirement} mediation
    */
   async function ask(mediation) {
@@ -77,13 +77,13 @@
   }
 
   button.addEventListener('click', async () => {
-    // Closed, or none fits: the list offers it still.
+    // The user closed the dialog, or no passkey fits: the list still offers passkeys.
     if (!(await ask('optional'))) askInList();
   });
-  // A passkey belongs to the user of this browser, so it stands above the line about other users.
+  // A passkey belongs to the user of this browser, so its form comes above the line about other users.
   document.querySelector('.with-key .way > .keyed')?.before(form);
   form.hidden = false;
-  // The passkey that was used last was rejected.
+  // The server rejected the last passkey.
   if (button.hasAttribute('aria-describedby')) button.focus();
   askInList();
 })();

@@ -1,12 +1,11 @@
-// Tells moments in the time of the place where the browser is, and recent ones as the time since then. Without it pages
-// tell them as they are in Greenwich.
+// Shows times in the browser's time zone, and recent ones relative to now. Without the script pages show them in UTC.
 const { lang } = document.documentElement;
-// The page's language, in the way that it is spoken where the person is.
+// The page's language, in the variant of the user's region.
 const spoken = navigator.languages.find((language) => language.startsWith(lang)) ?? lang;
 const absolute = new Intl.DateTimeFormat(spoken, { dateStyle: 'long', timeStyle: 'short' });
 const relative = new Intl.RelativeTimeFormat(spoken, { numeric: 'auto' });
 /**
- * The units of relative times, each with its length in seconds, and up to which distance it is used.
+ * The units of relative times, each with its length in seconds, and the maximum distance at which it is used.
  * @type {Array<[Intl.RelativeTimeFormatUnit, number, number]>}
  */
 const UNITS = [
@@ -17,7 +16,7 @@ const UNITS = [
 ];
 
 /**
- * Tells a moment as seen from now.
+ * Shows a time relative to now.
  * @param {HTMLTimeElement} time
  */
 function tell(time) {
@@ -32,11 +31,11 @@ function tell(time) {
 const moments = document.querySelectorAll('time[datetime]');
 moments.forEach(tell);
 
-// A moment to come is counted down.
+// Future times are counted down.
 const toCome = [...moments].filter(({ dateTime }) => new Date(dateTime).valueOf() > Date.now());
 if (toCome.length > 0) setInterval(() => toCome.forEach(tell), 1000);
 
-// The time that is left, as a bar.
+// The remaining time, as a bar.
 const bar = /** @type {HTMLProgressElement | null} */ (document.querySelector('progress[data-until]'));
 if (bar) {
   const end = new Date(bar.dataset.until ?? '').valueOf();
@@ -45,7 +44,7 @@ if (bar) {
   }, 1000);
 }
 
-// The name of a device is typed where its buttons were.
+// The field for the name of a device replaces its buttons.
 for (const renaming of document.querySelectorAll('.manage > details')) {
   if (!(renaming instanceof HTMLDetailsElement)) continue;
   const input = renaming.querySelector('input:not([type="hidden"])');
@@ -60,7 +59,7 @@ for (const renaming of document.querySelectorAll('.manage > details')) {
   });
 }
 
-// The applications whose names have the typed text. Without a script all are shown, and there is no field.
+// The applications with the typed text in their names. Without a script all are shown, and there is no field.
 const filter = /** @type {HTMLInputElement | null} */ (document.getElementById('filter'));
 const field = filter?.closest('.field');
 if (filter && field instanceof HTMLElement) {

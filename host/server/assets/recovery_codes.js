@@ -1,4 +1,4 @@
-// New recovery codes in the portal: copied, saved as a file, or printed. Without this script they are written down.
+// New recovery codes in the portal: copied, saved as a file, or printed. Without this script the user writes them down.
 (() => {
   const keep = document.getElementById('keep');
   const copy = document.getElementById('copy');

@@ -1,5 +1,5 @@
-// The page of a logout: goes on when the application in the frame has answered, or when its time is over. It runs in
-// old browsers too.
+// The page of a logout: continues when the application in the frame has responded, or when its time has expired. The
+// script runs in old browsers too.
 (function () {
   'use strict';
   var page = /** @type {HTMLElement} */ (document.getElementById('signing-out'));
@@ -9,12 +9,12 @@
     location.reload();
   }
 
-  // What the frame holds can only be seen once it is ours again.
+  // The content of the frame is accessible only when it is from this server again.
   function look() {
     try {
       if (frame.contentDocument && frame.contentDocument.getElementById('answered')) reload();
     } catch (_error) {
-      // It is the application's still.
+      // The frame still has the application's content.
     }
   }
 

@@ -1,4 +1,4 @@
-// The waiting page: goes on when the sign-in does, and counts the seconds down. It runs in old browsers too.
+// The waiting page: continues when the sign-in does, and counts the seconds down. The script runs in old browsers too.
 (function () {
   'use strict';
 
@@ -20,11 +20,11 @@
     }
   }
 
-  // What a form of this page does is an event as well. A reload would then stop the form's own answer.
+  // A submitted form causes an event as well. A reload would then cancel the response to the form.
   document.addEventListener('submit', function () {
     reloading = true;
   });
-  // The user came back from the authenticator in this tab. The sign-in may be another one by now.
+  // The user came back from the authenticator in this tab. The sign-in may have a new state.
   window.addEventListener('pageshow', function (event) {
     if (event.persisted) {
       reloading = false;
@@ -69,7 +69,7 @@
   }
 
   /**
-   * Screen readers read the time a few times only, because each second would be too much.
+   * Screen readers announce the time only a few times, because each second would be too much.
    * @param {number} mark
    * @param {number} now
    */
@@ -81,8 +81,8 @@
   }
 
   /**
-   * After 15 seconds, for every name alike, the page asks whether nothing arrived. The stylesheet shows the question
-   * without this script, but to sighted users only.
+   * After 15 seconds, for every name alike, the page asks whether the request arrived. Without this script the
+   * stylesheet shows the question, but only to sighted users.
    * @param {number} now
    */
   function askAt(now) {
@@ -103,7 +103,7 @@
     speakAt(10, now);
     if (now === 0) {
       clearInterval(timer);
-      // The server decides when time is up, and its clock may be a little behind.
+      // The server decides about the expiry, and its clock may be a little behind.
       setTimeout(reload, 1000);
     }
   }
@@ -125,12 +125,12 @@
     reload();
   });
   events.onerror = function () {
-    // The browser connects again by itself unless it gave up.
+    // The browser reconnects automatically unless it gave up.
     if (events.readyState === 2) {
       ask();
     }
   };
-  // A phone's browser may freeze the page while its owner is in the authenticator, and miss the event.
+  // The browser of a phone may freeze the page while the user is in the authenticator, and miss the event.
   document.addEventListener('visibilitychange', function () {
     if (!document.hidden && events.readyState !== 1) {
       reload();

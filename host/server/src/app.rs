@@ -1,4 +1,4 @@
-//! The composition root: the only place that wires everything.
+//! The composition root: the only module that creates and connects the parts of the server.
 
 mod error;
 mod listen;
@@ -41,27 +41,28 @@ use master_keys::OpenedKeys;
 pub use master_keys::existing_master_keys;
 pub use serve::{RunningServer, Shutdown, serve};
 
-/// What the server takes from its surroundings.
+/// The external dependencies of the server, as [`compose`] receives them.
 #[derive(Clone, Debug)]
 pub struct Environment {
-    /// The time.
+    /// The clock.
     pub clock: SharedClock,
-    /// Randomness.
+    /// The source of randomness.
     pub entropy: SharedEntropy,
-    /// What compiles plugins.
+    /// The compiler of plugins.
     pub compiler: Compiler,
-    /// The file that the settings come from, where there is one, to be read again.
+    /// The settings file, which a reload reads again. `None`: the settings do not come from a file.
     pub settings_file: Option<PathBuf>,
-    /// Counts the lines that the log dropped, where it drops any.
+    /// The number of lines that the log dropped. `None`: the log never drops lines.
     pub dropped_log_lines: Option<ErrorCounter>,
-    /// Where traces and metrics are exported to.
+    /// The collector that receives traces and metrics.
     pub collector: Option<Arc<Collector>>,
-    /// Whether this is an instance that serves, and not one command. It writes its first heartbeat at once.
+    /// Whether this process is an instance that serves, and not a single command. Such an instance writes its first
+    /// heartbeat at once.
     pub serves: bool,
 }
 
 impl Environment {
-    /// Those of this program, with the settings of this file.
+    /// Returns the environment of this process, with the settings of this file.
     pub fn of_this_program(settings_file: &Path) -> Self {
         Self {
             clock: Arc::new(SystemClock),
@@ -75,7 +76,10 @@ impl Environment {
     }
 }
 
-/// Opens the database and the keys, and loads the plugins: everything but the listener.
+/// Opens the database and the keys, and loads the plugins: everything except the listeners.
+///
+/// # Errors
+/// If the database, a key, a plugin, or a file that the settings name cannot be used.
 pub async fn compose(
     settings: Settings,
     surroundings: Environment,
@@ -121,8 +125,8 @@ pub async fn compose(
         Loader::new(Arc::clone(&clock), credentials, compiler, compiled),
     )
     .await?;
-    // An instance that does not start serves nobody: what an application's plugin does wrong is that application's harm
-    // alone.
+    // A plugin that fails the smoke test does not stop the start: it harms only the applications that use it. A server
+    // that does not start harms all.
     if let Err(error) = plugins.try_out().await {
         tracing::warn!(%error, "plugin smoke test failed");
     }
@@ -180,7 +184,8 @@ pub async fn compose(
     }))
 }
 
-/// The collector that the settings name. `entropy` identifies this run of the server to it.
+/// Returns the collector that the settings name. The collector distinguishes the runs of the server by a random
+/// identifier from `entropy`.
 ///
 /// # Errors
 /// If the file with the headers cannot be used, or TLS cannot be set up.
@@ -202,7 +207,7 @@ pub fn collector(
     Ok(Some(Arc::new(collector)))
 }
 
-/// The digest of the secret that a collector of metrics sends, if one is set.
+/// Returns the digest of the secret that a client of the metrics endpoint must send, if the settings name a secret.
 fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
     let Some(file) = &settings.metrics.secret_file else {
         return Ok(None);
@@ -212,8 +217,8 @@ fn metrics_secret(settings: &Settings) -> Result<Option<Digest>, StartError> {
     Ok(Some(secret.digest()))
 }
 
-/// Reads the files with secrets that the settings name, but for the master keys and those of plugins. Returns an error
-/// for each that cannot be read, or whose content cannot be used; it begins with the key of the setting.
+/// Reads the secret files that the settings name, except master keys and the secrets of plugins. Returns an error for
+/// each file that cannot be read or has unusable content. Each error begins with the key of the setting.
 pub fn secret_file_errors(settings: &Settings, entropy: &SharedEntropy) -> Vec<StartError> {
     let pin = settings.keys.pkcs11.as_ref();
     let pin = pin.map(|token| read_secret("keys.pkcs11.pin_file", &token.pin_file));
@@ -243,7 +248,7 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
     }
 }
 
-/// What authenticates the audit log.
+/// Returns the context that authenticates the audit log.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -257,8 +262,8 @@ pub fn chain_context(
     ))
 }
 
-/// Starts the store. An instance that serves writes its first heartbeat, before its plugins are compiled: a contracting
-/// migration must not overlook it.
+/// Starts the store. An instance that serves writes its first heartbeat before it compiles its plugins, because a
+/// contracting migration must not overlook the instance.
 async fn start_store(
     database: Database,
     opened: &OpenedKeys,
@@ -275,7 +280,10 @@ async fn start_store(
     Ok(store)
 }
 
-/// The operator's logo, if the settings name one.
+/// Returns the operator's logo, if the settings name one.
+///
+/// # Errors
+/// If the file cannot be read, or is not a supported image.
 pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoFileError> {
     settings
         .branding
@@ -285,7 +293,10 @@ pub fn logo(settings: &Settings) -> Result<Option<Logo>, LogoFileError> {
         .transpose()
 }
 
-/// The client of the SMTP server, if the settings name one.
+/// Returns the client of the SMTP server, if the settings name a server.
+///
+/// # Errors
+/// If the settings of the server, the password file or the CA file cannot be used.
 pub fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
     let Some(mail) = &settings.mail else {
         return Ok(None);
@@ -321,7 +332,7 @@ pub fn mailer(settings: &Settings) -> Result<Option<Mailer>, StartError> {
         .map_err(StartError::Mail)
 }
 
-/// All keys, after a fresh one was made for each purpose that had none which may sign.
+/// Returns all signing keys, after it added a new key for each purpose without a key that may sign.
 async fn with_first_keys(
     store: &Store,
     sealing: &SealingKeys,
@@ -347,7 +358,7 @@ async fn with_first_keys(
             material: KeyMaterial::Sealed(sealed),
             times: KeyTimes::at_once(last + 1, now),
         };
-        // If another instance that starts at the same moment was first, its key is the one.
+        // If another instance started at the same moment and was faster, the key of that instance remains.
         store.add_key(fresh, Vec::new()).await?;
         kept = store.signing_keys().await?;
     }
@@ -365,7 +376,7 @@ fn push_key(kept: &[SigningKey]) -> Result<&str, StartError> {
     )))
 }
 
-/// Lets the plugins' outgoing requests carry the push key's signature without their seeing it.
+/// The credentials that sign the plugins' outgoing requests with the push key. The plugins do not see the signature.
 struct PushCredentials {
     key: Arc<PushKey>,
     clock: SharedClock,
@@ -383,7 +394,11 @@ impl Credentials for PushCredentials {
     }
 }
 
-/// Makes what the first start makes, if this is the first.
+/// Runs the bootstrap, if this is the first start.
+///
+/// # Errors
+/// If the first administrator or the demo application cannot be created, or the file for the demo application cannot be
+/// written.
 pub async fn prepare_bootstrap(services: &Services) -> Result<Option<BootstrapResult>, StartError> {
     let Some(settings) = &services.settings.bootstrap else {
         return Ok(None);

@@ -1,5 +1,5 @@
-//! An authenticator without a phone: a client of this server's own interface. It makes real proofs with a key of its
-//! own, so automation and tests go the same way as people.
+//! An authenticator as a command-line client of this server's authenticator API. It creates valid proofs with its own
+//! key, so that automation and tests use the same path as the users' devices.
 
 mod enrolled;
 mod exchange;
@@ -25,7 +25,7 @@ use assent_model::statement::{ApprovalStatement, Decision, EnrolmentStatement};
 pub use enrolled::{Application, Authenticator, LoginLook, PendingRequest};
 pub use exchange::Reply;
 
-/// What waits for the user: the members that this client reads.
+/// The pending requests and notifications of a user: the members that this client reads.
 #[derive(Deserialize)]
 struct Pending {
     cooldown_until: Option<i64>,
@@ -33,14 +33,17 @@ struct Pending {
     notifications: Vec<Notification>,
 }
 
-/// A notification, which this client does not show.
+/// An account notification, which this client does not show.
 #[derive(Deserialize)]
 struct Notification {
     id: AuditId,
 }
 
 impl Authenticator {
-    /// Enrols by a link: makes a key, proves that it has it, and uses the link up.
+    /// Enrols with an enrolment link: creates a key, proves its possession, and uses up the link.
+    ///
+    /// # Errors
+    /// If the link is invalid, or the server cannot be reached or rejects the enrolment.
     pub async fn enrol(
         link: &str,
         name: &str,
@@ -104,22 +107,25 @@ impl Authenticator {
         Ok(authenticator)
     }
 
-    /// Whose authenticator it is.
+    /// Returns the name of the authenticator's user.
     pub fn account(&self) -> &str {
         &self.account
     }
 
-    /// The issuer that it was enrolled with.
+    /// Returns the issuer with which the authenticator was enrolled.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// The device.
+    /// Returns the identifier of the device.
     pub const fn device(&self) -> DeviceId {
         self.device
     }
 
-    /// The requests that wait for the person. With none, waits up to `wait` seconds for one.
+    /// Returns the pending requests of the user. If there are none, waits up to `wait` seconds for one.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the call.
     pub async fn waiting(&self, wait: u32) -> anyhow::Result<Vec<PendingRequest>> {
         let deadline = SystemClock.now() + Duration::from_secs(wait.into());
         let mut known = String::new();
@@ -139,7 +145,8 @@ impl Authenticator {
                 notifications,
                 ..
             } = reply.read()?;
-            // Nobody reads the notifications here, so it does not wait for them again.
+            // This client shows no notifications. It reports them as known, so that the server does not return them at
+            // once again.
             known = notifications
                 .last()
                 .map(|Notification { id }| format!("&last_notification={id}"))
@@ -150,7 +157,11 @@ impl Authenticator {
         }
     }
 
-    /// What the login is for whose page has this link in its code, and in which browser; its page learns nothing of it.
+    /// Returns the application and the browser of the sign-in with this link in its QR code. The sign-in page does not
+    /// notice it.
+    ///
+    /// # Errors
+    /// If the link is invalid, or the server cannot be reached or rejects the call.
     pub async fn look_at_login(&self, link: &str) -> anyhow::Result<LoginLook> {
         let reply = self
             .call(
@@ -173,8 +184,11 @@ impl Authenticator {
         })
     }
 
-    /// Says that this authenticator's person signs in at the login page whose code holds this link. What follows is a
-    /// request like any other.
+    /// Starts a QR sign-in of this authenticator's user at the sign-in page with this link. The server then sends an
+    /// ordinary approval request.
+    ///
+    /// # Errors
+    /// If the link is invalid, or the server cannot be reached or rejects the call.
     pub async fn scan(&self, link: &str) -> anyhow::Result<()> {
         self.call(
             Method::POST,
@@ -187,7 +201,10 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Approves a request with the number that the browser shows, or denies it. The outcome in a word.
+    /// Approves a request with the number that the browser shows, or denies it. Returns the outcome as one word.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the decision.
     pub async fn decide(
         &self,
         request: &PendingRequest,
@@ -199,7 +216,11 @@ impl Authenticator {
         Ok(outcome.as_str().to_owned())
     }
 
-    /// Says that a request was not the person's: requests reach no phone of theirs for a while.
+    /// Reports that a request was not the user's own. A cooldown follows, during which no request reaches the user's
+    /// devices. Returns the outcome as one word.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the report.
     pub async fn report(&self, request: &PendingRequest) -> anyhow::Result<String> {
         let statement = ApprovalStatement {
             decision: Decision::Report,
@@ -213,7 +234,10 @@ impl Authenticator {
         Ok(outcome.as_str().to_owned())
     }
 
-    /// Until when requests reach no phone of the person, in seconds since the epoch.
+    /// Returns the end of the user's cooldown, in seconds since the epoch. `None`: there is no cooldown.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the call.
     pub async fn cooldown_until(&self) -> anyhow::Result<Option<i64>> {
         let reply = self
             .call(Method::GET, "/authenticator/api/requests", "", Vec::new())
@@ -222,7 +246,10 @@ impl Authenticator {
         Ok(cooldown_until)
     }
 
-    /// Ends the pause that a denial began.
+    /// Ends the cooldown that began after a denial.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the call.
     pub async fn lift_cooldown(&self) -> anyhow::Result<()> {
         self.call(
             Method::DELETE,

@@ -1,6 +1,5 @@
-//! Where an address is, by a database that the operator gives: a file in the MaxMind DB format, such as GeoLite2 City
-//! or DB-IP City Lite. Such a database knows about places, and not for sure; it is there for a person to recognise
-//! their own.
+//! The location of IP addresses, from a database of the operator. It is a file in the MaxMind DB format, such as
+//! GeoLite2 City or DB-IP City Lite. Its locations are only approximate. They help users recognize their own sign-ins.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -12,17 +11,17 @@ use arc_swap::ArcSwapOption;
 use maxminddb::Reader;
 use serde::Deserialize;
 
-/// How long a name may be, in characters.
+/// The largest length of a name, in characters.
 const LONGEST: usize = 60;
 
-/// The database of places, if there is one.
+/// The GeoIP database, if there is one.
 #[derive(Debug, Default)]
 pub struct GeoIp {
     file: Option<PathBuf>,
     read: ArcSwapOption<LoadedDatabase>,
 }
 
-/// A database as it was read.
+/// A loaded database.
 struct LoadedDatabase {
     reader: Reader<Vec<u8>>,
     stamp: FileStamp,
@@ -36,7 +35,7 @@ impl std::fmt::Debug for LoadedDatabase {
     }
 }
 
-/// What a changed file is known by.
+/// The properties by which a change of the file is detected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileStamp {
     modified: Option<SystemTime>,
@@ -53,18 +52,18 @@ impl FileStamp {
     }
 }
 
-/// A database that can't be used.
+/// The error of a database that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum GeoIpError {
-    /// The file can't be read.
+    /// The file cannot be read.
     #[error("geoip.database_file: {} can't be read: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         reason: std::io::Error,
     },
-    /// It is something else.
+    /// The file has another format.
     #[error(
         "geoip.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}",
         file.display()
@@ -72,12 +71,12 @@ pub enum GeoIpError {
     NoDatabase {
         /// The file.
         file: PathBuf,
-        /// Why.
+        /// The reason.
         reason: maxminddb::MaxMindDbError,
     },
 }
 
-/// What a record says of a place. Databases write a name as a text, or in several languages.
+/// The location of a record. Databases have a name as one text, or in several languages.
 #[derive(Deserialize)]
 struct Record {
     #[serde(default)]
@@ -106,7 +105,7 @@ impl Name {
                 .or_else(|| names.values().next()),
             Self::Other(_) => None,
         };
-        // Whatever the file says, the person is shown one line.
+        // The user must see a single line, regardless of the content of the file.
         let text: String = text?
             .chars()
             .filter(|character| !character.is_control())
@@ -118,6 +117,9 @@ impl Name {
 
 impl GeoIp {
     /// Opens the database, if the settings name one.
+    ///
+    /// # Errors
+    /// [`GeoIpError`] if the file cannot be read or has another format.
     pub fn open(file: Option<&Path>) -> Result<Self, GeoIpError> {
         let read = file.map(read).transpose()?.map(Arc::new);
         Ok(Self {
@@ -126,7 +128,11 @@ impl GeoIp {
         })
     }
 
-    /// Reads the file again if it was changed since. Where it can't be read, the one from before goes on.
+    /// Reads the file again if it changed. If it cannot be read, the loaded database remains in use. Returns whether it
+    /// changed.
+    ///
+    /// # Errors
+    /// [`GeoIpError`] if the file cannot be read or has another format.
     pub fn refresh(&self) -> Result<bool, GeoIpError> {
         let Some(file) = &self.file else {
             return Ok(false);
@@ -147,7 +153,8 @@ impl GeoIp {
         Ok(true)
     }
 
-    /// The place of an address: `Linköping, Sweden`, or what is known of that, in this language if the database has it.
+    /// Returns the location of an address, such as `Linköping, Sweden`, or only its known parts. It is in this language
+    /// if the database has it.
     pub fn place_of(&self, address: IpAddr, language: &str) -> Option<String> {
         let read = self.read.load();
         let found = read.as_ref()?.reader.lookup(address).ok()?;
@@ -186,7 +193,7 @@ mod tests {
     /// A value in the data section of a MaxMind DB file.
     enum Data<'a> {
         Text(&'a str),
-        /// A number, written in so many bytes, and the type's number.
+        /// A number, with its type number and its length in bytes.
         Number(u8, usize, u64),
         Map(&'a [(&'a str, Data<'a>)]),
         List(&'a [Data<'a>]),
@@ -227,9 +234,10 @@ mod tests {
         }
     }
 
-    /// A database in which each address below 128.0.0.0 has this record, and no other has one.
+    /// Returns a database in which each address below 128.0.0.0 has this record, and no other address has one.
     fn database(record: &Data<'_>) -> Vec<u8> {
-        // A tree of one node: the data begins 16 bytes behind it, and the node's own number says that there is nothing.
+        // The tree has one node. The data begins 16 bytes after it, and the number of the node itself means that there
+        // is no record.
         let mut file = vec![0, 0, 1 + 16, 0, 0, 1];
         file.extend([0; 16]);
         write(record, &mut file);

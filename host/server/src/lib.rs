@@ -1,9 +1,15 @@
 //! Assent, a passwordless identity provider.
 //!
-//! The modules are layers: each uses only those below it (`tests/it/tidy.rs` checks that). From the top: `cli` and
-//! `app` (composition), `http` (the edge), `oidc` and `saml` (protocols), `domain` (use cases), the adapters `keys`,
-//! `config`, `geoip`, `audit_stream` and `smtp`, and `messages`, the texts for people. Below them are crates of their
-//! own: the store, the plugin host, the SAML core, and the model.
+//! The modules are layers: each uses only those below it (`tests/it/tidy.rs` checks that). From the top:
+//!
+//! - `cli` and `app`: composition
+//! - `http`: the edge
+//! - `oidc` and `saml`: protocols
+//! - `domain`: use cases
+//! - the adapters `keys`, `config`, `geoip`, `audit_stream` and `smtp`
+//! - `messages`: the texts for users
+//!
+//! Below them are separate crates: the store, the plugin host, the SAML core, and the model.
 
 pub mod app;
 pub mod audit_stream;

@@ -1,9 +1,9 @@
-//! Messages: what the server says to people, in the catalogue in `messages/`, one file a language.
+//! Messages: the texts for users, from the catalogue in `messages/`, with one file per language.
 //!
-//! The catalogue is [Fluent](https://projectfluent.org)'s. A message is named in the source by [`Message::new`], in a
-//! template by `layout.say`; `tests/it/pages/catalogue.rs` holds that each exists in each language with the same
-//! values. Values that come from people are isolated in their direction, so that a name can't turn round what stands
-//! beside it. What they hold of such marks themselves is dropped.
+//! The catalogue has the format of [Fluent](https://projectfluent.org). The source names a message with
+//! [`Message::new`], and a template with `layout.say`. `tests/it/pages/catalogue.rs` checks that each message exists in
+//! each language with the same values. Values by users are isolated in their text direction, so that a name cannot
+//! change the direction of the text beside it. Direction marks in such values are removed.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use unic_langid::LanguageIdentifier;
 use assent_model::clock::Timestamp;
 use assent_model::language::Language;
 
-/// The messages of a language, as Fluent writes them.
+/// Returns the messages of a language, in the format of Fluent.
 pub const fn source(language: Language) -> &'static str {
     match language {
         Language::English => include_str!("../messages/en.ftl"),
@@ -23,7 +23,7 @@ pub const fn source(language: Language) -> &'static str {
     }
 }
 
-/// A message with its values, in no language yet.
+/// A message with its values, independent of a language.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     id: &'static str,
@@ -32,15 +32,15 @@ pub struct Message {
 
 #[derive(Clone, Debug, PartialEq)]
 enum MessageValue {
-    /// What a person wrote: isolated.
+    /// A text by a user, which is isolated.
     Text(String),
     Number(i64),
-    /// What we say ourselves.
+    /// A text of the server itself.
     Message(Message),
 }
 
 impl Message {
-    /// The message with this id in the catalogue.
+    /// Returns the message with this identifier in the catalogue.
     pub const fn new(id: &'static str) -> Self {
         Self {
             id,
@@ -48,22 +48,22 @@ impl Message {
         }
     }
 
-    /// With a text that comes from people, or from applications.
+    /// Adds a text by users or applications.
     pub fn text(self, name: &'static str, text: impl Into<String>) -> Self {
         self.with(name, MessageValue::Text(text.into()))
     }
 
-    /// With a number, which may decide between singular and plural.
+    /// Adds a number, which may determine singular or plural.
     pub fn number(self, name: &'static str, number: impl Into<i64>) -> Self {
         self.with(name, MessageValue::Number(number.into()))
     }
 
-    /// With another message.
+    /// Adds another message.
     pub fn message(self, name: &'static str, message: Self) -> Self {
         self.with(name, MessageValue::Message(message))
     }
 
-    /// A day, as it is in Greenwich.
+    /// Returns a date, in UTC.
     pub fn day(at: Timestamp) -> Self {
         let date = jiff::Timestamp::from_second(at.seconds())
             .unwrap_or_default()
@@ -80,12 +80,12 @@ impl Message {
         self
     }
 
-    /// As plain text.
+    /// Returns the message as plain text.
     pub fn plain(&self, language: Language) -> String {
         self.formatted(language).replace([OPEN, CLOSE], "")
     }
 
-    /// As HTML: escaped, its values isolated.
+    /// Returns the message as HTML, escaped and with isolated values.
     pub(crate) fn markup(&self, language: Language) -> String {
         let mut html = String::new();
         for character in self.formatted(language).chars() {
@@ -99,7 +99,7 @@ impl Message {
         html
     }
 
-    /// With the values between the marks of their direction.
+    /// Returns the message with isolation marks around its values.
     pub(crate) fn formatted(&self, language: Language) -> String {
         let mut values = FluentArgs::with_capacity(self.values.len());
         for (name, value) in &self.values {
@@ -140,7 +140,7 @@ impl Message {
 pub(crate) const OPEN: char = '\u{2068}';
 pub(crate) const CLOSE: char = '\u{2069}';
 
-/// A text between marks that isolate it, without any of its own.
+/// Isolates a text, and removes isolation marks from it.
 fn isolated(text: &str) -> String {
     let is_mark = |c: char| {
         matches!(
@@ -166,9 +166,9 @@ fn bundle(language: Language) -> &'static Bundle {
 fn made(language: Language) -> Bundle {
     let id: LanguageIdentifier = language.tag().parse().unwrap_or_default();
     let mut bundle = Bundle::new_concurrent(vec![id]);
-    // We isolate ourselves: only what comes from people, and no numbers.
+    // Only texts by users are isolated, and not numbers. Fluent cannot distinguish them.
     bundle.set_use_isolating(false);
-    // A test reads the files with no error; what of a file can be read is used.
+    // A test checks that the files have no errors. With an error, the valid part of a file is used.
     let resource = FluentResource::try_new(source(language).to_owned())
         .unwrap_or_else(|(resource, _)| resource);
     bundle.add_resource_overriding(resource);

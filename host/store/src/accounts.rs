@@ -1,4 +1,4 @@
-//! Accounts: people in applications.
+//! Accounts: the memberships of users in applications.
 
 mod lookup;
 mod user_account;
@@ -26,16 +26,16 @@ pub(crate) use user_account::{
     ACCOUNTS_WITH_USERS, AccountRow, BY_ACCOUNT_ID, HeldAccount, UserAccountRow,
 };
 
-/// An account that is kept, in one write with others.
+/// One account of a batch of writes.
 #[derive(Clone, Debug)]
 pub struct AccountWrite {
-    /// The account as it shall be.
+    /// The account to store.
     pub account: Account,
-    /// Whose it is.
+    /// The user of the account.
     pub whom: UserGuard,
-    /// The state of one that is there; `None` of a new one.
+    /// The state of the stored account; `None` if the account is new.
     pub before: Option<LifecycleState>,
-    /// What the audit log is told.
+    /// The entries for the audit log.
     pub entries: Vec<Entry>,
 }
 
@@ -57,8 +57,8 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// The accounts with the people whose they are, who are not changed until the transaction ends: what they are called is
-/// what their accounts are found by. Fails where one of them is not as they were seen.
+/// Returns the accounts with their users. It locks the users until the transaction ends, because the search index of
+/// the accounts contains the users' names. Fails if a user's version does not match its guard.
 async fn lock_users_of(
     db: &mut Connection,
     accounts: &[Account],
@@ -124,7 +124,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard
     search_index::add_accounts(db, &people).await
 }
 
-/// Replaces what may change of an account: see [`Store::update_account`].
+/// Replaces an account: see [`Store::update_account`].
 pub(crate) async fn update(
     db: &mut Connection,
     account: &Account,
@@ -187,8 +187,8 @@ pub(crate) async fn delete(
     Ok(VersionedWrite::Done)
 }
 
-/// Notes that a person signed in to an application: an account that was invited is active from then on, which `entry`
-/// tells of. It names both.
+/// Records that a user signed in to an application: an invited account becomes active. `entry` names the user and the
+/// application, and is logged if the account was invited.
 pub(crate) async fn activate_account(db: &mut Connection, entry: &Entry) -> Result<()> {
     let activated: Option<(String,)> = sql::query_as(
         "UPDATE accounts SET state = 'active', version = version + 1
@@ -206,10 +206,11 @@ pub(crate) async fn activate_account(db: &mut Connection, entry: &Entry) -> Resu
 }
 
 impl Store {
-    /// Adds an account of this person's.
+    /// Adds an account of the user.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if they are not as they were seen; [`StoreError::Taken`] where there is one already.
+    /// [`StoreError::Stale`] if the user's version does not match `whom`; [`StoreError::Taken`] if the user has an
+    /// account there already.
     pub async fn insert_account(
         &self,
         account: Account,
@@ -254,12 +255,11 @@ impl Store {
         .await
     }
 
-    /// Replaces what may change of an account: its name, roles and state. Where the state is another than `before`,
-    /// what was begun with the account is over, and its
-    /// application is to be told.
+    /// Replaces an account's name, roles and state. If the state differs from `before`, everything that began with the
+    /// account ends, and its application must be notified.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the person is not as they were seen.
+    /// [`StoreError::Stale`] if the user's version does not match `whom`.
     pub async fn update_account(
         &self,
         account: Account,
@@ -283,8 +283,8 @@ impl Store {
     /// Adds and replaces accounts, all of them or none.
     ///
     /// # Errors
-    /// [`StoreError::Overtaken`] where one was changed since it was read, [`StoreError::Stale`] where its person was;
-    /// [`StoreError::Taken`] where there is one already.
+    /// [`StoreError::Overtaken`] if an account was changed since it was read; [`StoreError::Stale`] if its user was;
+    /// [`StoreError::Taken`] if an account exists already.
     pub async fn save_accounts(&self, writes: Vec<AccountWrite>, now: Timestamp) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
@@ -315,10 +315,10 @@ impl Store {
         .await
     }
 
-    /// Deletes this version of an account, which ends what was begun with it. Its application is to be told.
+    /// Deletes this version of an account, which ends everything that began with it. Its application must be notified.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if its person is not as they were seen.
+    /// [`StoreError::Stale`] if the user's version does not match `whom`.
     pub async fn delete_account(
         &self,
         (id, version): (AccountId, i64),

@@ -1,5 +1,5 @@
-//! Approvals of protected actions. The request and the answer are those of an approval; the row here says for what it
-//! counts.
+//! Approvals of protected actions. The request and the answer are those of an approval; a row here names the action
+//! that it permits.
 //!
 //! A row has the action and the digest of its summary only as long as the approval can be given or used.
 
@@ -106,7 +106,7 @@ pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Resu
         target_application,
     } = &action.outline;
     let proposal = action.proposal.as_ref();
-    // No session has the id of an approval, so earlier releases let nobody use an approval without a session.
+    // No session has the id of an approval, so earlier releases let no request use an approval without a session.
     let session = match action.requester {
         ActionRequester::Session(session) => session.to_string(),
         ActionRequester::Token => action.id.to_string(),
@@ -138,7 +138,7 @@ pub(crate) async fn insert(db: &mut Connection, action: &ActionApproval) -> Resu
     Ok(())
 }
 
-/// Removes the actions of approvals that can't be given or used any more.
+/// Removes the actions of approvals that cannot be given or used any more.
 pub(crate) async fn clear_ended(db: &mut Connection, now: Timestamp) -> Result<()> {
     sql::query(
         "UPDATE action_approvals SET action = NULL, summary_digest = NULL, names = NULL
@@ -155,8 +155,8 @@ pub(crate) async fn clear_ended(db: &mut Connection, now: Timestamp) -> Result<(
     Ok(())
 }
 
-/// Deletes the approvals that a user requested, those about the user, and those whose action contains a name of the
-/// user: another user could get the name. `names` are those with which the user signed in.
+/// Deletes the approvals that a user requested and those that concern the user. Deletes approvals also if their action
+/// contains a name of the user, because another user could get the name. `names` are the user's sign-in names.
 pub(crate) async fn erase_user(
     db: &mut Connection,
     user: UserId,
@@ -177,7 +177,7 @@ pub(crate) async fn erase_user(
     Ok(())
 }
 
-/// What a request must do to use an approval: the approved action, with the approved summary.
+/// The action and the summary of a request that uses an approval. Both must be those that were approved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClaimedAction {
     /// The digest of the action in its command.
@@ -208,13 +208,13 @@ impl Store {
         row.map(ActionApproval::try_from).transpose()
     }
 
-    /// Removes the actions of approvals that can't be given or used any more.
+    /// Removes the actions of approvals that cannot be given or used any more.
     pub(crate) async fn clear_ended_actions(&self, now: Timestamp) -> Result<()> {
         self.write(move |db| Box::pin(clear_ended(db, now))).await
     }
 
-    /// Uses the approval of a protected action, once, if it is for this action and its device gave it within the last
-    /// `fresh`. The row loses the action. Returns the approval.
+    /// Uses the approval of a protected action, once. The approval must be for this action, and its device must have
+    /// given it within the last `fresh`. Removes the action from the row, and returns the approval.
     ///
     /// # Errors
     /// If the database fails.
@@ -227,7 +227,7 @@ impl Store {
     ) -> Result<Option<ApprovalId>> {
         self.write(move |db| {
             Box::pin(async move {
-                // The device that approved is locked: it may be revoked at this moment.
+                // The device that approved is locked, because it may be revoked at the same time.
                 sql::query(
                     "UPDATE devices SET name = name
                      WHERE id = (SELECT device_id FROM approvals WHERE action_approval_id = $1)",

@@ -1,4 +1,4 @@
-//! Administrators' tokens: short-lived, for whoever holds the machine.
+//! Operator tokens: short-lived tokens for an operator with access to the machine.
 
 use crate::rows::{cell, digest};
 use crate::sql;
@@ -9,7 +9,7 @@ use assent_model::id::TokenId;
 use assent_model::secret::Digest;
 
 impl Store {
-    /// Adds an administrator's token.
+    /// Adds an operator token.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -37,7 +37,7 @@ impl Store {
         .await
     }
 
-    /// The digest of the administrator's token with this id, if it is still good at `now`.
+    /// The digest of the operator token with this id, if the token is valid at `now`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -35,9 +35,9 @@ pub enum ApplicationOrder {
     /// By their ids.
     #[default]
     Id,
-    /// By their names, in upper or lower case.
+    /// By their names, without regard to case.
     Name,
-    /// The same, descending.
+    /// By their names, descending.
     NameDescending,
 }
 
@@ -47,7 +47,7 @@ pub(crate) const BY_ID: &str = sql::statement!(
     " FROM applications WHERE id IN ({$})"
 );
 
-/// The applications after the one with the id `$1` and the name `$5` in an order, of the protocol `$2` and with a name
+/// The applications that follow the id `$1` and the name `$5` in an order. Only those of the protocol `$2` with a name
 /// that begins with `$3`.
 macro_rules! applications_found {
     ($after:literal, $order:literal) => {
@@ -135,7 +135,7 @@ pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Re
     insert_origins(db, application).await
 }
 
-/// Replaces the settings of an application that may change: see [`Store::update_application`].
+/// Replaces the settings of an application: see [`Store::update_application`].
 pub(crate) async fn update(
     db: &mut Connection,
     application: &Application,
@@ -218,8 +218,8 @@ impl Store {
         .await
     }
 
-    /// Replaces an application's name, settings and secrets. `false`, and nothing done, if it was changed since it was
-    /// read. What it was granted is not valid while it is disabled, nor when it is enabled again.
+    /// Replaces this version of an application's name, settings and secrets. If it disables the application, the
+    /// earlier grants are revoked: they stay invalid when the application is enabled again.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -250,7 +250,7 @@ impl Store {
         Ok(rows.into_iter().map(|(origin,)| origin).collect())
     }
 
-    /// Deletes this version of an application with its accounts, which ends its tokens. Whether there was that.
+    /// Deletes this version of an application with its accounts, which ends its tokens.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -300,7 +300,7 @@ impl Store {
             .map(|client| (client, epoch)))
     }
 
-    /// The application with this id, whatever it speaks.
+    /// The application with this id, of either protocol.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -335,8 +335,8 @@ impl Store {
             .transpose()
     }
 
-    /// The application in this version, or in a later one. A fail-over may lose a version, whose number the next change
-    /// uses again, so the time of the change belongs to it.
+    /// The application in this version, or in a later one. A version is its number and the time of its change: a
+    /// fail-over may lose a version, and the next change uses its number again.
     pub(crate) async fn registered_version(
         &self,
         id: &Did,
@@ -362,7 +362,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Up to `limit` applications whose id follows `after`.
+    /// Up to `limit` applications with ids that follow `after`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -385,8 +385,8 @@ impl Store {
             .collect()
     }
 
-    /// Up to `limit` applications after `after` whose name begins with `prefix`, in upper or lower case; of a protocol
-    /// only, where that is given. There are few enough to look at each name.
+    /// Up to `limit` applications that follow `after`, with names that begin with `prefix`, without regard to case.
+    /// Only those of `protocol`, if it is set. The statement compares each name, because the applications are few.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -427,8 +427,7 @@ impl Store {
             .collect()
     }
 
-    /// Up to `limit` applications that a person may use, by an account or by an assignment, in the order of their
-    /// names.
+    /// Up to `limit` applications that a user may use, by an account or by an assignment, in the order of their names.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,14 +1,14 @@
 //! Conflicts between typed requests that a delegated channel without letters may carry.
 //!
 //! The user of such a channel compares nothing, so of two requests from two browsers the user could approve an
-//! attacker's. None of them may be approved then. An ended request counts until it expires. Otherwise an attacker who
-//! asks every few seconds would have every second request carried. Whether there is a conflict follows from typed
-//! names, browsers, applications and settings only, never from the user, so it does not reveal which names exist.
+//! attacker's. None of them may be approved then. An ended request counts until it expires. Otherwise an attacker with
+//! a request every few seconds would have every second request carried. The conflict depends on typed names, browsers,
+//! applications and settings only, never on the user. So it does not reveal which names exist.
 //!
-//! A refused request conflicts too, whichever limit refuses it. Its page waits for nothing, but its user has just typed
-//! the name, and could approve the prompt of a stranger's as their own. Else a stranger would use up a limit on
-//! purpose, so that the user's request does not end the stranger's. It has no row; the rows of the name and of the user
-//! hold what counts.
+//! A rejected request conflicts too, no matter which limit rejects it. Its page waits for nothing, but its user has
+//! just typed the name, and could approve the prompt of an attacker's request. Otherwise an attacker would exhaust a
+//! limit on purpose, so that the user's request does not end the attacker's. A rejected request has no row; the rows of
+//! the name and of the user record it.
 
 use crate::sql::{self, Connection};
 
@@ -18,27 +18,28 @@ use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
-/// The column `conflicted` of a request that ended in a conflict, where its page shows the conflict.
+/// The value of the column `conflicted` for a request that ended in a conflict and shows it on its page.
 pub(crate) const SHOWN: i64 = 1;
-/// The same where its page shows nothing.
+/// The value for a request that shows nothing on its page.
 const HIDDEN: i64 = 2;
 
-/// What conflicts with a request.
+/// The requests that conflict with a request.
 #[derive(Debug, Default)]
 pub(crate) struct Conflict {
-    /// Requests with the same typed name. Their pages and that of the new one show the conflict.
+    /// Requests with the same typed name. Their pages and that of the new request show the conflict.
     shown: Vec<String>,
-    /// Requests of the same user by another name. Their pages wait to their end, as does that of the new one: a notice
-    /// would reveal that both names belong to one user.
+    /// Requests of the same user by another name. Their pages wait until the requests expire, as does that of the new
+    /// request: a notice would reveal that both names belong to one user.
     hidden: Vec<String>,
-    /// Whether there is any, which may be a refused one without a row.
+    /// Whether there is a conflict. The only conflicting request may be a rejected one, which has no row.
     is_found: bool,
-    /// Whether one is of the same typed name, so that the new one's page says what happened too.
+    /// Whether a conflicting request has the same typed name, so that the page of the new request shows the conflict
+    /// too.
     is_of_name: bool,
 }
 
 impl Conflict {
-    /// The conflict with the new request, which ends like the others.
+    /// Adds the new request, which ends like the others.
     pub(crate) fn including(mut self, new: ApprovalId) -> Self {
         let list = if self.is_of_name {
             &mut self.shown
@@ -51,7 +52,7 @@ impl Conflict {
 }
 
 crate::sql::row! {
-    /// Refused requests of a name or user that still count.
+    /// Rejected requests of a name or user that still count.
     pub(crate) struct RefusalRow {
         /// The user's id, or the digest of the typed name.
         subject: String,
@@ -60,7 +61,8 @@ crate::sql::row! {
     }
 }
 
-/// Finds what conflicts with a new request; `None` if it may go its way. `refusals` are those that matter to it.
+/// Finds the conflicts of a new request; `None` if there are none. `refusals` are the rejected requests that matter to
+/// it.
 pub(crate) fn find_conflict(
     unexpired: &[UnexpiredRequest],
     refusals: &[RefusalRow],
@@ -95,7 +97,8 @@ pub(crate) fn is_typed(kind: &str) -> bool {
     .any(|one| one.as_str() == kind)
 }
 
-/// The requests of other browsers that conflict with one of this browser and name, which itself may be without_binding.
+/// The requests of other browsers that conflict with a request of this browser and name. Either of the two must be
+/// `without_binding`.
 fn conflicting(
     unexpired: &[UnexpiredRequest],
     browser: &str,
@@ -104,8 +107,8 @@ fn conflicting(
 ) -> Conflict {
     let mut conflict = Conflict::default();
     for other in unexpired {
-        // Whether one was withdrawn or reported must not be seen on another's page. Neither must a hidden conflict on
-        // one of the same name.
+        // A page must not reveal that a request of another browser was withdrawn or reported. Neither must it reveal a
+        // hidden conflict of a request with the same name.
         let is_same_name = other.name_digest == name;
         let ended = other.conflicted == SHOWN || (other.conflicted == HIDDEN && !is_same_name);
         let counts =
@@ -126,7 +129,7 @@ fn conflicting(
     conflict
 }
 
-/// The refused requests of this name and user that still count.
+/// The rejected requests of this name and user that still count.
 pub(crate) async fn active_refusals(
     db: &mut Connection,
     name: String,
@@ -145,8 +148,8 @@ pub(crate) async fn active_refusals(
     Ok(rows)
 }
 
-/// Ends the requests that a channel without letters may carry and that conflict with a refused one, and has the refused
-/// one count from now on. The rows of the name and of the user are locked.
+/// Ends the requests that a channel without letters may carry and that conflict with a rejected request. From then on
+/// the rejected request counts. The rows of the name and of the user are locked.
 pub(crate) async fn record_refusal(
     db: &mut Connection,
     unexpired: &[UnexpiredRequest],

@@ -1,5 +1,5 @@
-//! Approval requests: which number a new one gets, which pending one it replaces, and whether it is sent to the user's
-//! devices.
+//! Approval requests: the number of a new request, the pending request that it replaces, and whether it is sent to the
+//! user's devices.
 //!
 //! All of it happens in one transaction that first locks the user and the typed name, on every instance. So no two
 //! unexpired requests of a user or name have the same number, and the limits below hold under concurrency.
@@ -22,8 +22,8 @@ use assent_model::id::{LoginId, UserId};
 const PENDING_TYPED: usize = 5;
 /// The most known browsers of a user with a pending request.
 const PENDING_KNOWN: usize = 5;
-/// The most unexpired requests of one typed name from unknown browsers. A user has two names, so they take at most
-/// 60 of the 90 numbers. The limit counts by the name only: by the user it would show which names are of the same user.
+/// The most unexpired requests of one typed name from unknown browsers. A user has two names, so they take at most 60
+/// of the 90 numbers. The limit is per name only: a limit per user would reveal which names belong to one user.
 const TYPED_PER_NAME: usize = 30;
 /// The most unexpired requests by all names of a user, because names change.
 const TYPED_PER_USER: usize = 60;
@@ -31,24 +31,24 @@ const TYPED_PER_USER: usize = 60;
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
 
-/// The result of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestOutcome {
-    /// It is to be sent to the devices of this user.
+    /// The request must be sent to the devices of this user.
     Prompted(UserId),
-    /// The login waits as for any other, but the request is not sent: no user who may sign in has the name, a cooldown
-    /// holds the request, or too many requests are pending.
+    /// The login waits as for any other request, but the request is not sent. No user who may sign in has the name, a
+    /// cooldown holds the request, or too many requests are pending.
     NotPrompted,
-    /// Nothing was done: the login was answered, or waits for another; or the user whom the protected action concerns
-    /// was changed, or deleted, since its summary was rendered.
+    /// Nothing was done. The login was answered, or waits for another request. Or the target user of the protected
+    /// action was changed or deleted since its summary was rendered.
     NotOpen,
-    /// The name or user has too many unexpired requests, so this one was refused. See [`Store::refuse_request`].
+    /// Too many requests of the name or user are unexpired, so this one was rejected. See [`Store::refuse_request`].
     TooMany,
 }
 
 impl Store {
-    /// Adds an approval, for which its login then waits. It replaces the pending one of the same browser for the same
-    /// name.
+    /// Adds an approval request, for which its login then waits. It replaces the pending request of the same browser
+    /// for the same name.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -61,8 +61,8 @@ impl Store {
             .await
     }
 
-    /// Ends the requests that a channel without letters may carry and that a refused one conflicts with, and has it
-    /// count as one that began.
+    /// Ends the requests that a channel without letters may carry and that conflict with a rejected request. The
+    /// rejected request then counts as one that began.
     ///
     /// # Errors
     /// If the database fails.
@@ -80,8 +80,8 @@ impl Store {
     }
 }
 
-/// Locks a user or a typed name until the end of the transaction: requests, denials and reports of it come one after
-/// another.
+/// Locks a user or a typed name until the end of the transaction, so that its requests, denials and reports are
+/// serialized.
 pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timestamp) -> Result<()> {
     sql::query(
         "INSERT INTO approval_subjects (subject, locked_at) VALUES ($1, $2)
@@ -96,7 +96,7 @@ pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timest
 
 async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
-    // An erasure of the user waits until the transaction ends, and finds the row; or was before.
+    // A concurrent erasure of the user either waits until the transaction ends, and then finds the row, or came first.
     if let Some(target) = request.target {
         match target.lock(db).await {
             Err(StoreError::Stale) => return Ok(RequestOutcome::NotOpen),
@@ -132,7 +132,7 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         .iter()
         .filter(|other| other.state == "requested" && !replaced.contains(&other.id))
         .collect();
-    // No channel carries a refused request, so it matters only to one that a channel without letters may carry.
+    // No channel carries a rejected request, so it matters only to one that a channel without letters may carry.
     let refusals = match request.without_binding {
         true => approval_conflicts::active_refusals(db, name, user, approval.requested_at).await?,
         false => Vec::new(),
@@ -163,8 +163,8 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     Ok(reached.map_or(RequestOutcome::NotPrompted, RequestOutcome::Prompted))
 }
 
-/// Records what the request changes. It is as many changes for a request that reaches no device, so that the time does
-/// not reveal which names exist.
+/// Records the changes of the request. A request that reaches no device has the same number of changes, so that the
+/// time does not reveal which names exist.
 fn record_changes(
     db: &mut Connection,
     request: &ApprovalRequest,
@@ -204,7 +204,7 @@ async fn lock_and_read(
     Ok(rows)
 }
 
-/// The first number that no unexpired request of the user or name has; `None` where there are too many.
+/// The first number that no unexpired request of the user or name has; `None` if there are too many requests.
 fn free_number(
     unexpired: &[UnexpiredRequest],
     request: &ApprovalRequest,
@@ -222,7 +222,7 @@ fn free_number(
             return None;
         }
     }
-    // A stale browser counts as a known one, because a refusal shows.
+    // A stale browser counts as a known one, because a rejection is visible on the page.
     const KNOWN: [RequestKind; 2] = [RequestKind::KnownBrowser, RequestKind::StaleBrowser];
     let known = || {
         unexpired
@@ -271,7 +271,8 @@ fn has_place(pending: &[&UnexpiredRequest], request: &ApprovalRequest) -> bool {
 }
 
 /// Assigns the request to the login, which then waits for it. A QR sign-in may begin on the page of a login that waits
-/// for a typed request, and then replaces that request. `false` if the login was answered, or waits for another.
+/// for a typed request, and then replaces that request. Returns `false` if the login was answered, or waits for another
+/// request.
 async fn claim_login(
     db: &mut Connection,
     login: LoginId,
@@ -279,7 +280,7 @@ async fn claim_login(
 ) -> Result<bool> {
     let approval = &request.approval;
     let login = login.to_string();
-    // The lock lets the answer of the login and this claim come one after another.
+    // The lock serializes the answer of the login and this claim.
     let held: Option<(Option<String>,)> = sql::query_as(
         "UPDATE logins SET approval_id = approval_id WHERE id = $1 AND answered_at IS NULL RETURNING approval_id",
     )
@@ -315,13 +316,13 @@ async fn claim_login(
     Ok(true)
 }
 
-/// Replaces the pending request of the same browser: a typed one by a typed one for the same name, a QR sign-in and a
-/// protected action by one of their kind for the same user. No request replaces one of another browser. Returns the
-/// replaced ones.
+/// Replaces the pending request of the same browser, and returns the ids of the replaced requests. A typed request
+/// replaces a typed one for the same name. A QR sign-in or a protected action replaces one of the same kind for the
+/// same user. No request replaces one of another browser.
 async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<String>> {
     let approval = &request.approval;
     let statement = match request.kind {
-        // By the name only: by the user it would show which names are of the same user.
+        // By the name only: a replacement by the user would reveal which names belong to one user.
         RequestKind::Typed | RequestKind::KnownBrowser | RequestKind::StaleBrowser => {
             "UPDATE approvals SET state = 'replaced', decided_at = $3
              WHERE browser = $1 AND name_digest = $2 AND kind IN ('typed', 'known_browser', 'stale_browser')
@@ -332,7 +333,7 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
              WHERE browser = $1 AND named_user = $2 AND kind = 'qr' AND state = 'requested' AND expires_at > $3
              RETURNING id"
         }
-        // No device is asked about a passkey: see `passkey_sign_ins`.
+        // No device receives a request for a passkey: see `passkey_sign_ins`.
         RequestKind::Passkey => return Ok(Vec::new()),
         RequestKind::Action => {
             "UPDATE approvals SET state = 'replaced', decided_at = $3
@@ -358,8 +359,8 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
     Ok(ids)
 }
 
-/// Adds the row. Returns the user who receives the request on the devices, `None` without a place or during a cooldown;
-/// and whether a cooldown holds the request, which it does only to one with a typed name.
+/// Adds the row. Returns the user that receives the request on the devices; `None` if these have no room or a cooldown
+/// holds it. Returns also whether a cooldown holds the request, which happens only to requests with a typed name.
 async fn insert(
     db: &mut Connection,
     request: &ApprovalRequest,

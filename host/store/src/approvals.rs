@@ -1,4 +1,4 @@
-//! Approvals. Each change is one conditional statement, so that whatever races, one wins.
+//! Approvals. Each change is one conditional statement, so that only one of several concurrent changes succeeds.
 
 mod answers;
 mod decision;
@@ -15,7 +15,7 @@ pub use decision::AuditNote;
 pub use rulings::RulingOutcome;
 
 impl Store {
-    /// The person gave up in the browser. Nothing happens if the request was decided before.
+    /// Cancels a request, because the user gave up in the browser. Nothing happens if the request was decided before.
     ///
     /// # Errors
     /// If the database fails.
@@ -36,7 +36,7 @@ impl Store {
         .await
     }
 
-    /// Ends a pending request that can't be approved any more. It can still be reported. Nothing happens if it was
+    /// Ends a pending request that cannot be approved any more. It can still be reported. Nothing happens if it was
     /// decided before.
     ///
     /// # Errors

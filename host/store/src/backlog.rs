@@ -1,29 +1,29 @@
-//! The deliveries that wait.
+//! The pending deliveries.
 
 use crate::rows::moment;
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 
-/// The waiting deliveries of one kind.
+/// The pending deliveries of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlog {
-    /// How many wait.
+    /// The number of pending deliveries.
     pub waiting: u64,
     /// When the oldest of them was created.
     pub oldest: Option<Timestamp>,
 }
 
-/// The waiting deliveries of every kind.
+/// The pending deliveries of every kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backlogs {
     /// Logout tokens.
     pub logouts: Backlog,
     /// Emails with invitations.
     pub invitations: Backlog,
-    /// Approval requests that a channel has not been given yet, without those of a cooldown.
+    /// Approval requests that no channel has received yet, without those that a cooldown holds.
     pub dispatches: Backlog,
-    /// When the first of the last SAML certificates expires that the applications have.
+    /// The first expiry among the last SAML certificates of the applications.
     pub saml_certificates_expire: Option<Timestamp>,
 }
 
@@ -41,7 +41,7 @@ const BACKLOGS: &str = "SELECT
     (SELECT MIN(last) FROM (SELECT MAX(expires_at) AS last FROM saml_keys GROUP BY application_id) AS k)";
 
 impl Store {
-    /// The deliveries that wait, and the earliest end of a SAML certificate.
+    /// The pending deliveries, and the first expiry of a SAML certificate.
     ///
     /// # Errors
     /// If the database fails.

@@ -1,4 +1,4 @@
-//! What the first start makes, once for a database however many hosts start.
+//! The first start: one instance creates the first administrator, no matter how many instances start.
 
 use crate::sql;
 use crate::{Result, Store, accounts, applications, audit, devices, users};
@@ -9,24 +9,24 @@ use assent_model::clock::Timestamp;
 use assent_model::device::Enrolment;
 use assent_model::user::User;
 
-/// What the first start makes.
+/// The objects that the first start creates.
 #[derive(Clone, Debug)]
 pub struct Bootstrap {
     /// The first administrator.
     pub administrator: User,
-    /// The right to enrol the administrator's authenticator.
+    /// The link to enrol the administrator's device.
     pub enrolment: Enrolment,
     /// The demo application, with the administrator's account there.
     pub demo: Option<(Application, Account)>,
-    /// What the audit log is told.
+    /// The entries for the audit log.
     pub entries: Vec<Entry>,
 }
 
 impl Store {
-    /// Makes all of it, or nothing if a first start was made before. Whether it was made.
+    /// Creates all objects, or none if an earlier start created them. Returns whether they were created.
     ///
     /// # Errors
-    /// If the database fails, or holds something with one of the names.
+    /// If the database fails, or one of the names is taken.
     pub async fn bootstrap(&self, first: Bootstrap, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let first = first.clone();

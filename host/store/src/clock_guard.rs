@@ -1,4 +1,4 @@
-//! How far this instance's clock may be trusted to delete.
+//! The latest time until which this instance's clock may be trusted for deletions.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use assent_model::clock::Timestamp;
 
 /// The largest difference from the database's clock.
 const DIFFERENCE: Duration = Duration::from_secs(5);
-/// How much later than the newest timestamp of other runs it may be at the start.
+/// How far the clock may be ahead of the newest timestamp of earlier runs when this run starts.
 const MARGIN: Duration = Duration::from_secs(60 * 60);
 
-/// Keeps an instance whose clock is ahead from deleting what is still valid. What is deleted is lost, so in doubt rows
-/// stay longer than their retention.
+/// Prevents an instance from deleting rows that are still valid because its clock is ahead. A deletion is final, so in
+/// doubt rows stay longer than their retention.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum ClockGuard {
-    /// PostgreSQL has a clock of its own.
+    /// PostgreSQL has a clock of its own, with which the instance's clock is compared.
     Compared,
-    /// SQLite has none, so the clock is compared with the last run's: it may be at most an hour later at the start, and
-    /// from then on goes as fast as the monotonic clock. After a longer downtime, rows stay longer by the length of the
-    /// downtime, until the next start. So do keys.
+    /// SQLite has none, so the clock is compared with the newest timestamp of earlier runs. At the start it may be at
+    /// most an hour ahead. From then on it may advance only as fast as the monotonic clock. After a longer downtime,
+    /// rows and keys stay longer by the length of the downtime, until the next start.
     Bounded {
-        /// The newest timestamp of other runs; without one, this run's own at its start.
+        /// The newest timestamp of earlier runs; if there is none, the start of this run.
         start: Timestamp,
     },
 }
 
 impl ClockGuard {
-    /// The moment by which retention may go, with the database's clock ahead by `difference` milliseconds, and this
-    /// long after the start; `None` if nothing may be deleted.
+    /// The time up to which retention may delete; `None` if nothing may be deleted. The database's clock is ahead by
+    /// `difference` milliseconds, and the run started `elapsed` ago.
     pub(crate) fn limit(
         self,
         now: Timestamp,
@@ -56,7 +56,7 @@ mod tests {
         let limit = |difference| ClockGuard::Compared.limit(NOW, difference, DAY);
         assert_eq!(limit(0), Some(NOW));
         assert_eq!(limit(5000), Some(NOW));
-        // The database's clock is behind, so it is the one that counts.
+        // The database's clock is behind, so the limit follows it.
         assert_eq!(limit(-5000), Some(NOW - Duration::from_secs(5)));
         assert_eq!(limit(5001), None);
         assert_eq!(limit(-5001), None);
@@ -71,17 +71,17 @@ mod tests {
             guard.limit(NOW + minute, 0, Duration::ZERO),
             Some(NOW + minute)
         );
-        // 500 days ahead: nothing that the last run kept goes, but for an hour's worth.
+        // 500 days ahead: only rows that expire within an hour of the earlier run's newest timestamp are deleted.
         assert_eq!(
             guard.limit(NOW + DAY * 500, 0, Duration::ZERO),
             Some(NOW + MARGIN)
         );
-        // A run that lasts goes on deleting.
+        // A long run continues to delete.
         assert_eq!(
             guard.limit(NOW + DAY * 30, 0, DAY * 30),
             Some(NOW + DAY * 30)
         );
-        // A clock behind deletes less.
+        // With a clock that is behind, an instance deletes less.
         assert_eq!(guard.limit(NOW - DAY, 0, DAY), Some(NOW - DAY));
     }
 }

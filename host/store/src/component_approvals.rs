@@ -1,4 +1,4 @@
-//! Components that were approved to be tried as candidates, each for one plugin and one session of the console.
+//! Approvals of components for a trial as a candidate, each for one plugin and one session of the console.
 
 use crate::sql;
 use crate::{Result, Store};
@@ -7,7 +7,7 @@ use assent_model::id::SessionId;
 use assent_model::secret::Digest;
 
 impl Store {
-    /// Notes that a component may be tried in this session as the plugin with this name.
+    /// Records that a component may be tried in this session as the plugin with this name.
     ///
     /// # Errors
     /// If the database fails.

@@ -1,4 +1,4 @@
-//! Opening the database: the one place that knows which of the two it is.
+//! Opening the database. Only this module chooses between SQLite and PostgreSQL.
 
 use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -18,14 +18,14 @@ use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError};
 
 /// The settings of each session on PostgreSQL. A statement that takes too long, waits too long for a lock, or leaves
-/// its transaction idle (because its instance is frozen, or cut off) must not hold up other instances. The server
-/// notices by `tcp_*` that an instance is gone, and gives up its locks.
+/// its transaction idle must not hold up other instances. A transaction stays idle if its instance is frozen or cut
+/// off. With `tcp_*` the server detects that an instance is gone, and releases its locks.
 const SESSION: &str = "-c client_min_messages=warning \
      -c statement_timeout=5000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=2000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3 -c tcp_user_timeout=10000";
 
-/// How long the answer to a statement may take: longer than `statement_timeout`, which a frozen server does not apply,
-/// and no shorter than a transaction may take, because a pipelined statement waits for those before it.
+/// How long the response to a statement may take. It is longer than `statement_timeout`, which a frozen server does not
+/// apply. It is no shorter than a transaction may take, because a pipelined statement waits for those before it.
 const ANSWER: Duration = Duration::from_secs(10);
 
 /// The settings of the session that migrates: its statements may take as long as they need.
@@ -33,17 +33,17 @@ const MIGRATION: &str = "-c client_min_messages=warning \
      -c statement_timeout=0 -c lock_timeout=0 -c idle_in_transaction_session_timeout=60000 \
      -c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3";
 
-/// The connections of an instance beside those that read and write: for approval requests, probes, and the audit root.
+/// The connections of an instance besides those that read and write: for approval requests, probes, and the audit root.
 const OTHERS: u32 = 3;
 
 /// How to open a database.
 #[derive(Clone, Copy, Debug)]
 pub struct DatabaseOptions {
-    /// How many connections to open.
+    /// The number of connections to open.
     pub connections: ConnectionCounts,
     /// When to apply migrations.
     pub migrate: MigrationPolicy,
-    /// The migrations of the release.
+    /// The migrations of this release.
     pub migrations: &'static [Migration],
 }
 
@@ -57,7 +57,7 @@ impl Default for DatabaseOptions {
     }
 }
 
-/// A database that is open and whose tables are up to date.
+/// An open database with a current schema.
 #[derive(Debug)]
 pub struct Database {
     pub(crate) readers: Readers,
@@ -67,22 +67,22 @@ pub struct Database {
     pub(crate) kind: DatabaseKind,
     /// The newest migration that this release knows.
     pub(crate) schema_version: i64,
-    /// The fingerprint of the master key that its instance has.
+    /// The fingerprint of the instance's master key.
     pub(crate) master_key: Option<String>,
-    /// How many connections write: one for SQLite, which lets no two write at once.
+    /// The number of connections that write: one for SQLite, which permits one writer at a time.
     pub(crate) writer_count: u32,
-    /// The statement that begins a transaction which will write.
+    /// The statement that begins a transaction with writes.
     pub(crate) begin: &'static str,
 }
 
-/// How many connections to open at most; by default it depends on the number of cores.
+/// The most connections to open; by default it depends on the number of cores.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ConnectionCounts {
     /// Connections that read; by default twice the number of cores, at least 4. On PostgreSQL half of them, at least
     /// one, carry several lookups at a time, and at least one reads lists.
     pub read: Option<NonZeroU32>,
-    /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite lets no two write at
-    /// once.
+    /// Connections that write, on PostgreSQL; by default the number of cores, at least 2. SQLite permits one writer at
+    /// a time.
     pub write: Option<NonZeroU32>,
 }
 
@@ -110,8 +110,8 @@ impl Database {
         open(url, DatabaseOptions::default()).await
     }
 
-    /// Opens the database at `url`. Creates SQLite's file, and applies migrations, as far as the options permit.
-    /// Several instances may do so at the same time.
+    /// Opens the database at `url`. Creates SQLite's file, and applies migrations, if the options permit it. Several
+    /// instances may do so at the same time.
     ///
     /// # Errors
     /// [`StoreError::Open`] if the database cannot be opened, or its schema is not that of this release.
@@ -124,7 +124,7 @@ impl Database {
     ///
     /// # Errors
     /// [`StoreError::Open`] if the database cannot be opened, a migration fails, or a newer release contracted the
-    /// schema. What was applied before is complete; the next call continues.
+    /// schema. The migrations that were applied before the error are complete; the next call continues.
     pub async fn migrate(url: &str, migrations: &[Migration]) -> Result<MigrationOutcome> {
         let target = Target::of(url)?;
         let mut connection = target.connect_to_migrate().await?;
@@ -154,10 +154,10 @@ impl Database {
             .collect())
     }
 
-    /// Reads the URL of a database, and the certificates that a URL of PostgreSQL names. It connects to nothing.
+    /// Checks the URL of a database, and the certificates that a PostgreSQL URL names. It does not connect.
     ///
     /// # Errors
-    /// [`StoreError::Open`] if the URL cannot be used.
+    /// [`StoreError::Open`] if the URL is invalid.
     pub fn check_url(url: &str) -> Result<()> {
         match sqlite_file(url) {
             Some(_) => Ok(()),
@@ -165,7 +165,7 @@ impl Database {
         }
     }
 
-    /// Examines the database at `url` as an instance with this many connections uses it. Changes nothing.
+    /// Examines the database at `url`, as an instance with this many connections uses it. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Open`] if the database does not exist or cannot be opened.
@@ -190,8 +190,8 @@ impl Database {
         found.map_err(failed)
     }
 
-    /// A sealed signing key, with its purpose, if there is one. In an installation that has no sealing keys yet, the
-    /// master key has sealed it.
+    /// A sealed signing key, with its purpose, if there is one. In an installation without sealing keys, the master key
+    /// sealed it.
     ///
     /// # Errors
     /// If the database fails.
@@ -207,14 +207,14 @@ impl Database {
 pub(crate) struct Target<'u> {
     url: &'u str,
     pub(crate) kind: DatabaseKind,
-    /// For the server.
+    /// The options for the server.
     options: Options,
-    /// For migrations.
+    /// The options for migrations.
     pub(crate) migration: Options,
 }
 
 impl<'u> Target<'u> {
-    /// The database at `url`. Creates SQLite's file.
+    /// The target for `url`. Creates SQLite's file.
     pub(crate) fn of(url: &'u str) -> Result<Self> {
         let failed = |reason: String| failure(url, reason);
         let (kind, options, migration) = match url.split_once(':').map(|(scheme, _)| scheme) {
@@ -251,7 +251,7 @@ impl<'u> Target<'u> {
         failure(self.url, reason)
     }
 
-    /// A connection without time limits to a database that may be used.
+    /// Opens a connection without time limits, and checks that the database may be used.
     pub(crate) async fn connect_to_migrate(&self) -> Result<Connection> {
         let connected = self.migration.connect().await;
         let mut connection = connected.map_err(|error| self.failed(error.to_string()))?;
@@ -290,7 +290,7 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let (reader_count, writer_count) = options.connections.for_kind(kind);
     let epoch = Epoch::default();
     let connections = |count| Connections::new(target.options.clone(), epoch.clone(), count);
-    // On PostgreSQL one more writes approval requests, one batch at a time.
+    // On PostgreSQL one more connection writes approval requests, one batch at a time.
     let writers = connections(writer_count + u32::from(kind == DatabaseKind::Postgres));
     let pipelined_count = match kind {
         DatabaseKind::Sqlite => 0,
@@ -302,10 +302,11 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
         connections(reader_count.saturating_sub(pipelined_count).max(1)),
         pipelined,
     );
-    // On PostgreSQL the audit root is signed over another one, so that a slow signature delays no readiness check.
+    // On PostgreSQL the audit root is signed over another connection, so that a slow signature delays no readiness
+    // check.
     let probe = connections(1 + u32::from(kind == DatabaseKind::Postgres));
     let begin = match kind {
-        // A deferred transaction that read first could not be made a writing one while another writes.
+        // A deferred transaction that read first could not begin to write while another one writes.
         DatabaseKind::Sqlite => "BEGIN IMMEDIATE",
         DatabaseKind::Postgres => "BEGIN",
     };
@@ -327,8 +328,9 @@ async fn check(connection: &mut Connection) -> std::result::Result<(), String> {
     check_order(connection).await
 }
 
-/// Row ids are texts whose order is the order of time, and rows are deleted by it. A database that sorts by the rules
-/// of a language may have another: in Danish, "aa" comes after "z".
+/// Checks that the database sorts text by its bytes. Row ids are texts in the order of time, and retention deletes rows
+/// in that order. A database that sorts by the rules of a language may use another order: in Danish, "aa" comes after
+/// "z".
 pub(crate) async fn check_order(connection: &mut Connection) -> std::result::Result<(), String> {
     let question = "SELECT CASE WHEN '9' < 'a' AND 'aa' < 'ab' AND 'a9' < 'aa' AND 'ae' < 'af' THEN 1 ELSE 0 END";
     let (sorted,): (i64,) = sql::query_as(question)
@@ -342,8 +344,8 @@ pub(crate) async fn check_order(connection: &mut Connection) -> std::result::Res
         .to_owned())
 }
 
-/// SQLite's file, which is created with its folder where they are missing. It holds personal data, so only its owner
-/// may read it; SQLite gives the files that it creates beside it the same mode.
+/// Prepares SQLite's file: creates it and its folder if they are missing. It holds personal data, so only its owner may
+/// read it. SQLite creates the other files with the same mode.
 fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
     let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
@@ -364,20 +366,20 @@ fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     Ok(path.to_owned())
 }
 
-/// The file that an SQLite URL names.
+/// The file of an SQLite URL.
 pub(crate) fn sqlite_file(url: &str) -> Option<&Path> {
     let path = url.strip_prefix("sqlite:")?;
     let path = path.strip_prefix("//").unwrap_or(path);
     (!path.is_empty() && !path.contains(['?', '#', '%'])).then(|| Path::new(path))
 }
 
-/// The URL as it may be shown: without a password, and without parameters, since one of them may be a password.
+/// The URL for display: without a password, and without parameters, since one of them may be a password.
 fn without_password(url: &str) -> String {
     match url::Url::parse(url) {
         Ok(mut parsed) => {
             parsed.set_query(None);
             if parsed.password().is_some() {
-                // It fails only for URLs that can't have a password.
+                // It fails only for URLs that cannot have a password.
                 let _ = parsed.set_password(Some("***"));
             }
             parsed.to_string()

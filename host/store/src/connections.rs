@@ -1,6 +1,6 @@
-//! The connections to the database. They live long and are neither tested nor replaced while they work. A connection is
-//! closed when its use fails because of the connection, passes its time limit, or is cancelled: nobody knows what such
-//! a connection would answer next. The next use opens another.
+//! The connections to the database. They live long, and are neither tested nor replaced while they work. A connection
+//! is closed if its use fails because of the connection, exceeds its time limit, or is cancelled. The next response on
+//! such a connection would be unpredictable. The next use opens another one.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,9 +15,9 @@ use crate::pipelined::PipelinedConnections;
 use crate::sql::{self, Connection, Executor, Options, Query, Rows};
 use assent_model::deadline::QUEUE_DEADLINE;
 
-/// How long a read may take, from the wait for a connection to the last row.
+/// The time limit of a read, from the wait for a connection to the last row.
 const READ: Duration = Duration::from_secs(6);
-/// How long uses under way may take once the connections are closed, and how long closing one may take.
+/// The time limit for running uses after the connections are closed, and for closing a connection.
 const CLOSE: Duration = Duration::from_secs(10);
 
 /// A bounded number of connections for one purpose.
@@ -32,7 +32,7 @@ struct Shared {
     epoch: Epoch,
     size: u32,
     places: Arc<Semaphore>,
-    /// Those that nobody uses, with the epoch in which they were opened.
+    /// The unused connections, each with the epoch in which it was opened.
     idle: Mutex<Vec<(u64, Connection)>>,
 }
 
@@ -50,22 +50,22 @@ impl Connections {
         }
     }
 
-    /// The measurements that its connections record into.
+    /// The measurements of its connections.
     pub(crate) fn measurements(&self) -> &Arc<Measurements> {
         self.shared.options.measurements()
     }
 
-    /// How many connections are in use, and how many are idle.
+    /// The numbers of used and of idle connections.
     pub(crate) fn counts(&self) -> (u32, u32) {
         let free = u32::try_from(self.shared.places.available_permits()).unwrap_or(u32::MAX);
         let idle = u32::try_from(self.shared.idle().len()).unwrap_or(u32::MAX);
         (self.shared.size.saturating_sub(free), idle)
     }
 
-    /// A connection for one use: an idle one, or a new one.
+    /// Returns a connection for one use: an idle one, or a new one.
     ///
     /// # Errors
-    /// If none is free in time, or none can be opened.
+    /// If no connection is free in time, or none can be opened.
     pub(crate) async fn lease(&self) -> sql::Result<Lease> {
         let place = match Arc::clone(&self.shared.places).try_acquire_owned() {
             Ok(place) => place,
@@ -96,14 +96,14 @@ impl Connections {
         })
     }
 
-    /// Waits for uses under way, and closes all connections.
+    /// Waits for running uses, and closes all connections.
     pub(crate) async fn close(&self) {
         let all = timeout(CLOSE, self.shared.places.acquire_many(self.shared.size)).await;
         self.shared.places.close();
         drop(all);
         let idle = std::mem::take(&mut *self.shared.idle());
         for (_, connection) in idle {
-            // The server may be silent: then the connection is dropped.
+            // If the server does not respond, the connection is dropped.
             let _ = timeout(CLOSE, connection.close()).await;
         }
     }
@@ -114,7 +114,7 @@ impl Shared {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The connection that was used last. All of former epochs are dropped.
+    /// Returns the connection that was used last. Drops all connections of earlier epochs.
     fn take_idle(&self) -> Option<(u64, Connection)> {
         let now = self.epoch.now();
         let mut idle = self.idle();
@@ -130,30 +130,31 @@ impl Shared {
     }
 }
 
-/// A connection in use. Dropping it closes the connection; [`Lease::give_back`] keeps the connection for the next use.
+/// A connection in use. Dropping it closes the connection; [`Lease::give_back`] returns the connection for the next
+/// use.
 #[derive(Debug)]
 pub(crate) struct Lease {
     connection: Connection,
     epoch: u64,
     shared: Arc<Shared>,
-    /// Dropped last, so that there are never more connections than places.
+    /// Dropped last, so that there are never more connections than permits.
     _place: OwnedSemaphorePermit,
 }
 
 impl Lease {
-    /// The use is complete, and no transaction is open.
+    /// Returns the connection after a complete use. No transaction may be open.
     pub(crate) fn give_back(self) {
         if self.epoch == self.shared.epoch.now() && !self.shared.places.is_closed() {
             self.shared.idle().push((self.epoch, self.connection));
         }
     }
 
-    /// The connection was lost, so others that were opened before probably are as well.
+    /// Ends the epoch, because the connection was lost: others that were opened before are probably lost as well.
     pub(crate) fn end_epoch(self) {
         self.shared.epoch.end(self.epoch);
     }
 
-    /// Gives the connection back, or closes it, depending on how its use ended.
+    /// Returns the connection, or closes it, depending on how its use ended.
     pub(crate) fn end(self, error: Option<&sql::Error>) {
         match error {
             Some(error) if error.is_connection_lost() => self.end_epoch(),
@@ -176,10 +177,10 @@ impl DerefMut for Lease {
     }
 }
 
-/// The connections that read. `&Readers` executes statements that only read: one whose connection was lost is executed
-/// a second time.
+/// The connections that read. `&Readers` executes statements that only read. If a connection was lost, its statement is
+/// executed a second time.
 ///
-/// PostgreSQL has others for lookups, [`Readers::lookups`]: a list that takes long delays none.
+/// PostgreSQL has other connections for lookups, [`Readers::lookups`], so that a slow list does not delay a lookup.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     connections: Connections,
@@ -198,17 +199,17 @@ impl Readers {
         }
     }
 
-    /// For statements that read a few rows by their keys.
+    /// Returns the executor of statements that read a few rows by their keys.
     pub(crate) const fn lookups(&self) -> Lookups<'_> {
         Lookups(self)
     }
 
-    /// The connections that read lists; on SQLite, those that read anything.
+    /// The connections that read lists; on SQLite, the connections for all reads.
     pub(crate) const fn list_connections(&self) -> &Connections {
         &self.connections
     }
 
-    /// How many lookups are under way over shared connections.
+    /// The number of running lookups on shared connections.
     pub(crate) fn lookups_under_way(&self) -> u32 {
         self.pipelined
             .as_ref()
@@ -241,7 +242,7 @@ impl Readers {
     }
 }
 
-/// Executes a lookup beside others of the same connection.
+/// Executes a lookup on a connection that carries others at the same time.
 async fn look_up_once(
     pipelined: &PipelinedConnections,
     query: &Query,
@@ -266,7 +267,7 @@ impl Executor for &Readers {
     async fn run(self, query: &Query) -> sql::Result<Rows> {
         let deadline = Instant::now() + READ;
         match self.read_once(query, deadline).await {
-            // The time limit is one for both, since somebody waits.
+            // Both attempts share one time limit, because a caller waits.
             Err(error) if error.is_connection_lost() && Instant::now() < deadline => {
                 self.read_once(query, deadline).await
             }

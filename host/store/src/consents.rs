@@ -1,4 +1,4 @@
-//! Consents: what a person let an application know.
+//! Consents: the scopes that users granted to applications.
 
 use crate::sql::{self, Connection};
 
@@ -9,37 +9,37 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{ConsentId, Did, UserId};
 use assent_model::scope::Scopes;
 
-/// What a person let an application know, and until when that is remembered.
+/// The scopes that a user granted to an application, and the expiry of the consent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Consent {
     /// The application.
     pub application: Did,
     /// The application's name.
     pub application_name: String,
-    /// What it may have.
+    /// The scopes that the application may have.
     pub scopes: Scopes,
-    /// When the person agreed.
+    /// When the user agreed.
     pub granted_at: Timestamp,
-    /// Until when they are not asked again.
+    /// When the application must ask the user again.
     pub expires_at: Timestamp,
 }
 
-/// A consent as it is given.
+/// A new consent.
 #[derive(Clone, Debug)]
 pub struct ConsentGrant {
-    /// The row's id, if there is none for this person and application.
+    /// The id of the row, if the user has no consent for this application yet.
     pub id: ConsentId,
     /// The user.
     pub user: UserId,
     /// The application.
     pub application: Did,
-    /// What it may have.
+    /// The scopes that the application may have.
     pub scopes: Scopes,
     /// When the application must ask the user again.
     pub until: Timestamp,
 }
 
-/// Remembers a consent, together with what the person let the application have before, as far as that holds at `now`.
+/// Stores a consent, together with the scopes of an earlier consent of the user that is valid at `now`.
 pub(crate) async fn remember(
     db: &mut Connection,
     given: &ConsentGrant,
@@ -47,7 +47,7 @@ pub(crate) async fn remember(
 ) -> Result<()> {
     let (user, application) = (given.user.to_string(), given.application.to_string());
     loop {
-        // An existing row is locked until the commit, so that of two transactions at once neither loses its consent.
+        // An existing row is locked until the commit, so that neither of two concurrent transactions loses its consent.
         let (before, holds_until): (String, i64) = sql::query_as(
             "INSERT INTO consents (id, user_id, application_id, scopes, granted_at, expires_at)
              VALUES ($1, $2, $3, $4, $5, $6)
@@ -76,14 +76,14 @@ pub(crate) async fn remember(
         .bind(holds_until)
         .execute(&mut *db)
         .await?;
-        // The lock does not exclude another sign-in of the same transaction, whose statements may come in between.
+        // The lock does not exclude another sign-in in the same transaction. Its statements may come in between.
         if updated > 0 {
             return Ok(());
         }
     }
 }
 
-/// The scopes and the end of a consent together with those of an earlier one, if that is valid at `now`.
+/// The scopes and the expiry of a consent, merged with those of an earlier one that is valid at `now`.
 fn joined(
     given: &ConsentGrant,
     (before, holds_until): (&str, i64),
@@ -94,7 +94,7 @@ fn joined(
     } else {
         Scopes::default()
     };
-    // What the person was not asked about now is not remembered for longer by it.
+    // Scopes that the user did not confirm now do not expire later because of this consent.
     let until = given.until.millis();
     let until = if before.within(&given.scopes) {
         until
@@ -105,7 +105,8 @@ fn joined(
 }
 
 impl Store {
-    /// Remembers that a person let an application have these scopes, together with what they let it have before.
+    /// Stores that a user granted these scopes to an application, together with the scopes that the user granted
+    /// before.
     ///
     /// # Errors
     /// If the database fails.
@@ -117,7 +118,7 @@ impl Store {
         .await
     }
 
-    /// The scopes that a person let an application have, as far as that holds at `now`.
+    /// The scopes that a user granted to an application and that are valid at `now`.
     ///
     /// # Errors
     /// If the database fails.
@@ -140,7 +141,7 @@ impl Store {
             .unwrap_or_default())
     }
 
-    /// A person's consents that hold at `now`, in the order in which they were first given.
+    /// The user's consents that are valid at `now`, in the order of their creation.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -172,11 +173,11 @@ impl Store {
             .collect()
     }
 
-    /// Forgets a consent, and ends everything that the person granted the application before `now`. Whether there was
-    /// such a consent.
+    /// Deletes a consent, and revokes everything that the user granted the application before. Returns whether there
+    /// was such a consent.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
     pub async fn withdraw_consent(
         &self,
         whom: impl Into<UserGuard>,
@@ -199,7 +200,7 @@ impl Store {
                             WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application)
-                    // A grant of this very moment ends too.
+                    // This also revokes a grant of the same millisecond.
                     .bind(now.millis().saturating_add(1))
                     .execute(&mut *db)
                     .await?;

@@ -1,5 +1,5 @@
-//! Cooldowns: while one lasts, it holds the requests with a name of the user (see `held_requests`). They are in the
-//! database, so that each instance knows of them and none forgets them when it stops.
+//! Cooldowns: a running cooldown holds the requests with a name of the user (see `held_requests`). They are in the
+//! database, so that each instance knows them and they survive restarts.
 
 use crate::sql::{self, Connection};
 
@@ -10,11 +10,11 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 
-/// For how many users held requests are released in one round.
+/// The number of users for which one round releases held requests.
 const RELEASED_USERS: i64 = 64;
 
-/// Counts a denial or report of this user, and begins the cooldown that is due. `entry` is for the audit log and gets
-/// the end.
+/// Counts a denial or report of this user, and begins the due cooldown. `entry` is for the audit log; this function
+/// adds the end of the cooldown.
 pub(crate) async fn count_denial(
     db: &mut Connection,
     user: &str,
@@ -40,7 +40,7 @@ pub(crate) async fn count_denial(
     let Some(length) = pause.length(u32::try_from(denials).unwrap_or(u32::MAX)) else {
         return Ok(());
     };
-    // One that lasts longer is not made shorter.
+    // A later end is not moved forward.
     let (until,): (i64,) = sql::query_as(
         "UPDATE approval_cooldowns SET cooldown_until = CASE WHEN cooldown_until > $2 THEN cooldown_until ELSE $2 END
          WHERE user_id = $1 RETURNING cooldown_until",
@@ -55,8 +55,8 @@ pub(crate) async fn count_denial(
     audit::append(db, &[entry]).await
 }
 
-/// Forgets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or
-/// a protected action while an attacker still asks.
+/// Resets a user's denials, because the user approved. A running cooldown stays: the user may approve a QR sign-in or a
+/// protected action while an attacker continues to send requests.
 pub(crate) async fn reset_denials(db: &mut Connection, user: &str) -> Result<()> {
     sql::query("UPDATE approval_cooldowns SET denials = 0 WHERE user_id = $1")
         .bind(user.to_owned())
@@ -66,7 +66,7 @@ pub(crate) async fn reset_denials(db: &mut Connection, user: &str) -> Result<()>
 }
 
 impl Store {
-    /// Releases the held requests whose cooldown has ended. Where another denial made it longer, they wait for its new
+    /// Releases the held requests after the end of their cooldown. If another denial extended it, they wait for its new
     /// end.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Store {
         Ok(())
     }
 
-    /// Until when the typed requests of a user are held, if there is a cooldown at `now`.
+    /// When the cooldown that holds a user's typed requests ends; `None` if there is no cooldown at `now`.
     ///
     /// # Errors
     /// If the database fails.
@@ -111,7 +111,8 @@ impl Store {
         Ok(row.map(|(until,)| moment(until)))
     }
 
-    /// Forgets denials since which there was none after `before`, and whose pause is over at `now`. Of how many people.
+    /// Deletes the denials of users with the last denial at `before` or earlier, and without a cooldown at `now`.
+    /// Returns the number of users.
     pub(crate) async fn delete_expired_cooldowns(
         &self,
         before: Timestamp,
@@ -132,8 +133,8 @@ impl Store {
         .await
     }
 
-    /// Ends a user's cooldown, forgets the denials, and releases the held requests. Returns whether there was a
-    /// cooldown at `now`.
+    /// Ends a user's cooldown, resets the denials, and releases the held requests. Returns whether there was a cooldown
+    /// at `now`.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -1,4 +1,4 @@
-//! How many users there are in each state: the sum of what each change added or took away.
+//! The number of users in each state, as the sum of the recorded changes.
 
 use std::collections::BTreeMap;
 
@@ -8,10 +8,10 @@ use crate::rows::{cell, lifecycle_state};
 use crate::{Result, Store};
 use assent_model::user::LifecycleState;
 
-/// How many changes there are at least before they are made one.
+/// The number of recorded changes from which they are summed up.
 const MANY: i64 = 1000;
 
-/// Notes that so many users more, or fewer, are in these states.
+/// Records the changes of the numbers of users in these states.
 pub(crate) async fn note(db: &mut Connection, changes: &[(LifecycleState, i64)]) -> Result<()> {
     for (state, change) in changes {
         sql::query("INSERT INTO user_counts (state, change) VALUES ($1, $2)")
@@ -23,7 +23,7 @@ pub(crate) async fn note(db: &mut Connection, changes: &[(LifecycleState, i64)])
     Ok(())
 }
 
-/// Notes that a user's state changed.
+/// Records that a user's state changed.
 pub(crate) async fn note_change(
     db: &mut Connection,
     was: LifecycleState,
@@ -57,7 +57,7 @@ impl Store {
             .collect()
     }
 
-    /// Makes one row for each state of the changes so far, where they are many.
+    /// Replaces the recorded changes by one row for each state, if there are many.
     pub(crate) async fn sum_up_counts(&self) -> Result<()> {
         self.write(|db| {
             Box::pin(async move {
@@ -69,7 +69,7 @@ impl Store {
                 if many.is_none() {
                     return Ok(());
                 }
-                // Each row goes to one sum, whoever else does the same at this moment.
+                // Each deleted row enters exactly one sum, even if several instances do the same concurrently.
                 let rows: Vec<(String, i64)> =
                     sql::query_as("DELETE FROM user_counts RETURNING state, change")
                         .fetch_all(&mut *db)

@@ -1,6 +1,6 @@
-//! What the running transaction writes at its end, by one statement for all jobs: its changes, so that a number of the
-//! sequence is visible soon after it was taken, and the uses of applications, whose rows all sign-ins share, so that
-//! these are locked in one order and for a short time.
+//! Writes that a transaction postpones to its end and executes by one statement for all jobs. They are its changes, so
+//! that a number of the sequence is visible soon after its assignment. And they are the uses of applications. All
+//! sign-ins share these rows, so they are locked in one order and for a short time.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,13 +13,13 @@ use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 
-/// The most rows of one statement. The database keeps a plan for each number of rows.
+/// The most rows of one statement. The database caches a plan for each number of rows.
 const ROWS: usize = 8;
 
-/// What the jobs of a transaction recorded, in their order.
+/// The records of a transaction's jobs, in their order.
 #[derive(Default)]
 pub(crate) struct Deferred {
-    /// Each once.
+    /// The changes, without duplicates.
     pub(crate) changes: Vec<Change>,
     uses: Vec<(Did, Timestamp)>,
 }
@@ -28,7 +28,7 @@ tokio::task_local! {
     static DEFERRED: RefCell<Deferred>;
 }
 
-/// How much was recorded when a savepoint was set.
+/// The lengths of the records when a savepoint was set.
 pub(crate) struct Mark {
     changes: usize,
     uses: usize,
@@ -43,10 +43,10 @@ pub(crate) async fn collect<T>(work: impl Future<Output = T>) -> (T, Deferred) {
     DEFERRED.scope(RefCell::default(), with_deferred).await
 }
 
-/// Records a change, which the transaction of this connection makes.
+/// Records a change of this connection's transaction.
 ///
 /// # Errors
-/// Outside of a transaction.
+/// If there is no transaction.
 pub(crate) fn record_change(_transaction: &mut Connection, change: Change) -> Result<()> {
     record(|deferred| {
         if !deferred.changes.contains(&change) {
@@ -58,7 +58,7 @@ pub(crate) fn record_change(_transaction: &mut Connection, change: Change) -> Re
 /// Records that a user signed in to an application.
 ///
 /// # Errors
-/// Outside of a transaction.
+/// If there is no transaction.
 pub(crate) fn record_use(
     _transaction: &mut Connection,
     application: &Did,
@@ -90,7 +90,7 @@ pub(crate) fn mark() -> Mark {
 
 /// Discards the records since the savepoint.
 pub(crate) fn restore(mark: &Mark) {
-    // Outside of a transaction nothing is recorded.
+    // Without a transaction there are no records.
     let _ = DEFERRED.try_with(|deferred| {
         let mut deferred = deferred.borrow_mut();
         deferred.changes.truncate(mark.changes);
@@ -107,8 +107,8 @@ pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> 
     Ok(())
 }
 
-/// Notes the last use of each application, in the order of their ids: two transactions that lock the same rows in
-/// different orders would wait for each other until PostgreSQL undoes one of them.
+/// Records the last use of each application, in the order of their ids. If two transactions locked the same rows in
+/// different orders, they would deadlock, and PostgreSQL would roll one of them back.
 pub(crate) async fn write_uses(db: &mut Connection, deferred: &Deferred) -> Result<()> {
     let mut last = BTreeMap::new();
     for (application, at) in &deferred.uses {
@@ -204,7 +204,7 @@ mod tests {
         let application = |number: u8| Did::from_ed25519(&[number; 32]);
         let at = Timestamp::from_millis;
         let work = async {
-            // More than one statement has places for, in an order that is not that of the ids.
+            // More applications than one statement has placeholders for, and not in the order of their ids.
             for number in (0..20).rev() {
                 record_use(&mut db, &application(number), at(5)).unwrap();
             }
@@ -216,7 +216,7 @@ mod tests {
         };
         let deferred = collect(work).await.1;
         write_uses(&mut db, &deferred).await.unwrap();
-        // Another transaction that began earlier does not overwrite it.
+        // A transaction that began earlier does not overwrite it.
         let earlier = Deferred {
             uses: vec![(application(5), at(2))],
             ..Deferred::default()

@@ -1,5 +1,5 @@
-//! Approval requests on their way through channels. One host looks after each at a time: it has a lease, and if it
-//! stops in between, another takes over.
+//! Deliveries of approval requests through channels. One instance at a time has the lease of a delivery; if it stops,
+//! another one takes over.
 
 use std::time::Duration;
 
@@ -53,8 +53,8 @@ impl TryFrom<DeliveryRow> for LeasedDelivery {
     }
 }
 
-/// Records that an approval ended: the requests that wait for it are woken, and what is still on its way is cancelled
-/// at once.
+/// Records that an approval ended: wakes the requests that wait for it, and makes its deliveries due at once, so that
+/// they are cancelled.
 pub(crate) async fn approval_ended(db: &mut Connection, approval: &str) -> Result<()> {
     let id = parse(approval, cell("approvals", "id", approval))?;
     deferred::record_change(db, Change::Approval(id))?;
@@ -65,7 +65,7 @@ pub(crate) async fn approval_ended(db: &mut Connection, approval: &str) -> Resul
     Ok(())
 }
 
-/// Forgets a delivery. Whether it was there: who forgets it is the one to take the request back.
+/// Deletes a delivery. Returns whether it existed: the caller that deleted it must cancel the request at the channel.
 pub(crate) async fn delete(db: &mut Connection, id: DeliveryId) -> Result<bool> {
     let deleted = sql::query("DELETE FROM approval_deliveries WHERE id = $1")
         .bind(id.to_string())
@@ -74,18 +74,18 @@ pub(crate) async fn delete(db: &mut Connection, id: DeliveryId) -> Result<bool> 
     Ok(deleted > 0)
 }
 
-/// When the work of approval channels is due next; `None` without any.
+/// When the work of approval channels is due next; `None` if there is none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ChannelWork {
-    /// A channel is to be asked about a delivery, or to cancel it.
+    /// The next query or cancellation of a delivery.
     pub delivery: Option<Timestamp>,
-    /// A request is to be sent, because the instance that wrote it did not.
+    /// The next request that another instance must send, because the instance that wrote it did not.
     pub dispatch: Option<Timestamp>,
 }
 
 impl Store {
-    /// Adds a delivery that is first looked after at `due`. One to a vendor completes the dispatch of its request.
-    /// `false`, and nothing done, if its approval is not open any more.
+    /// Adds a delivery that is due first at `due`. A delivery to a vendor completes the dispatch of its request.
+    /// Returns `false` and adds nothing if the approval is not pending any more.
     ///
     /// # Errors
     /// If the database fails.
@@ -119,8 +119,8 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                // The vendor has the request, so no instance that takes over sends it again. Other devices may still
-                // be waiting for theirs.
+                // The vendor has the request, so no instance that takes over sends it again. Deliveries to other
+                // devices may still be pending.
                 if added > 0 && device.is_none() {
                     dispatches::delete(db, approval).await?;
                 }
@@ -130,7 +130,7 @@ impl Store {
         .await
     }
 
-    /// The channels with deliveries that are to be looked after at `now`.
+    /// The channels with deliveries that are due at `now`.
     ///
     /// # Errors
     /// If the database fails.
@@ -144,7 +144,7 @@ impl Store {
         Ok(rows.into_iter().map(|(channel,)| channel).collect())
     }
 
-    /// When the next delivery and the next request that is not sent yet are due.
+    /// When the next delivery and the next unsent request are due.
     ///
     /// # Errors
     /// If the database fails.
@@ -170,8 +170,8 @@ impl Store {
         Ok(self.channel_work().await?.delivery)
     }
 
-    /// Claims up to `most` deliveries of a channel that are to be looked after at `now`, those that wait longest first.
-    /// Nobody else gets them until `lease` is over; if this host stops in between, they are claimed anew then.
+    /// Claims up to `most` deliveries of a channel that are due at `now`, the oldest first. No other instance gets them
+    /// until `lease` has expired. If this instance stops before that, they can be claimed again afterwards.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -206,8 +206,8 @@ impl Store {
         .await
     }
 
-    /// Gives a claimed delivery back, to be looked after again at `next`, or before if there was news of it meanwhile.
-    /// Nothing happens if the lease ran out and another host has it now.
+    /// Releases a claimed delivery. It is due again at `next`, or earlier if a notice about it arrived meanwhile.
+    /// Nothing happens if the lease has expired and another instance holds the delivery.
     ///
     /// # Errors
     /// If the database fails.
@@ -231,7 +231,7 @@ impl Store {
         .await
     }
 
-    /// Forgets a delivery. `true` for one caller alone: the one to take the request back at the channel.
+    /// Deletes a delivery. Returns `true` to only one caller, which must cancel the request at the channel.
     ///
     /// # Errors
     /// If the database fails.
@@ -240,8 +240,8 @@ impl Store {
             .await
     }
 
-    /// Has the deliveries of these approvals to the vendor of a channel looked after at `now`, since there may be news
-    /// of them. How many there are.
+    /// Makes the deliveries of these approvals to the vendor of a channel due at `now`, because the vendor may have an
+    /// answer. Returns how many became due earlier.
     ///
     /// # Errors
     /// If the database fails.

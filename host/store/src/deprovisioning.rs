@@ -1,5 +1,5 @@
-//! What ends with a change of a user's, an account's or a device's rights: in the transaction of the change, so that it
-//! takes effect at once and as a whole.
+//! The end of sessions, requests and grants with a change of a user's, an account's or a device's rights. It is part of
+//! the change's transaction, so that it takes effect at once and completely.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
 use assent_model::user::LifecycleState;
 
-/// The longest that a code may be good.
+/// The longest lifetime of an authorization code.
 const LONGEST_CODE: Duration = Duration::from_secs(600);
 
-/// Ends what a person approved and no browser has used yet.
+/// Withdraws approvals of a user that no browser has used yet.
 const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
      WHERE user_id = $1 AND state = 'approved'
        AND (EXISTS (SELECT 1 FROM logins WHERE logins.id = approvals.login_id AND logins.answered_at IS NULL)
@@ -26,9 +26,9 @@ const UNUSED: &str = "UPDATE approvals SET state = 'withdrawn', decided_at = $2
                        WHERE action_approvals.id = approvals.action_approval_id
                          AND action_approvals.claimed_at IS NULL))";
 
-/// Ends what was begun in a person's name: requests on the phone, approvals that were not used, sessions, and what was
-/// granted. It does so whatever the new state is: what a login under way left behind while the person was suspended
-/// does not come back with them.
+/// Ends a user's requests on devices, unused approvals, sessions and grants. It does so for each new state. Otherwise a
+/// login that began before a suspension could leave an approval or a grant behind, and the end of the suspension would
+/// restore it.
 pub(crate) async fn deprovision_user(
     db: &mut Connection,
     user: UserId,
@@ -39,13 +39,13 @@ pub(crate) async fn deprovision_user(
     let statements = match state {
         LifecycleState::Invited | LifecycleState::Active => [
             "UPDATE accounts SET grants_not_before = $2 WHERE user_id = $1 AND grants_not_before < $2",
-            // Whoever was let in before they were suspended is not let in by that afterwards. Until then the browser is
-            // told that the account is closed.
+            // An approval from before the suspension does not admit the user afterwards. Until then the browser shows
+            // that the account is closed.
             UNUSED,
         ]
         .as_slice(),
-        // A grant of this very moment ends too. So do links and recovery codes: whoever has them may be why the person
-        // is suspended.
+        // A grant of this very millisecond ends too. So do links and recovery codes: their holder may be the reason for
+        // the suspension.
         LifecycleState::Suspended | LifecycleState::Terminated => &[
             "UPDATE accounts
              SET grants_not_before = CASE WHEN grants_not_before > $2 THEN grants_not_before ELSE $2 + 1 END
@@ -64,8 +64,8 @@ pub(crate) async fn deprovision_user(
     sessions::log_out_everywhere(db, user, now).await
 }
 
-/// Ends a person's sessions and what would become one: whoever signs in from now on does so as who the person is by
-/// now.
+/// Ends a user's sessions, and the requests and approvals that could become sessions. Later sign-ins use the user's new
+/// data.
 pub(crate) async fn end_sign_ins_of(
     db: &mut Connection,
     user: UserId,
@@ -80,7 +80,7 @@ pub(crate) async fn end_sign_ins_of(
     sessions::log_out_everywhere(db, user, now).await
 }
 
-/// Ends what was begun in a person's name in one application alone: the person's sessions go on in the others.
+/// Ends a user's requests, approvals and grants in one application only. The user's sessions continue in the others.
 pub(crate) async fn deprovision_account(
     db: &mut Connection,
     user: String,
@@ -124,7 +124,7 @@ pub(crate) async fn withdraw_pending_in(
     application: &str,
     now: Timestamp,
 ) -> Result<()> {
-    // First: a request that is released meanwhile is withdrawn with the others.
+    // This comes first: a request that is released meanwhile is withdrawn with the others.
     held_requests::drop_of_application(db, user, application).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $3
@@ -141,13 +141,13 @@ pub(crate) async fn withdraw_pending_in(
     Ok(())
 }
 
-/// Ends the request that waits for a person, wherever it is on its way to.
+/// Ends a user's pending requests, on every channel.
 pub(crate) async fn withdraw_pending_of(
     db: &mut Connection,
     user: UserId,
     now: Timestamp,
 ) -> Result<()> {
-    // First: a request that is released meanwhile is withdrawn with the others.
+    // This comes first: a request that is released meanwhile is withdrawn with the others.
     held_requests::drop_all(db, &user.to_string()).await?;
     let withdrawn: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET state = 'withdrawn', decided_at = $2 WHERE user_id = $1 AND state = 'requested'
@@ -164,7 +164,7 @@ pub(crate) async fn withdraw_pending_of(
     deferred::record_change(db, Change::Inbox(user))
 }
 
-/// Ends the requests for an application that was disabled, on each device and for each name alike.
+/// Ends the requests for an application that was disabled, for all devices and names.
 pub(crate) async fn withdraw_pending_for(
     db: &mut Connection,
     application: &str,
@@ -189,7 +189,7 @@ pub(crate) async fn withdraw_pending_for(
     Ok(())
 }
 
-/// Ends what a device approved and no browser has used yet, and forgets its passkey.
+/// Withdraws approvals of a device that no browser has used yet, and deletes its passkey.
 pub(crate) async fn deprovision_device(
     db: &mut Connection,
     device: DeviceId,
@@ -210,8 +210,8 @@ pub(crate) async fn deprovision_device(
     passkeys::delete_passkey(db, device).await
 }
 
-/// Deletes what belongs to a person whose data is erased, and takes the names from the accounts. What is left of them
-/// are identifiers that say nothing.
+/// Deletes the data of an erased user, and replaces the names of the accounts. Only identifiers without personal data
+/// remain.
 pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp) -> Result<()> {
     let requests: Vec<(String,)> = sql::query_as(
         "SELECT id FROM approvals WHERE (named_user = $1 OR user_id = $1) AND expires_at > $2",
@@ -232,7 +232,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
     let names: Vec<String> = names.into_iter().map(|(name,)| name).collect();
     for name in &names {
         for statement in [
-            // Those that reached no phone, during a pause for one, know nobody but the name.
+            // Requests that reached no device, for example during a cooldown, contain only the name.
             "DELETE FROM logins WHERE id IN (SELECT login_id FROM approvals WHERE name_digest = $1)",
             "DELETE FROM approval_subjects WHERE subject = $1",
         ] {
@@ -268,7 +268,7 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
     ] {
         sql::query(statement).bind(user.to_string()).execute(&mut *db).await?;
     }
-    // Codes that nobody exchanged hold claims. They are among those that end soonest, which have an index.
+    // Unused codes hold claims. They are among the families with the earliest expiry, for which there is an index.
     sql::query("UPDATE token_families SET claims = '{}' WHERE retain_until <= $2 AND user_id = $1")
         .bind(user.to_string())
         .bind((now + LONGEST_CODE).millis())

@@ -1,4 +1,4 @@
-//! Devices and the right to enrol one.
+//! Devices, and the links with which they are enrolled.
 
 mod enrolment_links;
 mod inbox_row;
@@ -62,7 +62,7 @@ impl TryFrom<DeviceRow> for Device {
     }
 }
 
-/// Notes that a device decided something.
+/// Records that a device made a decision.
 pub(crate) async fn record_use(
     db: &mut crate::sql::Connection,
     id: DeviceId,
@@ -77,9 +77,9 @@ pub(crate) async fn record_use(
 }
 
 impl Store {
-    /// Uses the right to enrol and adds the device. A user who was invited is active from then on, which `activated` is
-    /// to tell of, and their other links are over. The right is not open if the user may neither sign in nor is
-    /// invited.
+    /// Uses an enrolment link and adds the device. An invited user becomes active, which `activated` records, and the
+    /// user's other links become invalid. Returns [`Transition::NotOpen`] if the link is used or expired, or the user
+    /// is neither invited nor active.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
@@ -93,7 +93,7 @@ impl Store {
         self.write(move |db| {
             let (device, entries, activated) = (device.clone(), entries.clone(), activated.clone());
             Box::pin(async move {
-                // The person first: of two links that are used at once, the one ends the other, or comes after it.
+                // The user is locked first: of two links that are used concurrently, one waits, and is invalid then.
                 users::lock_user(db, device.user_id).await?;
                 let claimed: Option<(String,)> = sql::query_as(
                     "UPDATE enrolments SET used_at = $2
@@ -151,7 +151,7 @@ impl Store {
         self.lookups.inboxes.call(key).await
     }
 
-    /// A person's devices that are not revoked.
+    /// The user's devices that are not revoked.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -167,7 +167,7 @@ impl Store {
         rows.into_iter().map(Device::try_from).collect()
     }
 
-    /// Says where a device can be woken, or that it no longer can.
+    /// Stores or deletes the push subscription of a device.
     ///
     /// # Errors
     /// If the database fails.
@@ -186,7 +186,7 @@ impl Store {
         .await
     }
 
-    /// Removes this push subscription of a device, unless another one took its place. Whether it was removed.
+    /// Removes this push subscription of a device, unless another one replaced it. Returns whether it was removed.
     ///
     /// # Errors
     /// If the database fails.

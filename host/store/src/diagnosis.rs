@@ -1,12 +1,12 @@
-//! What `assent doctor` examines in a database.
+//! The examination of a database by `assent doctor`.
 
 use std::time::{Duration, Instant};
 
 use crate::sql::{self, Connection, DatabaseKind};
 
-/// How often the round trip is measured.
+/// The number of measured round trips.
 const ROUND_TRIPS: usize = 21;
-/// How long the check of SQLite's file may take.
+/// The time limit of the check of SQLite's file.
 const CHECK: Duration = Duration::from_secs(20);
 /// The oldest supported release of PostgreSQL, as `server_version_num`.
 const OLDEST_POSTGRES: i64 = 130_000;
@@ -20,11 +20,11 @@ pub struct Diagnosis {
     pub round_trip: Duration,
     /// The clock of PostgreSQL, in milliseconds since 1970. SQLite has none.
     pub clock: Option<i64>,
-    /// What an operator should change.
+    /// The problems that an operator should correct.
     pub problems: Vec<DatabaseProblem>,
 }
 
-/// What an operator should change.
+/// A problem that an operator should correct.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DatabaseProblem {
     /// SQLite's file could not be checked within this time.
@@ -39,11 +39,11 @@ pub enum DatabaseProblem {
     ReadOnly,
     /// The release is too old.
     OldRelease,
-    /// The limit of connections is lower than two instances need, as during an upgrade.
+    /// The limit of connections is lower than two instances need, and two of them run during an upgrade.
     FewConnections {
         /// The limit, without the connections that are reserved for superusers.
         limit: i64,
-        /// What two instances need.
+        /// The number that two instances need.
         needed: i64,
     },
     /// The role of the connection is a superuser.
@@ -154,7 +154,7 @@ fn problems_of(state: &PostgresState, connections: i64) -> Vec<DatabaseProblem> 
     let is_off = |value: &str| value == "off";
     // Two instances run side by side during an upgrade.
     let needed = 2 * connections;
-    // Empty for a socket on this machine.
+    // The address is empty for a socket on this machine.
     let is_remote = state
         .address
         .parse::<std::net::IpAddr>()
@@ -231,7 +231,7 @@ mod tests {
                 DatabaseProblem::NotDurable("synchronous_commit")
             ]
         );
-        // The default of a synchronous replica keeps acknowledged writes.
+        // The default with a synchronous replica does not lose acknowledged writes.
         let mut state = healthy();
         state.synchronous_commit = "remote_write".to_owned();
         assert_eq!(problems_of(&state, 10), []);

@@ -1,7 +1,7 @@
-//! The outbox of approval requests. A request has a row from its transaction on until it was sent through a channel. A
-//! request that a cooldown holds (see `held_requests`) has one that is due at the end of the cooldown.
-//! The instance that wrote the row sends the request at once. If that instance stops in between, another one sends it
-//! after the lease. So a request is sent at least once.
+//! The outbox of approval requests. A request has a row from its transaction until it was sent through a channel. The
+//! row of a request that a cooldown holds (see `held_requests`) is due at the end of the cooldown. The instance that
+//! wrote the row sends the request at once. If that instance stops before that, another one sends it after the lease.
+//! So a request is sent at least once.
 
 use std::time::Duration;
 
@@ -11,11 +11,11 @@ use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
-/// How long the instance that sends a request has the exclusive right to. It extends the lease while it sends.
+/// How long the instance that sends a request has the exclusive right to send it. It extends the lease meanwhile.
 pub const DISPATCH_LEASE: Duration = Duration::from_secs(6);
 
-/// Adds the row of a request that reaches devices, or will when a cooldown ends. The statement is the same for one that
-/// reaches none, so that its time does not reveal which names exist.
+/// Adds the row of a request that reaches devices now, or at the end of a cooldown. The statement is the same for a
+/// request that reaches no device, so that its time does not reveal which names exist.
 pub(crate) async fn insert(
     db: &mut Connection,
     approval: ApprovalId,
@@ -34,7 +34,7 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Has any instance send a request at `now`.
+/// Makes a request due at `now`, so that any instance sends it.
 pub(crate) async fn make_due(db: &mut Connection, approval: &str, now: Timestamp) -> Result<()> {
     sql::query("UPDATE approval_dispatches SET leased_until = $2 WHERE approval_id = $1")
         .bind(approval.to_owned())
@@ -44,8 +44,8 @@ pub(crate) async fn make_due(db: &mut Connection, approval: &str, now: Timestamp
     Ok(())
 }
 
-/// Postpones the due requests that a user's cooldown still holds to its end. Removes those of requests that ended while
-/// they were held.
+/// Postpones the due requests that a user's cooldown still holds to the end of the cooldown. Removes held requests that
+/// have ended.
 pub(crate) async fn postpone_held(db: &mut Connection, user: &str, now: Timestamp) -> Result<()> {
     let statements = [
         "UPDATE approval_dispatches
@@ -65,7 +65,7 @@ pub(crate) async fn postpone_held(db: &mut Connection, user: &str, now: Timestam
     Ok(())
 }
 
-/// Forgets a request that was sent.
+/// Deletes the row of a request that was sent.
 pub(crate) async fn delete(db: &mut Connection, approval: String) -> Result<()> {
     sql::query("DELETE FROM approval_dispatches WHERE approval_id = $1")
         .bind(approval)
@@ -113,7 +113,7 @@ impl Store {
             .await
     }
 
-    /// Returns the lease of a request that was not sent, so that another instance sends it at once.
+    /// Releases the lease of an unsent request, so that another instance sends it at once.
     ///
     /// # Errors
     /// If the database fails.
@@ -138,7 +138,7 @@ impl Store {
         .await
     }
 
-    /// Forgets a request that was sent, or that ended before.
+    /// Deletes the row of a request that was sent or has ended.
     ///
     /// # Errors
     /// If the database fails.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counts the times that a connection of this database was lost. What was opened before the last time is not used
-/// again: after a fail-over it may lead to the former primary.
+/// Counts how often a connection of this database was lost. Connections that were opened before the last loss are not
+/// used again, because after a fail-over they may lead to the former primary.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Epoch(Arc<AtomicU64>);
 
@@ -13,7 +13,7 @@ impl Epoch {
         self.0.load(Ordering::Acquire)
     }
 
-    /// Ends the epoch, if it still is the one in which the lost connection was opened.
+    /// Ends the epoch in which the lost connection was opened, if it has not ended yet.
     pub(crate) fn end(&self, opened: u64) {
         let _ = self
             .0

@@ -1,8 +1,7 @@
-//! What can go wrong in the store.
+//! The errors of the store.
 use crate::sql;
 
-/// What is wrong with a stored value. The value itself may be personal data or a secret, so it is not part of the
-/// error.
+/// The fault of a stored value. The value itself may be personal data or a secret, so it is not part of the error.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum ValueError {
     /// The text cannot be parsed.
@@ -16,15 +15,15 @@ pub enum ValueError {
         /// The column, from 1.
         column: usize,
     },
-    /// It is none of the values that the column may have.
+    /// The value is none of those that the column may have.
     #[error("unexpected value")]
     Unexpected,
 }
 
-/// Why the store could not do what it was asked.
+/// Why an operation of the store failed.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database refused or could not be reached.
+    /// The database rejected the statement, or could not be reached.
     #[error("the database failed: {0}")]
     Database(#[from] crate::sql::Error),
     /// A row holds a value that this version cannot read.
@@ -36,31 +35,31 @@ pub enum StoreError {
         column: &'static str,
         /// The row's id, or the part of its key that the statement read.
         row: String,
-        /// What is wrong with the value.
+        /// The fault of the value.
         source: ValueError,
     },
     /// An invariant of the server does not hold.
     #[error("internal error: {0}")]
     Internal(&'static str),
-    /// Something with this name is there already.
+    /// An object with this name exists already.
     #[error("{0} is taken")]
     Taken(&'static str),
-    /// What is there is another than what was read.
+    /// The stored object was changed since it was read.
     #[error("{0}")]
     Overtaken(&'static str),
-    /// The person is not as they were seen any more; nothing was done.
+    /// The user was changed since the administrator saw the user; nothing was done.
     #[error("the user was changed, or deleted, at this moment")]
     Stale,
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),
-    /// It waited in a queue for too long, and was not executed.
+    /// The write waited in a queue for too long, and was not executed.
     #[error("the database has too much to do: {0} did not begin in time")]
     Busy(&'static str),
-    /// An entry of the audit log could not be chained.
+    /// An entry of the audit log could not be appended to the hash chain.
     #[error("the audit log could not go on: {0}")]
     Chain(String),
-    /// A newer release removed what this release uses from the schema.
+    /// A newer release removed parts of the schema that this release uses.
     #[error(
         "a newer release contracted the schema; stop this instance and start the newer release"
     )]
@@ -74,20 +73,21 @@ pub enum StoreError {
     /// SQLite found its file damaged.
     #[error("the database is damaged: {0}")]
     Damaged(String),
-    /// The database could not be opened or brought up to date.
+    /// The database could not be opened or migrated.
     #[error("cannot open the database {url}: {reason}")]
     Open {
         /// The URL without its password.
         url: String,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
 }
 
-/// What the store answers.
+/// The result of an operation of the store.
 pub type Result<T> = std::result::Result<T, StoreError>;
 
-/// Names what is taken, where an insert failed because a unique column holds the value already.
+/// Maps a violated unique constraint to [`StoreError::Taken`] with this text, and other errors to
+/// [`StoreError::Database`].
 pub(crate) fn taken(what: &'static str) -> impl FnOnce(sql::Error) -> StoreError {
     move |error| {
         if error.is_unique_violation() {
@@ -105,9 +105,9 @@ impl From<std::convert::Infallible> for StoreError {
 }
 
 impl StoreError {
-    /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full,
-    /// has too much to do, or did not answer in time. The same request may succeed a moment later. A write may have
-    /// been committed all the same, if the connection broke off at that moment.
+    /// Whether the database is the reason, not the request. It could not be reached, lost the connection, is read-only
+    /// or full, is overloaded, or did not answer in time. The same request may succeed a moment later. A write may have
+    /// been committed all the same, if the connection was lost at that moment.
     pub fn is_outage(&self) -> bool {
         match self {
             Self::Unavailable(_) | Self::Busy(_) | Self::Closed => true,
@@ -116,7 +116,7 @@ impl StoreError {
         }
     }
 
-    /// Whether PostgreSQL undid the transaction because of another at the same moment. Done again it may succeed.
+    /// Whether PostgreSQL rolled the transaction back because of a concurrent one. A retry may succeed.
     pub(crate) fn lost_to_another(&self) -> bool {
         matches!(self, Self::Database(error) if error.lost_to_another())
     }

@@ -1,4 +1,4 @@
-//! What vendors' authenticators know people by.
+//! The identifiers of users at the authenticators of vendors.
 
 use crate::sql;
 use crate::{Result, Store, UserGuard, audit, users};
@@ -8,7 +8,7 @@ use assent_model::delivery::ExternalAuthenticator;
 use assent_model::id::UserId;
 
 impl Store {
-    /// A person's addresses, by the names of their channels.
+    /// The user's identifiers, each with the name of its channel.
     ///
     /// # Errors
     /// If the database fails.
@@ -31,11 +31,11 @@ impl Store {
             .collect())
     }
 
-    /// Sets a person's identifier for a channel, by which they can approve: who was invited is active from then on,
-    /// which `activated` is to tell of. `false`, and nothing done, if there is no such person.
+    /// Sets a user's identifier for a channel, with which the user can approve. An invited user becomes active, which
+    /// `activated` records. Returns `false` and changes nothing if the user does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
     pub async fn set_external_authenticator(
         &self,
         whom: impl Into<UserGuard>,
@@ -74,10 +74,10 @@ impl Store {
         .await
     }
 
-    /// Takes a person's identifier for a channel away. Whether there was one.
+    /// Removes a user's identifier for a channel. Returns whether there was one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
     pub async fn remove_external_authenticator(
         &self,
         whom: impl Into<UserGuard>,

@@ -1,8 +1,8 @@
 //! Groups of users, and their access to applications.
 //!
-//! A change of a group's members increments the versions of the users, and a change of assignments, or of the name of
-//! an assigned group, that of the application. Requests compare these versions already, so each instance sees the
-//! change in the next request, and no request needs one more statement.
+//! A change of a group's members increments the versions of the users. A change of assignments, or of the name of an
+//! assigned group, increments the version of the application. Requests compare these versions anyway, so each instance
+//! sees the change in the next request, and no request needs another statement.
 
 mod access;
 pub(crate) mod assignments;
@@ -23,7 +23,7 @@ pub use listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
 pub(crate) use lost_access::end_lost_access;
 pub use members::MemberChange;
 
-/// What is taken if another group has the name.
+/// The text of the error if another group has the name.
 const NAME: &str = "the group's name";
 
 /// Adds a group.
@@ -132,7 +132,7 @@ impl Store {
         .await
     }
 
-    /// Deletes this version of a group. Members whose access was only by it lose the access at once, and the
+    /// Deletes this version of a group. Members who had access only through it lose the access at once, and the
     /// applications are notified.
     ///
     /// # Errors

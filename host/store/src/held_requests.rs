@@ -1,5 +1,5 @@
 //! Requests with a typed name that a cooldown holds. They are sent to the devices when the cooldown ends or the user
-//! lifts it, if their login page still waits.
+//! lifts it, if the login page is still waiting.
 
 use crate::deferred;
 use crate::rows::{cell, parse};
@@ -8,8 +8,8 @@ use crate::{Result, dispatches};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 
-/// Releases the held requests of a user without a running cooldown, and has any instance send them at once. The user is
-/// locked.
+/// Releases the held requests of a user without a running cooldown, so that any instance sends them at once. The user
+/// is locked.
 pub(crate) async fn release(db: &mut Connection, user: &str, now: Timestamp) -> Result<()> {
     let released: Vec<(String,)> = sql::query_as(
         "UPDATE approvals SET user_id = held_for, held_for = NULL
@@ -32,8 +32,8 @@ pub(crate) async fn release(db: &mut Connection, user: &str, now: Timestamp) -> 
     deferred::record_change(db, Change::Inbox(user))
 }
 
-/// Drops the held requests of a user, who reported another one or may not sign in any more: their pages wait to the
-/// end, and no device receives them.
+/// Drops the held requests of a user who reported another one or may not sign in any more. Their pages wait until the
+/// requests expire, and no device receives them.
 pub(crate) async fn drop_all(db: &mut Connection, user: &str) -> Result<()> {
     sql::query("UPDATE approvals SET held_for = NULL WHERE held_for = $1")
         .bind(user.to_owned())
@@ -42,7 +42,7 @@ pub(crate) async fn drop_all(db: &mut Connection, user: &str) -> Result<()> {
     Ok(())
 }
 
-/// Drops those for one application, in which the user may not sign in any more.
+/// Drops the held requests of a user for an application in which the user may not sign in any more.
 pub(crate) async fn drop_of_application(
     db: &mut Connection,
     user: &str,

@@ -24,8 +24,8 @@ pub struct IdempotentRow {
 }
 
 impl Store {
-    /// Claims the key of a request for this attempt until `until`, unless it is claimed at `now`. `None` if the key was
-    /// free, else the earlier request.
+    /// Claims the key of a request for this attempt until `until`, unless another attempt holds it at `now`. Returns
+    /// `None` if the key was free, or else the earlier request.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -80,8 +80,8 @@ impl Store {
         .await
     }
 
-    /// Stores the response of an attempt until `until`. `subjects` are the ids of users, accounts and others that the
-    /// request or its response is about.
+    /// Stores the response of an attempt until `until`. `subjects` are the ids of the users, accounts and other objects
+    /// that the request or its response concerns.
     ///
     /// # Errors
     /// If the database fails.

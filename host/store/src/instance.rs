@@ -1,4 +1,4 @@
-//! This run of the server process, as the database knows it.
+//! This run of the server process, as it is registered in the database.
 
 use std::time::Duration;
 
@@ -13,14 +13,14 @@ use assent_model::clock::{Clock, Timestamp};
 
 /// The release of this program.
 const RELEASE: &str = env!("CARGO_PKG_VERSION");
-/// How long the note that this run ends may take.
+/// The time limit for recording that this run ends.
 const NOTE: Duration = Duration::from_secs(2);
 
-/// What a heartbeat found.
+/// The result of a heartbeat.
 pub(crate) struct Heartbeat {
     /// By how many milliseconds the database's clock is ahead.
     pub(crate) difference: i64,
-    /// Whether a newer release removed what this release uses.
+    /// Whether a newer release removed parts of the schema that this release uses.
     pub(crate) contracted: bool,
 }
 
@@ -35,10 +35,10 @@ pub(crate) struct Instance {
     host: String,
     /// The fingerprint of its master key; `None` if it does not serve.
     master_key: Option<String>,
-    /// Of its own, so that readiness does not fail because others wait for connections.
+    /// Separate connections, so that readiness does not fail because other statements wait for connections.
     connections: Connections,
     pub(crate) start: OnceCell<RunStart>,
-    /// When the last probe succeeded, and its difference of the clocks.
+    /// The time of the last successful probe, and the difference of the clocks that it measured.
     pub(crate) last: Mutex<Option<(Instant, i64)>>,
 }
 
@@ -63,7 +63,7 @@ impl Instance {
         }
     }
 
-    /// A connection for a short statement, apart from those that requests use.
+    /// A connection for a short statement, separate from those of requests.
     pub(crate) async fn lease(&self) -> sql::Result<Lease> {
         self.connections.lease().await
     }
@@ -74,11 +74,11 @@ impl Instance {
     }
 
     pub(crate) async fn close(&self) {
-        // Without the note, contracting migrations wait until the heartbeat is old.
+        // Without this record, contracting migrations wait until the heartbeat is old.
         if self.start.initialized() {
             let _ = tokio::time::timeout(NOTE, self.note_end()).await;
         }
-        // What an earlier probe found is not true any more.
+        // The result of an earlier probe does not hold any more.
         *self.last.lock().await = None;
         self.connections.close().await;
     }
@@ -93,9 +93,9 @@ impl Instance {
         noted.map(drop)
     }
 
-    /// The statement that writes the heartbeat. It returns the database's time in milliseconds (of SQLite `now`), and
-    /// whether a newer release contracted the schema. PostgreSQL writes its own time: `assent migrate` compares with
-    /// it.
+    /// The statement that writes the heartbeat. It returns the database's time in milliseconds (on SQLite, `now`), and
+    /// whether a newer release contracted the schema. PostgreSQL writes its own time, because `assent migrate` compares
+    /// it with the database's clock.
     pub(crate) fn heartbeat(&self, started_at: Timestamp, now: Timestamp) -> QueryAs<(i64, bool)> {
         let statement = sql::query_as(match self.kind {
             DatabaseKind::Sqlite => statement!(SEEN, "$7, $8", UPDATE, "seen_at", CONTRACTED),
@@ -129,7 +129,7 @@ impl Instance {
         lease.end(seen.as_ref().err());
         let (theirs, contracted) = seen?;
         Ok(Heartbeat {
-            // It answered at some moment in between.
+            // The database read its clock between the two times.
             difference: theirs - theirs.clamp(before, after.max(before)),
             contracted,
         })
@@ -142,11 +142,11 @@ const SEEN: &str =
     "INSERT INTO instances (id, release, host, process_id, schema_version, master_key, started_at, seen_at)
      VALUES ($1, $2, $3, $4, $5, $6, ";
 const UPDATE: &str = ") ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at RETURNING ";
-/// Older versions than the newest known one are all known.
+/// A version up to the newest known one is always known.
 const CONTRACTED: &str =
     ", (SELECT COUNT(*) FROM schema_migrations WHERE kind = 'contract' AND version > $5) > 0";
 
-/// The name of this machine; empty if the system does not tell it.
+/// The name of this machine; empty if the system does not return it.
 fn host_name() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     name.trim().to_owned()

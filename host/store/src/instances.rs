@@ -1,5 +1,5 @@
-//! The runs of server processes: whether the database takes writes, how far its clock differs, and what one of them
-//! does for all.
+//! The runs of server processes. This module checks that the database accepts writes, compares its clock, and leases
+//! work that one instance does for all.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use assent_model::clock::{Clock, Timestamp};
 
 /// How long the database may take to answer a probe.
 const PROBE: Duration = Duration::from_secs(2);
-/// How long the result of a probe is used for others. Anybody may ask whether the server is ready.
+/// How long the result of a probe is reused, because any client may request the readiness.
 const FRESH: Duration = Duration::from_secs(1);
-/// A lease that is held for longer than any may be was written by a clock ahead.
+/// The longest possible lease. A lease with a later end comes from an instance with a clock that is ahead.
 const LONGEST_LEASE: Duration = Duration::from_secs(24 * 60 * 60);
 
 impl Store {
-    /// Writes this run's heartbeat on a connection of its own, within two seconds, and compares the clocks: by how many
-    /// milliseconds the database's clock is ahead of `clock` (negative: behind). SQLite has no clock of its own, so
-    /// there it is 0. A result is used for a second.
+    /// Writes this run's heartbeat on a separate connection, within two seconds, and compares the clocks. Returns by
+    /// how many milliseconds the database's clock is ahead of `clock`; a negative value means behind. SQLite has no
+    /// clock of its own, so there it is 0. A result is reused for a second.
     ///
     /// # Errors
-    /// If the database does not take the write in time, or a newer release removed what this release uses.
+    /// If the database does not accept the write in time, or a newer release removed something that this release uses.
     pub async fn probe(&self, clock: &dyn Clock) -> Result<i64> {
         let probed = timeout(PROBE, self.probe_within(clock))
             .await
@@ -50,7 +50,7 @@ impl Store {
             difference,
             contracted,
         } = match self.instance.kind {
-            // SQLite lets no two connections write at once, and the writer's queue is fair.
+            // SQLite permits one writer at a time, and the writer's queue is fair.
             DatabaseKind::Sqlite => {
                 let (instance, now) = (Arc::clone(&self.instance), clock.now());
                 let seen = self.write(move |db| {
@@ -63,7 +63,7 @@ impl Store {
                 }
             }
             DatabaseKind::Postgres => match self.instance.compare(started_at, clock).await {
-                // The connection was lost while nobody used it.
+                // The connection was lost while it was idle.
                 Err(error) if error.is_connection_lost() => {
                     self.instance.compare(started_at, clock).await?
                 }
@@ -77,7 +77,7 @@ impl Store {
         Ok(difference)
     }
 
-    /// The beginning of this run, as of the first call.
+    /// The start of this run, which the first call sets.
     async fn run_start(&self, clock: &dyn Clock) -> Result<&RunStart> {
         let begin = || async {
             let started_at = clock.now();
@@ -103,9 +103,9 @@ impl Store {
         self.instance.start.get_or_try_init(begin).await
     }
 
-    /// The moment by which this instance may delete, and do for all what cannot be undone; `None` if its clock is not
-    /// to be trusted. On PostgreSQL its clock may differ from the database's by 5 s; on SQLite it is at most an hour
-    /// ahead of what other runs wrote.
+    /// The time until which this instance may delete rows and do other irreversible work for all instances; `None` if
+    /// its clock is not trusted. On PostgreSQL the clock may differ from the database's by 5 s. On SQLite it may be at
+    /// most an hour ahead of the newest timestamp of earlier runs.
     ///
     /// # Errors
     /// As [`Store::probe`].
@@ -124,7 +124,7 @@ impl Store {
         Ok(limit)
     }
 
-    /// Takes or extends the lease on work that one instance does for all. Whether this instance has it.
+    /// Takes or extends the lease on work that one instance does for all. Returns whether this instance has the lease.
     pub(crate) async fn claim_lease(
         &self,
         name: &'static str,

@@ -1,6 +1,6 @@
-//! Invitations: the links of invited users, and the outbox of the emails that bring them. The row of an email is
-//! written with its link. An instance leases it for one attempt; if that instance stops, another one sends it after the
-//! lease. So an email is sent at least once, and in a duplicate its Message-ID is the same.
+//! Invitations: the links of invited users, and the outbox of their emails. The row of an email is written with its
+//! link. An instance leases it for one attempt; if that instance stops, another one sends it after the lease. So an
+//! email is sent at least once, and its duplicates have the same Message-ID.
 
 use std::time::Duration;
 
@@ -23,13 +23,13 @@ use assent_model::user::User;
 pub struct NewInvitation {
     /// The link.
     pub enrolment: Enrolment,
-    /// Who creates it.
+    /// The user or operator who creates it.
     pub inviter: Actor,
     /// The link itself, sealed, if it is sent by email.
     pub sealed_link: Option<String>,
-    /// The entries of the audit log.
+    /// The entries for the audit log.
     pub entries: Vec<Entry>,
-    /// The entry to add if it takes the place of an open link.
+    /// The additional entry if the link replaces an open one.
     pub resent: Option<Entry>,
 }
 
@@ -96,7 +96,7 @@ impl LinkRow {
     }
 }
 
-/// Ends the open links of an invited user. How many there were.
+/// Ends the open links of an invited user. Returns how many were valid.
 async fn end_open_links(db: &mut Connection, user: UserId, now: Timestamp) -> Result<u64> {
     let ended: Vec<(i64,)> = sql::query_as(
         "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
@@ -111,10 +111,11 @@ async fn end_open_links(db: &mut Connection, user: UserId, now: Timestamp) -> Re
 }
 
 impl Store {
-    /// Adds a link of a user, and the row of its email. An invited user has one link at a time: an earlier one ends.
+    /// Adds a link of a user, and the row of its email. An invited user has one link at a time: a new link invalidates
+    /// the earlier one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `whom`. Otherwise if the database fails.
     pub async fn insert_invitation(
         &self,
         invitation: NewInvitation,
@@ -166,10 +167,10 @@ impl Store {
         .await
     }
 
-    /// Ends the links of an invited user. `false`, and nothing done, if there is no open one.
+    /// Ends the links of an invited user. Returns `false` and changes nothing if no link is open.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `whom`. Otherwise if the database fails.
     pub async fn withdraw_invitation(
         &self,
         whom: &User,
@@ -191,8 +192,8 @@ impl Store {
         .await
     }
 
-    /// Invited users in the order of their creation, each with the last unused link; only those in a state, if one is
-    /// given.
+    /// Invited users in the order of their creation, each with the last unused link. If `state` is set, only those in
+    /// that state.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -235,8 +236,8 @@ impl Store {
             .collect()
     }
 
-    /// Leases the email that is due longest, for one attempt. `None` if none is due, or another instance leased it at
-    /// this moment.
+    /// Leases the email with the earliest due time, for one attempt. Returns `None` if no email is due, or another
+    /// instance leased it at the same time.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -285,7 +286,7 @@ impl Store {
         Ok(next.map(moment))
     }
 
-    /// Ends an attempt. `false`, and nothing done, if the link was withdrawn, or another attempt has begun.
+    /// Ends an attempt. Returns `false` and changes nothing if the link was withdrawn, or another attempt has begun.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

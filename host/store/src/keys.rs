@@ -54,14 +54,14 @@ impl TryFrom<KeyRow> for SigningKey {
     }
 }
 
-/// All keys, those of a purpose in their order.
+/// All keys; those of each purpose in the order of their generations.
 pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<SigningKey>> {
     let rows: Vec<KeyRow> = sql::query_as(ALL).fetch_all(db).await?;
     rows.into_iter().map(SigningKey::try_from).collect()
 }
 
 impl Store {
-    /// All keys, those of a purpose in their order.
+    /// All keys; those of each purpose in the order of their generations.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -69,8 +69,8 @@ impl Store {
         read_all(&self.readers).await
     }
 
-    /// Keeps a key, unless its purpose has one of this generation: of hosts that make the next key at once, one does.
-    /// Whether it was this one.
+    /// Stores a key, unless its purpose has a key of this generation. If several instances create the next key
+    /// concurrently, one of them stores it. Returns whether this call stored the key.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -85,8 +85,7 @@ impl Store {
         .await
     }
 
-    /// Lets a published key sign from `now` on. Nothing happens if it signs already or is
-    /// revoked.
+    /// Lets a published key sign from `now` on. Nothing happens if it signs already or is revoked.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -106,9 +105,9 @@ impl Store {
         .await
     }
 
-    /// Takes a key out of use: its private half is deleted, `public_jwk` stays. If it was the one that signs, another
-    /// does from `now` on: the one that is published, or else `fresh`, whose generation is found here. Whether it was
-    /// not revoked before.
+    /// Revokes a key: deletes its private key and keeps `public_jwk`. If the key was signing, another one signs from
+    /// `now` on: the published key, or else `fresh`, for which this function assigns the generation. Returns `false` if
+    /// the key was revoked before.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -155,7 +154,7 @@ impl Store {
         .await
     }
 
-    /// Forgets the private half of a key that signs no more, and keeps the public one.
+    /// Deletes the private key of a key that does not sign any more, and keeps the public key.
     ///
     /// # Errors
     /// If the database fails.
@@ -194,7 +193,7 @@ impl Store {
     }
 }
 
-/// The keys of a purpose, read while nobody else revokes one: the last one's row is taken first.
+/// Returns the keys of a purpose. It first locks the row of the last key, so that revocations are serialized.
 async fn lock_keys(db: &mut Connection, purpose: KeyPurpose) -> Result<Vec<SigningKey>> {
     sql::query(
         "UPDATE signing_keys SET generation = generation
@@ -232,7 +231,7 @@ async fn sign_from(db: &mut Connection, id: KeyId, now: Timestamp) -> Result<boo
     Ok(changed == 1)
 }
 
-/// Whether it was kept.
+/// Adds a key. Returns `false` if there is one of this generation.
 async fn insert(db: &mut Connection, key: &SigningKey) -> Result<bool> {
     let (sealed, public_jwk) = match &key.material {
         KeyMaterial::Sealed(sealed) => (Some(sealed.clone()), None),
@@ -256,8 +255,8 @@ async fn insert(db: &mut Connection, key: &SigningKey) -> Result<bool> {
     Ok(inserted == 1)
 }
 
-/// Keeps a key that signs from `now` on. If another host has published one of this generation since the keys were read,
-/// that one signs.
+/// Adds a key that signs from `now` on. If another instance has published a key of this generation since the keys were
+/// read, that key signs instead.
 async fn insert_to_sign(
     db: &mut Connection,
     key: &SigningKey,

@@ -1,8 +1,8 @@
-//! The store: SQLite inside the process, or PostgreSQL for several hosts, with one SQL text for both.
+//! The store: SQLite inside the process, or PostgreSQL for several instances, with one SQL text for both.
 //!
-//! Reads share a few connections. Writes go to a writer that lets those that wait at the same moment share one commit;
-//! none is acknowledged before it is durable. What applications' requests read and write shares statements as well.
-//! Whatever may be used once is claimed by one `UPDATE ... RETURNING`.
+//! Reads share a few connections. A writer executes the writes, and pending writes share one commit. No write is
+//! acknowledged before it is durable. Frequent reads and writes of applications' requests share statements as well. One
+//! `UPDATE ... RETURNING` claims everything that may be used only once.
 
 #![warn(clippy::missing_errors_doc)]
 

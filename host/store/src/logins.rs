@@ -1,4 +1,4 @@
-//! Logins under way.
+//! Logins.
 
 mod completion;
 
@@ -61,7 +61,7 @@ impl Store {
         self.insert_login_within(login, None).await
     }
 
-    /// Adds a login. `bounds` apply to logins without authentication: over them the oldest are removed.
+    /// Adds a login. `bounds` apply to logins without authentication: the oldest above them are removed.
     ///
     /// # Errors
     /// If the database fails.
@@ -100,7 +100,7 @@ impl Store {
         .await
     }
 
-    /// The login with this id, unless its time is over at `now`.
+    /// The login with this id, unless it has expired at `now`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -117,8 +117,8 @@ impl Store {
         row.map(Login::try_from).transpose()
     }
 
-    /// Forgets the approval that a login asked for, and the session that it would have gone on with, so that the person
-    /// may try again. Nothing happens to a login that was answered.
+    /// Removes the approval and the session from a login, so that the user may try again. Nothing happens if the login
+    /// was answered.
     ///
     /// # Errors
     /// If the database fails.
@@ -137,8 +137,8 @@ impl Store {
         .await
     }
 
-    /// Notes that the person goes on with the session that their browser has. Nothing happens if a
-    /// device was asked, or the login was answered.
+    /// Records that the user continues with the browser's session. Nothing happens if the login has an approval request
+    /// or was answered.
     ///
     /// # Errors
     /// If the database fails.

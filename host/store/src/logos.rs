@@ -54,7 +54,7 @@ fn with_image(query: Query, logo: &ApplicationLogo) -> Query {
 }
 
 impl Store {
-    /// Sets an application's logo. `false`, and nothing done, if there is no such application.
+    /// Sets an application's logo. Returns `false` and changes nothing if the application does not exist.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -67,7 +67,7 @@ impl Store {
         self.write(move |db| {
             let (application, logo, entry) = (application.clone(), logo.clone(), entry.clone());
             Box::pin(async move {
-                // A concurrent deletion of the application is waited for, and found.
+                // A concurrent deletion of the application is detected, because the statement waits for it.
                 let query = sql::query(
                     "INSERT INTO application_logos (application_id, kind, digest, content)
                      SELECT id, $2, $3, $4 FROM applications WHERE id = $1
@@ -82,7 +82,7 @@ impl Store {
         .await
     }
 
-    /// Removes an application's logo. Whether there was one.
+    /// Removes an application's logo. Returns whether there was one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -126,7 +126,7 @@ impl Store {
         .transpose()
     }
 
-    /// The digest of an application's logo, where it has one.
+    /// The digest of an application's logo; `None` without a logo.
     ///
     /// # Errors
     /// If the database fails.
@@ -139,8 +139,8 @@ impl Store {
         Ok(row.map(|(digest,)| digest))
     }
 
-    /// The digests of the pictures of those applications in which a person has an account, or that are assigned to a
-    /// group of theirs or to everyone.
+    /// The digests of the logos of a user's applications. These are the applications with an account of the user, and
+    /// those that are assigned to a group of the user or to everyone.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,5 +1,5 @@
-//! Logout tokens that are to be delivered (OpenID Connect Back-Channel Logout 1.0). They wait here, so that they
-//! outlive the host, and each is claimed for an attempt by one host alone.
+//! The outbox of logout tokens (OpenID Connect Back-Channel Logout 1.0). Pending deliveries survive a restart, and one
+//! instance at a time claims a delivery for an attempt.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use assent_model::id::Did;
 use assent_model::logout::LogoutDelivery;
 
 crate::sql::row! {
-    /// An application that a person was signed in to.
+    /// An application to which a user was signed in.
     pub(crate) struct Participant {
         sid: String,
         application_id: String,
@@ -22,7 +22,7 @@ crate::sql::row! {
     }
 }
 
-/// Queues a logout token for each of these that wants one.
+/// Queues a logout token for each participant with a back-channel logout URI.
 pub(crate) async fn queue(
     db: &mut Connection,
     participants: Vec<Participant>,
@@ -46,7 +46,8 @@ pub(crate) async fn queue(
         if settings.backchannel_logout.is_none() {
             continue;
         }
-        // Named by what it says, so that no session is told of twice while the first telling waits.
+        // The id consists of the session and the application, so the application receives no second token for a session
+        // while the first is pending.
         sql::query(
             "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
              VALUES ($1, $2, $3, $4, 0, $5, $5) ON CONFLICT (id) DO NOTHING",
@@ -92,8 +93,8 @@ impl TryFrom<DeliveryRow> for LogoutDelivery {
 }
 
 impl Store {
-    /// The applications that are to be told of a logout at `now`, the one that waits longest first. The index is asked
-    /// for one application after the other, so it makes no difference how many logouts any of them has waiting.
+    /// The applications with a due logout at `now`, the oldest first. The query looks each application up in the index,
+    /// so its cost does not depend on the number of pending logouts.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -119,9 +120,9 @@ impl Store {
             .collect()
     }
 
-    /// Claims the delivery of an application that waits longest, for one attempt. Until `lease` is over nobody else
-    /// gets it; if the host stops in between, the attempt is made again then. `None` if none is due, or another host
-    /// took it at this moment.
+    /// Claims the oldest due delivery of an application, for one attempt. No other instance gets it until `lease` has
+    /// expired; if the instance stops before that, the attempt is repeated afterwards. Returns `None` if no delivery is
+    /// due, or another instance claimed it at the same time.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -154,7 +155,8 @@ impl Store {
         .await
     }
 
-    /// Ends a claimed attempt: the next one is at `again`, or there is none. Nothing happens if another has begun.
+    /// Ends a claimed attempt. The next attempt is at `again`; `None` removes the delivery. Nothing happens if another
+    /// attempt has begun.
     ///
     /// # Errors
     /// If the database fails.

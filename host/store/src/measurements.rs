@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use assent_model::audit::Event;
 use assent_telemetry::{Histogram, Scale};
 
-/// In place of a difference: the database has not answered the last probe.
+/// The value while the database has not answered the last probe.
 const NO_ANSWER: i64 = i64::MIN;
 
 /// The measurements of one database.
 #[derive(Debug)]
 pub(crate) struct Measurements {
-    /// How long writes waited for their turn.
+    /// How long writes waited in the queue.
     pub(crate) queue_waits: Histogram,
     /// How many writes share a transaction.
     pub(crate) batch_sizes: Histogram,
@@ -22,15 +22,15 @@ pub(crate) struct Measurements {
     pub(crate) commits: Histogram,
     /// How long statements took.
     pub(crate) statements: Histogram,
-    /// How long those waited who found no connection free.
+    /// How long callers waited for a connection if none was free.
     pub(crate) connection_waits: Histogram,
     /// Writes that did not begin in time.
     pub(crate) busy: AtomicU64,
-    /// Writes that failed because the database did, or with an unknown outcome.
+    /// Writes that failed because of the database, or with an unknown outcome.
     pub(crate) unavailable: AtomicU64,
     /// By how many milliseconds the database's clock was ahead at the last probe, or [`NO_ANSWER`].
     clock_difference: AtomicI64,
-    /// The committed entries of the audit log, by the place of their event in [`Event::ALL`].
+    /// The committed entries of the audit log, by the position of their event in [`Event::ALL`].
     pub(crate) events: [AtomicU64; Event::ALL.len()],
 }
 
@@ -52,7 +52,7 @@ impl Default for Measurements {
 }
 
 impl Measurements {
-    /// Entries with these events were committed.
+    /// Counts the committed entries with these events.
     pub(crate) fn count_events(&self, committed: &[Event]) {
         for event in committed {
             if let Some(count) = self.events.get(*event as usize) {
@@ -61,7 +61,8 @@ impl Measurements {
         }
     }
 
-    /// The database answered a probe with this difference of the clocks in milliseconds, or did not answer.
+    /// Records the result of a probe: the difference of the clocks in milliseconds, or `None` if the database did not
+    /// answer.
     pub(crate) fn note_probe(&self, difference: Option<i64>) {
         let difference = difference.unwrap_or(NO_ANSWER);
         self.clock_difference.store(difference, Ordering::Relaxed);

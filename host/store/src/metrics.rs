@@ -94,7 +94,7 @@ impl Store {
         ]
     }
 
-    /// How many connections of each purpose are in use and idle.
+    /// The numbers of used and of idle connections, by purpose.
     fn connection_counts(&self) -> Vec<(&'static str, &'static str, u32)> {
         [
             ("read", self.readers.list_connections()),

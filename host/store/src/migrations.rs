@@ -1,5 +1,5 @@
-//! The schema's migrations. An expanding one leaves all that earlier releases use. A contracting one is applied once no
-//! instance of an earlier release runs. One process at a time applies them.
+//! The schema's migrations. An expanding migration keeps everything that earlier releases use. A contracting migration
+//! is applied once no instance of an earlier release runs. One process at a time applies migrations.
 
 mod applied;
 mod at_once;
@@ -26,31 +26,31 @@ pub use migration::{Backfill, Migration, MigrationKind};
 pub use older_instances::{HEARTBEAT_LIMIT, OlderInstance};
 pub use outcome::{MigrationOutcome, PostponedMigration};
 
-/// PostgreSQL's lock that the process holds which migrates. A process that waits for it must not wait in a statement:
-/// building an index concurrently waits for the end of all statements. It is a lock of a transaction, on a connection
-/// of its own, because a pooler may give each transaction of a session another connection to the server.
+/// The PostgreSQL lock of the process that migrates. A waiting process must not wait inside a statement, because a
+/// concurrent index build waits for the end of all statements. It is a lock of a transaction, on a separate connection,
+/// because a pooler may assign another connection to each transaction of a session.
 const LOCK: &str = "SELECT pg_try_advisory_xact_lock(4711770001)";
 /// That transaction is idle for as long as the migrations take.
 const BEGIN_LOCK: &str = "BEGIN; SET LOCAL idle_in_transaction_session_timeout = 0";
 /// The portal of the last prepared statement keeps its snapshot, and `CREATE INDEX CONCURRENTLY` waits for the end of
 /// older snapshots. A statement of the simple protocol closes the portal, and leaves no snapshot.
 const CLOSE_PORTAL: &str = "SELECT 1";
-/// The time between two tries to get the lock.
+/// The time between two attempts to take the lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// When `assent serve` applies migrations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MigrationPolicy {
-    /// At the start on SQLite and on an empty database; otherwise `assent migrate` does.
+    /// At the start on SQLite and on an empty database; otherwise `assent migrate` applies them.
     #[default]
     WhereAlone,
     /// At each start.
     Automatic,
-    /// Never; `assent migrate` does.
+    /// Never; `assent migrate` applies them.
     Manual,
 }
 
-/// Brings the schema of an opened database to what this release needs, as far as the policy permits.
+/// Applies the migrations that this release needs, if the policy permits it.
 ///
 /// # Errors
 /// If the database fails, a migration fails, the policy forbids one that this release needs, or a newer release
@@ -98,7 +98,8 @@ pub(crate) async fn prepare(
     Ok(())
 }
 
-/// Applies what is pending. Waits while another process migrates; `options` open the connection that holds the lock.
+/// Applies the pending migrations. Waits while another process migrates; `options` open the connection that holds the
+/// lock.
 ///
 /// # Errors
 /// If the database fails, a migration fails, or a newer release contracted the schema.
@@ -154,7 +155,7 @@ async fn in_one_transaction(
         "ROLLBACK"
     };
     let ended = connection.batch(end).await;
-    // The first error says why.
+    // The first error is the cause.
     let outcome = applied?;
     ended?;
     Ok(outcome)

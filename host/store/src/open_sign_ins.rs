@@ -1,8 +1,8 @@
 //! The bounds of open sign-ins without a typed name. Any client can begin one without authentication, so their number
 //! is bounded.
 //!
-//! Over the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the
-//! bound used up. A sign-in with an approval request stays, because the limits of requests bound it.
+//! Above the bound the oldest are removed. A rejection of new ones would lock users out while an attacker keeps the
+//! bound exhausted. A sign-in with an approval request stays, because the limits of requests bound it.
 
 use crate::sql::{self, Connection};
 
@@ -11,26 +11,28 @@ use crate::Result;
 /// The bounds of open sign-ins.
 #[derive(Clone, Debug)]
 pub struct OpenSignIns {
-    /// Where the browser is.
+    /// The network of the browser.
     pub network: String,
-    /// How many there may be of this network.
+    /// The most open sign-ins of this network.
     pub of_network: u32,
-    /// How many there may be in all. `None` where this sign-in need not look: it takes longer than the other.
+    /// The most open sign-ins in total. `None` if this sign-in does not check the total, because that check takes
+    /// longer.
     pub in_all: Option<u32>,
 }
 
-/// How many rows one sign-in deletes at most. It is one more than is begun between two looks at all.
+/// The most rows that one sign-in deletes. It is one more than the largest number of sign-ins between two checks of the
+/// total.
 const SLICE: i64 = 1024;
 
 impl OpenSignIns {
-    /// How many sign-ins an instance begins between two looks at all: a small part of the bound.
+    /// The number of sign-ins that an instance begins between two checks of the total: a small part of the bound.
     pub const fn check_interval(in_all: u32) -> u32 {
         let part = in_all / 64;
         if part >= 1023 { 1023 } else { part + 1 }
     }
 }
 
-// The database checks the outer conditions again where another transaction changes the row concurrently. A sign-in that
+// The database checks the outer conditions again if another transaction changes the row concurrently. A sign-in that
 // was reset after a request keeps its requests, and so stays.
 macro_rules! evict {
     ($condition:literal) => {
@@ -47,7 +49,7 @@ macro_rules! evict {
     };
 }
 
-/// Deletes the oldest open sign-ins over the bounds.
+/// Deletes the oldest open sign-ins above the bounds.
 pub(crate) async fn evict_sign_ins(db: &mut Connection, bounds: &OpenSignIns) -> Result<()> {
     let of_network = sql::query(evict!("network = $1"))
         .bind(bounds.network.clone())

@@ -1,16 +1,16 @@
-//! The outcomes of conditional writes. Each write is one transaction that does all of it, or nothing.
+//! The outcomes of conditional writes. Each write is one transaction that applies either completely or not at all.
 
-/// The outcome of a step in the life of a row that happens once: the claim of a login, a link or a code.
+/// The outcome of a state change that happens once in the life of a row: the claim of a login, a link or a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum Transition {
-    /// The step was taken now.
+    /// The change was made now.
     Done,
-    /// Nothing was done: the row took the step before, expired, or something else that it depends on has ended.
+    /// Nothing was done: the change was made before, the row expired, or another object that it depends on has ended.
     NotOpen,
 }
 
-/// The outcome of a write that holds only for the version of a row that was read.
+/// The outcome of a write that applies only to the version of a row that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum VersionedWrite {
@@ -20,17 +20,17 @@ pub enum VersionedWrite {
     Stale,
 }
 
-/// The outcome of the use of a message that is valid once.
+/// The outcome of a use of a single-use message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum ReplayCheck {
-    /// The message was not used before. From now on another with its id is a replay.
+    /// The message was not used before. From now on another message with its id is a replay.
     FirstUse,
     /// The message is a replay.
     Replayed,
 }
 
-/// The outcome of a write in the name of a device.
+/// The outcome of a write on behalf of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum DeviceWrite {
@@ -41,13 +41,13 @@ pub enum DeviceWrite {
 }
 
 impl Transition {
-    /// Whether the step was taken now.
+    /// Whether the change was made now.
     #[must_use]
     pub const fn is_done(self) -> bool {
         matches!(self, Self::Done)
     }
 
-    /// The outcome of a statement whose condition at most one row meets.
+    /// The outcome of a statement with a condition that at most one row meets.
     pub(crate) const fn of_rows(affected: u64) -> Self {
         match affected {
             0 => Self::NotOpen,
@@ -57,7 +57,7 @@ impl Transition {
 }
 
 impl VersionedWrite {
-    /// The outcome of a statement whose condition at most one row meets.
+    /// The outcome of a statement with a condition that at most one row meets.
     pub(crate) const fn of_rows(affected: u64) -> Self {
         match affected {
             0 => Self::Stale,

@@ -14,9 +14,9 @@ use assent_model::id::first_text_of;
 
 /// An hour in milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
-/// What approval_times are counted in, in milliseconds.
+/// The unit of the counted approval times, in milliseconds.
 pub const QUARTER: u64 = 250;
-/// What is counted of sign-ins.
+/// The events that count for sign-ins.
 const COUNTED: [Event; 6] = [
     Event::SignInRequested,
     Event::SignInApproved,
@@ -37,11 +37,11 @@ static INSERT_HOURS: LazyLock<BulkSql> = LazyLock::new(|| {
 /// The sign-ins of one hour.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SignInHour {
-    /// Which one, counted since 1970.
+    /// The hour, counted since 1970.
     pub hour: i64,
-    /// How often a browser asked by a name that somebody has.
+    /// The number of requests with the name of a user.
     pub requested: u64,
-    /// How often somebody approved.
+    /// The number of approvals.
     pub approved: u64,
     /// The number of completed sign-ins.
     pub completed: u64,
@@ -49,7 +49,7 @@ pub struct SignInHour {
     pub denied: u64,
     /// The number of wrong numbers.
     pub number_mismatches: u64,
-    /// How long people took to approve: from quarters of a second to how many took so long.
+    /// How long users took to approve: the number of approvals by the time in quarters of a second.
     pub approval_times: BTreeMap<u64, u64>,
 }
 
@@ -65,12 +65,12 @@ impl SignInHour {
     }
 }
 
-/// What an entry says of the wait.
+/// The part of an entry's detail that the counts use.
 #[derive(Deserialize)]
 struct EntryDetail {
     #[serde(default)]
     approval_time_ms: Option<u64>,
-    /// `passkey` for a sign-in that no device was asked about.
+    /// `passkey` for a sign-in without a request on a device.
     #[serde(default)]
     method: Option<String>,
 }
@@ -106,7 +106,7 @@ impl TryFrom<HourRow> for SignInHour {
 }
 
 impl Store {
-    /// How many applications there are: OpenID Connect clients, and SAML service providers.
+    /// The numbers of applications: OpenID Connect clients, and SAML service providers.
     ///
     /// # Errors
     /// If the database fails.
@@ -119,7 +119,7 @@ impl Store {
         Ok((clients.unsigned_abs(), (all - clients).unsigned_abs()))
     }
 
-    /// What was kept of the hours from this one on, counted since 1970.
+    /// The stored counts of the hours from `first` on, in hours since 1970.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -135,7 +135,7 @@ impl Store {
         rows.into_iter().map(SignInHour::try_from).collect()
     }
 
-    /// Counts the hours from the first to the last one in the audit log: each of them, be there sign-ins or not.
+    /// Counts the sign-ins of each hour from `first` to `last` in the audit log, including hours without sign-ins.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -151,8 +151,8 @@ impl Store {
                 )
             })
             .collect();
-        // Ids begin with the time, so the entries since then are a range of the table's own index. The index of the
-        // events begins with the first there ever was, so that no column of it is asked for or grouped by as such.
+        // Ids begin with the time, so the entries since then are a range of the primary key's index. `COALESCE` keeps
+        // the database from using the index of the events, which would read all events from the first one on.
         let since = first_text_of(moment(first * HOUR));
         let rows: Vec<(String, i64, i64)> = sql::query_as(
             "SELECT COALESCE(event, ''), happened_at / 3600000, COUNT(*) FROM audit_entries WHERE id >= $1
@@ -186,7 +186,7 @@ impl Store {
                     .entry((waited + QUARTER / 2) / QUARTER)
                     .or_default() += 1;
             }
-            // Its request has no entry of its own.
+            // A sign-in with a passkey has no entry for the request.
             if detail.method.as_deref() == Some("passkey") {
                 hour.requested += 1;
             }
@@ -194,7 +194,7 @@ impl Store {
         Ok(hours.into_values().collect())
     }
 
-    /// Keeps what was counted of hours that are over. What is known of them already stays.
+    /// Stores the counts of hours that have ended. Existing counts stay.
     ///
     /// # Errors
     /// If the database fails.
@@ -227,7 +227,7 @@ impl Store {
         .await
     }
 
-    /// Forgets what was counted of the hours before this one.
+    /// Deletes the counts of the hours before `first`.
     ///
     /// # Errors
     /// If the database fails.

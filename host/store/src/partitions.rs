@@ -1,4 +1,4 @@
-//! The partitions of large tables on PostgreSQL, each for a period. They are made ahead of time, and an old one is
+//! The partitions of large tables on PostgreSQL, each for a period. They are created in advance, and an old one is
 //! dropped as a whole. A row of a period without a partition goes to the default partition.
 
 use std::time::Duration;
@@ -9,7 +9,7 @@ use assent_model::id::first_text_of;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// Begins a transaction that changes partitions. It waits for locks only briefly, since all statements on the table
+/// Begins a transaction that changes partitions. It waits for locks only briefly, because all statements on the table
 /// wait for it meanwhile.
 pub(crate) const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '1s'";
 
@@ -31,7 +31,7 @@ const TABLES: [PartitionedTable; 2] = [
     },
 ];
 
-/// How many periods have a partition: the present one and those that follow.
+/// How many periods have a partition: the current period and the following ones.
 const PERIODS: u32 = 2;
 
 /// A partition of a period.
@@ -43,13 +43,13 @@ pub(crate) struct Partition {
 }
 
 impl PartitionedTable {
-    /// The `ahead`-th period after the one of this time: the name of its partition, its beginning and its end.
+    /// The `ahead`-th period after that of `now`: the name of its partition, its beginning and its end.
     fn period(&self, now: Timestamp, ahead: u32) -> (String, Timestamp, Timestamp) {
         let length = i64::from(self.days) * 86_400_000;
         let number = now.millis().div_euclid(length) + i64::from(ahead);
         let start = Timestamp::from_millis(number * length);
         let end = start + DAY * self.days;
-        // Days since 1970, since a name has no other punctuation.
+        // Days since 1970, because a name may not contain the punctuation of a date.
         let day = |at: Timestamp| at.millis() / 86_400_000;
         let name = format!("{}_d{}_d{}", self.name, day(start), day(end));
         (name, start, end)
@@ -62,7 +62,7 @@ fn end_in(name: &str) -> Option<Timestamp> {
     Some(Timestamp::from_millis(day.checked_mul(86_400_000)?))
 }
 
-/// The partitions of a table but the default one, the oldest first.
+/// The partitions of a table except the default one, the oldest first.
 pub(crate) async fn list(connection: &mut Connection, table: &str) -> sql::Result<Vec<Partition>> {
     let rows: Vec<(String,)> = sql::query_as(
         "SELECT CAST(relname AS text) FROM pg_inherits
@@ -83,7 +83,7 @@ pub(crate) async fn list(connection: &mut Connection, table: &str) -> sql::Resul
     Ok(found)
 }
 
-/// Makes the partitions of the present period and of the next. One that cannot be made hinders no other.
+/// Creates the partitions of the current period and of the next one. If one cannot be created, the others are.
 ///
 /// # Errors
 /// If the database fails, the role may not create tables, or the default partition has rows of the period.
@@ -110,7 +110,7 @@ pub(crate) async fn ensure(connection: &mut Connection) -> sql::Result<()> {
     result
 }
 
-/// The same, where it may fail: the default partition takes the rows then.
+/// Creates the partitions like [`ensure`], but logs a failure only: the default partition takes the rows then.
 ///
 /// # Errors
 /// If the connection is lost.
@@ -131,8 +131,8 @@ async fn create(
     (start, end): (Timestamp, Timestamp),
 ) -> sql::Result<()> {
     let (first, after) = (first_text_of(start), first_text_of(end));
-    // Attaching a table locks the default partition, which is usually empty, while PostgreSQL looks for rows of the
-    // period there. Creating the partition at once would lock the whole table.
+    // Attaching a table locks the default partition while PostgreSQL looks for rows of the period there; it is usually
+    // empty. Creating the partition directly would lock the whole table.
     let text = format!(
         "{BEGIN};
          SELECT pg_advisory_xact_lock(hashtext('assent partitions'));
@@ -146,9 +146,9 @@ async fn create(
             Ok(())
         }
         Err(error) => {
-            // If this fails, the connection is of no use, and the first error says why.
+            // If this fails, the connection is unusable, and the first error is the cause.
             let _ = connection.batch("ROLLBACK").await;
-            // Another instance may have been faster.
+            // Another instance may have created the partition first.
             let known = list(connection, table).await?;
             if known.iter().any(|partition| partition.name == name) {
                 Ok(())
@@ -162,7 +162,7 @@ async fn create(
 /// Drops the partitions of `claim_traces` that end at `before` or earlier.
 ///
 /// # Errors
-/// If the database fails, or others use the table for longer than a second.
+/// If the database fails, or other statements use the table for longer than a second.
 pub(crate) async fn drop_old_traces(
     connection: &mut Connection,
     before: Timestamp,

@@ -1,4 +1,4 @@
-//! Passkeys that sign in: the user's agreement, the challenge of a login page, and the approval that the answer is.
+//! Sign-ins with passkeys: the user's agreement, the challenge of a login page, and the approval by an assertion.
 
 use crate::deferred;
 use crate::passkeys::{insert, record_use};
@@ -13,7 +13,7 @@ use assent_model::id::{DeviceId, LoginId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyUse};
 use assent_model::secret::Digest;
 
-/// An approval by a passkey on the login page, whose assertion was verified.
+/// An approval by a passkey on the login page, after the verification of its assertion.
 #[derive(Clone, Debug)]
 pub struct PasskeyApproval {
     /// The approval. Its subject is the sign-in, and its user that of the device.
@@ -34,18 +34,18 @@ pub struct PasskeyApproval {
 pub enum PasskeyApprovalOutcome {
     /// The sign-in is approved.
     Approved,
-    /// Nothing was done: the device or the user is not active, the user withdrew the agreement or has a closed account,
-    /// or another use had this signature counter or a greater one.
+    /// Nothing was done. The device or the user is not active. Or the user withdrew the agreement or has a closed
+    /// account. Or another use had this signature counter or a greater one.
     Rejected,
     /// The sign-in was answered, or waits for another approval.
     NotOpen,
 }
 
 impl Store {
-    /// Adds a passkey that signs in to a device, in place of the one with the credential id `replaces`; or to a device
-    /// without one.
+    /// Adds a passkey for sign-ins to a device. It replaces the passkey with the credential id `replaces`, or is the
+    /// first one of a device without a passkey.
     ///
-    /// [`StoreError::Taken`] if the device has another one, or another device has this very one.
+    /// [`StoreError::Taken`] if the device has another passkey, or another device has the same passkey.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -76,7 +76,7 @@ impl Store {
         .await
     }
 
-    /// Records that the user agreed to sign in with a device's discoverable passkey, by an assertion of it.
+    /// Records that the user, by an assertion, agreed to sign in with a device's discoverable passkey.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -110,8 +110,8 @@ impl Store {
         .await
     }
 
-    /// Withdraws the agreement to sign in with a device's passkey, and ends what it approved and no browser has used
-    /// yet. Returns whether there was one.
+    /// Withdraws the agreement to sign in with a device's passkey, and its approvals that no browser has used yet.
+    /// Returns whether there was an agreement.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -156,8 +156,8 @@ impl Store {
         .await
     }
 
-    /// Keeps the challenge of a login page, in place of one that was not answered. Returns whether the sign-in is this
-    /// browser's, and waits for its user.
+    /// Stores the challenge of a login page, and replaces an unanswered one. Returns whether the sign-in belongs to
+    /// this browser and waits for its user.
     ///
     /// # Errors
     /// If the database fails.
@@ -190,8 +190,8 @@ impl Store {
         .await
     }
 
-    /// Takes the challenge of a login page, if the sign-in is this browser's and waits for its user. Nobody else gets
-    /// it: of two answers one is looked at.
+    /// Claims the challenge of a login page, if the sign-in belongs to this browser and waits for its user. Only one
+    /// caller gets it, so of two assertions only one is verified.
     ///
     /// # Errors
     /// If the database fails.
@@ -223,8 +223,8 @@ impl Store {
         .await
     }
 
-    /// Approves a sign-in by a passkey. It counts only while the sign-in waits for its user, the device is not revoked,
-    /// the user may sign in there, and agreed to use this passkey for it.
+    /// Approves a sign-in by a passkey. The sign-in must wait for its user, and the device must not be revoked. The
+    /// user must be allowed to sign in there, and must have agreed to use this passkey for it.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -312,7 +312,7 @@ async fn is_closed(db: &mut Connection, user: UserId, application: Option<String
     Ok(closed.is_some())
 }
 
-/// Adds the row of an approval that is given as it begins. No device receives it, so it has no number.
+/// Adds the row of an approval that is granted at its creation. No device receives it, so it has no number.
 async fn insert_approved(
     db: &mut Connection,
     login: LoginId,

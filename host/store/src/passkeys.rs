@@ -1,4 +1,4 @@
-//! Passkeys, and the questions put to them. A question is answered once: whoever answers takes it out of the table.
+//! Passkeys, and the state of their ceremonies. A challenge is answered once: the answer deletes its row.
 
 use std::collections::HashMap;
 
@@ -49,7 +49,7 @@ impl TryFrom<PasskeyRow> for DevicePasskey {
     }
 }
 
-/// The outcome of an assertion of a passkey whose signature was verified (WebAuthn section 7.2, step 22).
+/// The outcome of an assertion of a passkey with a verified signature (WebAuthn section 7.2, step 22).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum PasskeyUseOutcome {
@@ -93,7 +93,7 @@ impl Store {
         row.map(DevicePasskey::try_from).transpose()
     }
 
-    /// Those of a person's devices that have a passkey, and whether it signs in.
+    /// The user's devices with a passkey, and whether the passkey may be used for sign-ins.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -112,7 +112,7 @@ impl Store {
             .collect()
     }
 
-    /// Keeps the state of a ceremony of a device, in place of one that was not answered.
+    /// Stores the state of a device's ceremony, and replaces an unanswered one.
     ///
     /// # Errors
     /// If the database fails.
@@ -144,7 +144,7 @@ impl Store {
         .await
     }
 
-    /// Takes the state of the device's ceremony for this purpose, if there is one at `now`. Nobody else gets it.
+    /// Claims the state of the device's ceremony for this purpose, if there is one at `now`. Only one caller gets it.
     ///
     /// # Errors
     /// If the database fails.
@@ -173,7 +173,7 @@ impl Store {
 
     /// Adds a passkey.
     ///
-    /// [`StoreError::Taken`] if the device has one already, or another device has this very one.
+    /// [`StoreError::Taken`] if the device has one already, or another device has the same passkey.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -212,7 +212,7 @@ impl Store {
         .await
     }
 
-    /// Removes a device's passkey, by an assertion of it.
+    /// Removes a device's passkey, after an assertion of it.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -237,7 +237,7 @@ impl Store {
     }
 }
 
-/// Whether a device may approve: by a good assertion where it has a passkey, without one where it has none.
+/// Whether a device may approve: with a valid assertion if it has a passkey, or without one if it has none.
 pub(crate) async fn may_approve(
     db: &mut Connection,
     device: DeviceId,
@@ -256,7 +256,7 @@ pub(crate) async fn may_approve(
     }
 }
 
-/// Adds a passkey to a device that is not revoked. Returns whether it is not.
+/// Adds a passkey to a device. Returns `false` if the device is revoked.
 pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Result<bool> {
     let (sign_in, agreed_at) = match passkey.sign_in {
         PasskeySignIn::Unavailable => ("unavailable", None),
@@ -280,7 +280,7 @@ pub(crate) async fn insert(db: &mut Connection, passkey: &DevicePasskey) -> Resu
     Ok(added > 0)
 }
 
-/// Records a use of a device's passkey. Of two copies of a key at most one is accepted.
+/// Records a use of a device's passkey. If a passkey was cloned, the counter accepts at most one of the copies.
 pub(crate) async fn record_use(
     db: &mut Connection,
     device: DeviceId,
@@ -302,7 +302,7 @@ pub(crate) async fn record_use(
     })
 }
 
-/// Forgets a device's passkey and what it was asked.
+/// Deletes a device's passkey and its ceremonies.
 pub(crate) async fn delete_passkey(db: &mut Connection, device: DeviceId) -> Result<()> {
     for statement in [
         "DELETE FROM passkeys WHERE device_id = $1",

@@ -1,4 +1,4 @@
-//! Recovery codes that their user has yet to confirm. The earlier codes stay valid until then.
+//! Recovery codes that their user has not confirmed yet. The earlier codes stay valid until the confirmation.
 
 use crate::sql;
 use crate::{DeviceWrite, Result, Store, audit, devices};
@@ -19,7 +19,7 @@ pub enum CodesConfirmation {
 }
 
 impl Store {
-    /// Adds codes that are not valid yet, in place of others that were not confirmed. `device` created or approved
+    /// Adds codes that are not valid yet, and replaces others that were not confirmed. `device` created or approved
     /// them.
     ///
     /// # Errors
@@ -61,8 +61,8 @@ impl Store {
         .await
     }
 
-    /// Makes the codes of a batch valid that were created at `since` or later, deletes all others of the user, and ends
-    /// the links that nobody used. A device that confirms must still be enrolled.
+    /// Confirms the codes of a batch that were created at `since` or later. Deletes all other codes of the user, and
+    /// ends the unused links. A device that confirms must not be revoked.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -1,5 +1,5 @@
-//! Connections to PostgreSQL over which several short statements are under way at a time. Each statement is sent
-//! without a wait for the answers to those before it, so a connection serves more than one for each round trip.
+//! Connections to PostgreSQL that execute several short statements at a time. Each statement is sent without a wait for
+//! the results of those before it. So a connection executes more than one statement in each round trip.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +11,9 @@ use crate::epoch::Epoch;
 use crate::sql::{self, Connection, Options};
 use assent_model::deadline::QUEUE_DEADLINE;
 
-/// How many statements are under way over one connection at most.
+/// The most running statements on one connection.
 const MOST: usize = 64;
-/// How long statements under way may take once the connections are closed, and how long closing one may take.
+/// The time limit for running statements after the connections are closed, and for closing a connection.
 const CLOSE: Duration = Duration::from_secs(10);
 
 /// A bounded number of shared connections, opened on demand.
@@ -26,7 +26,7 @@ pub(crate) struct PipelinedConnections {
 
 struct Slot {
     places: Semaphore,
-    /// With the epoch in which it was opened.
+    /// The connection, with the epoch in which it was opened.
     connection: Mutex<Option<(u64, Connection)>>,
 }
 
@@ -59,10 +59,11 @@ impl PipelinedConnections {
         }
     }
 
-    /// A handle of the connection with the fewest statements under way, so that one which hangs delays few.
+    /// Returns a handle of the connection with the fewest running statements, so that a connection that hangs delays
+    /// few of them.
     ///
     /// # Errors
-    /// If none is free in time, or none can be opened.
+    /// If no connection is free in time, or none can be opened.
     pub(crate) async fn handle(&self) -> sql::Result<SharedHandle<'_>> {
         let slot = self
             .slots
@@ -95,7 +96,7 @@ impl PipelinedConnections {
         })
     }
 
-    /// How many statements are under way.
+    /// The number of running statements.
     pub(crate) fn under_way(&self) -> u32 {
         let places = self
             .slots
@@ -105,12 +106,12 @@ impl PipelinedConnections {
         u32::try_from(under_way).unwrap_or(u32::MAX)
     }
 
-    /// The connection was lost, so others that were opened before probably are as well.
+    /// Ends the epoch, because the connection was lost: others that were opened before are probably lost as well.
     pub(crate) fn end_epoch(&self, opened: u64) {
         self.epoch.end(opened);
     }
 
-    /// Waits for statements under way, and closes the connections.
+    /// Waits for running statements, and closes the connections.
     pub(crate) async fn close(&self) {
         for slot in self.slots.iter() {
             let all = u32::try_from(MOST).unwrap_or(u32::MAX);
@@ -118,7 +119,7 @@ impl PipelinedConnections {
             slot.places.close();
             drop(all);
             if let Some((_, connection)) = slot.connection.lock().await.take() {
-                // The server may be silent: then the connection is dropped.
+                // If the server does not respond, the connection is dropped.
                 let _ = timeout(CLOSE, connection.close()).await;
             }
         }
@@ -136,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// The number and the process of the session that answered.
+    /// The number, and the process id of the session that answered.
     async fn look_up(database: &Database, number: i64) -> sql::Result<(i64, i64)> {
         sql::query_as("SELECT 100 / (100 / $1), CAST(pg_backend_pid() AS BIGINT)")
             .bind(number)

@@ -1,4 +1,4 @@
-//! What people see and end of their own, on the portal. Each statement names whose it has to be.
+//! The objects that users see and end on the portal. Each statement names the user that must own the object.
 
 use std::collections::HashMap;
 
@@ -12,23 +12,23 @@ use assent_model::id::{DeviceId, SessionId, UserId};
 use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
 
-/// How many open sessions of a person are read at most.
+/// The most open sessions of a user that are read.
 const MOST_SESSIONS: i64 = 200;
 
-/// A session that has not ended, as its person sees it.
+/// A session that has not ended, as its user sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenSession {
     /// The row's id.
     pub id: SessionId,
-    /// Its name.
+    /// The session id (`sid`).
     pub sid: String,
-    /// When its person signed in last.
+    /// When the user last signed in.
     pub signed_in_at: Timestamp,
-    /// When it last let its person in to an application without asking.
+    /// When it last admitted the user to an application without a new sign-in.
     pub used_at: Option<Timestamp>,
-    /// Where its browser was then, as far as that is known.
+    /// The location of its browser at that time, if it is known.
     pub from: Origin,
-    /// The names of the applications that its person used in it.
+    /// The names of the applications that the user used in it.
     pub applications: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ crate::sql::row! {
 }
 
 impl Store {
-    /// A person's sessions that have not ended at `now`, the latest first.
+    /// The user's sessions that have not ended at `now`, the latest first.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -94,11 +94,11 @@ impl Store {
             .collect()
     }
 
-    /// Ends one session of a person's, as signing out there would. `None`, and nothing done, if they have no such
-    /// session that is open. Its service providers can't be told from another browser.
+    /// Ends one session of a user, as a sign-out in its browser would. Returns `None` and changes nothing if the user
+    /// has no such open session. Its SAML service providers cannot be notified from another browser.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
     pub async fn end_session_of(
         &self,
         whom: impl Into<UserGuard>,
@@ -126,11 +126,11 @@ impl Store {
         .await
     }
 
-    /// Ends all sessions of a person's but that with this name, as signing out there would. `entry` tells how many, if
-    /// there were any.
+    /// Ends all sessions of a user except the one with the id `keep`, as a sign-out in their browsers would. `entry`
+    /// receives their number, and is logged if there were any.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
     pub async fn end_other_sessions_of(
         &self,
         whom: impl Into<UserGuard>,
@@ -160,7 +160,7 @@ impl Store {
         .await
     }
 
-    /// When each of a person's devices that are not revoked last decided something, if it ever did.
+    /// When each of the user's devices last made a decision. Only devices that are not revoked and that made one.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -176,7 +176,7 @@ impl Store {
             .collect()
     }
 
-    /// Gives a device of a person's another name.
+    /// Renames a device of a user.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -207,13 +207,13 @@ impl Store {
         .await
     }
 
-    /// Revokes a device of a person's: it decides nothing any more, what it approved and no browser has used is over,
-    /// the person's open request ends, and so do the sessions that it approved, as signing out there would, the
-    /// recovery codes that it made unless they are kept, and the links that devices and codes made. `entry` tells how
-    /// many sessions and codes these were. `None`, and nothing done, if they have no such device.
+    /// Revokes a device of a user. It ends the device's unused approvals, the user's pending requests, and the sessions
+    /// that the device approved, as a sign-out would. It ends also the links that devices and codes created, and,
+    /// depending on `codes`, the recovery codes that the device created. `entry` receives the numbers of sessions and
+    /// codes. Returns `None` and changes nothing if the user has no such device.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if they are not as they were seen.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
     pub async fn revoke_device_of(
         &self,
         whom: impl Into<UserGuard>,
@@ -257,7 +257,7 @@ pub(crate) async fn revoke_device(
     }
     deprovisioning::deprovision_device(db, id, now).await?;
     deprovisioning::withdraw_pending_of(db, user, now).await?;
-    // Whoever had it may have made themselves another way in.
+    // A thief of the device may have created another way in.
     devices::end_own_links(db, user).await?;
     let ended =
         sql::query("DELETE FROM recovery_codes WHERE user_id = $1 AND created_by = $2 AND $3 = 1")
@@ -281,7 +281,7 @@ pub(crate) async fn revoke_device(
     end_all(db, begun, now).await.map(Some)
 }
 
-/// Ends what has these names.
+/// Ends the sessions with these ids.
 async fn end_all(db: &mut Connection, sids: Vec<(String,)>, now: Timestamp) -> Result<SessionEnd> {
     let mut all = SessionEnd::default();
     for (sid,) in sids {

@@ -1,4 +1,4 @@
-//! The protocols of applications, as they are stored.
+//! The stored names of applications' protocols.
 
 /// OpenID Connect.
 pub(crate) const OIDC: &str = "oidc";

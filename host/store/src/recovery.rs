@@ -9,19 +9,19 @@ use assent_model::device::Enrolment;
 use assent_model::id::{DeviceId, UserId};
 use assent_model::secret::Digest;
 
-/// What is claimed by a code, and what is told of it.
+/// The claim of a recovery code, with its entries for the audit log.
 #[derive(Clone, Debug)]
 pub struct Recovery {
-    /// The right that it gives, to the person whose code it is.
+    /// The enrolment link that the code grants to its user.
     pub enrolment: Enrolment,
-    /// What the audit log is told if the code was good.
+    /// The entry if the code was valid.
     pub used: Entry,
-    /// What it is told if it was not, and the name is somebody's.
+    /// The entry if the code was not valid, and the name belongs to a user.
     pub refused: Entry,
 }
 
 impl Store {
-    /// How many codes a person has that were not used.
+    /// The number of a user's unused codes.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -35,7 +35,7 @@ impl Store {
         Ok(u32::try_from(left).unwrap_or(u32::MAX))
     }
 
-    /// When the codes were made that a person's device made and that were not used, if there are any.
+    /// When a user's device created the unused codes; `None` if there are none.
     ///
     /// # Errors
     /// If the database fails.
@@ -55,8 +55,8 @@ impl Store {
         Ok(at.map(moment))
     }
 
-    /// Uses a code up, for the right to enrol a device. The code is not open if it is
-    /// unknown or used, or if the user may not sign in.
+    /// Uses a code and adds the enrolment link for a new device. Returns [`Transition::NotOpen`] if the code is unknown
+    /// or used, or if the user may not sign in.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

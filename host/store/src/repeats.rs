@@ -1,6 +1,6 @@
 //! Repeated requests for sign-ins. An attacker can type the name of a user, and each request is an entry of the audit
-//! log, which is kept for long. Beyond a bound the requests of a name and network are counted, and one entry with the
-//! count follows.
+//! log, which has a long retention. Above a bound the requests of a name and network are only counted, and one entry
+//! with the count follows.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -16,25 +16,25 @@ use assent_model::id::UserId;
 use assent_model::network::network_of;
 use assent_model::secret::Digest;
 
-/// How many requests of a name and network have an entry each.
+/// The number of requests of a name and network that have an entry each.
 pub const SINGLE_ENTRIES: i64 = 30;
-/// For how long they are counted together, at least.
+/// The shortest time for which requests are counted together.
 pub const COUNTED_FOR: Duration = Duration::from_secs(3600);
 
-/// Requests that repeat.
+/// The count of repeated requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepetitionCount {
     /// The user of the name.
     pub user: UserId,
-    /// Where they came from.
+    /// The network of the requests.
     pub network: String,
-    /// When the first came.
+    /// The time of the first request.
     pub first_at: Timestamp,
     name_digest: String,
 }
 
-/// Adds the entry about a request, or counts the request instead after many. An unknown name costs the same.
-/// A request that a device of the user began always gets an entry.
+/// Adds the entry of a request, or only counts the request above the bound. An unknown name costs the same. A request
+/// that a device of the user began always has an entry.
 pub(crate) async fn append(db: &mut Connection, entry: &Entry, name: Digest) -> Result<()> {
     if matches!(entry.actor, Actor::Device(_)) {
         return audit::append_if_about_somebody(db, entry, true).await;
@@ -82,8 +82,8 @@ crate::sql::row! {
 }
 
 impl Store {
-    /// Forgets the counts that began at `before` or earlier and were single requests, and reads up to `limit` of the
-    /// others.
+    /// Deletes the counts that began at `before` or earlier and did not exceed the bound, and reads up to `limit` of
+    /// the others.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -139,7 +139,8 @@ impl Store {
         repeated.collect()
     }
 
-    /// Ends the count of repeated requests. The entry is completed with how many had none, and when the last came.
+    /// Ends the count of repeated requests. Adds the number of requests without an entry and the time of the last one
+    /// to the entry.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

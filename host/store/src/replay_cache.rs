@@ -1,4 +1,4 @@
-//! The replay cache: what is valid once, and was used.
+//! The replay cache: the digests of messages and assertions that were used and are valid once.
 
 use std::collections::HashSet;
 use std::sync::LazyLock;
@@ -10,10 +10,10 @@ use crate::writer::Writer;
 use crate::{ReplayCheck, Result};
 use assent_model::saml::MessageClaim;
 
-/// What claims a message or an assertion that has a digest.
+/// The batches of claims of messages or assertions by their digests.
 pub(crate) type ReplayClaims = BatchedWrites<MessageClaim, ReplayCheck>;
 
-/// Starts them.
+/// Starts the batches.
 pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> ReplayClaims {
     BatchedWrites::start(writer, kind, |db, asked| Box::pin(claim_all(db, asked)))
 }
@@ -25,7 +25,7 @@ static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Claims each digest once. The cache keeps a digest until the message or assertion has expired.
+/// Claims each digest once. The cache stores a digest until the message or assertion has expired.
 pub(crate) async fn claim_all(
     db: &mut Connection,
     asked: &[MessageClaim],

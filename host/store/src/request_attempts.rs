@@ -11,12 +11,12 @@ use assent_model::clock::Timestamp;
 use assent_model::deadline::KEYED_REQUEST_RETENTION;
 use assent_model::id::UserId;
 
-/// Records that the requests with an `Idempotency-Key` whose changes these entries are about were executed, in the
-/// transaction of the changes: such a request is not executed again, even if its response is lost.
+/// Records in the transaction of the changes that the requests with an `Idempotency-Key` were executed. `entries` are
+/// those of the changes. Such a request is not executed again, even if its response is lost.
 ///
 /// # Errors
-/// [`StoreError::Overtaken`] if the attempt no longer has the key, because its caller was told that it failed. The
-/// transaction must then make none of the changes.
+/// [`StoreError::Overtaken`] if the attempt no longer has the key, because its caller received a failure. The
+/// transaction must not commit any change then.
 pub(crate) async fn record_execution(db: &mut Connection, entries: &[Entry]) -> Result<()> {
     let mut attempts: BTreeMap<&RequestAttempt, (Timestamp, BTreeSet<String>)> = BTreeMap::new();
     for entry in entries {
@@ -53,7 +53,7 @@ fn is_id(text: &str) -> bool {
     text.parse::<UserId>().is_ok()
 }
 
-/// Adds the ids that the request or its response is about.
+/// Adds the ids of the objects that the request or its response concerns.
 pub(crate) async fn insert_subjects(
     db: &mut Connection,
     request: &str,

@@ -12,17 +12,17 @@ use assent_model::secret::Digest;
 /// A request for an approval.
 #[derive(Clone, Debug)]
 pub struct ApprovalRequest {
-    /// The approval. Its number is drawn from `numbers`.
+    /// The approval. One of `numbers` becomes its number.
     pub approval: Approval,
     /// The row of the protected action; `None` for a sign-in.
     pub action: Option<ActionApproval>,
-    /// The user whom the protected action concerns, as its summary names them.
+    /// The target user of the protected action, as named in its summary.
     pub target: Option<UserGuard>,
-    /// The user of the name, even where the request is not to be sent.
+    /// The user of the name, even if the request is not sent.
     pub known: Option<UserId>,
-    /// How it began.
+    /// The way in which it began.
     pub kind: RequestKind,
-    /// Whether channels carry it to the devices. The device that is in the browser that waits needs no message.
+    /// Whether channels carry it to the devices. A device needs no message if its own browser shows the login page.
     pub is_carried: bool,
     /// Whether a delegated channel without letters may carry it.
     pub without_binding: bool,
@@ -32,23 +32,23 @@ pub struct ApprovalRequest {
     pub entry: Entry,
 }
 
-/// A typed name for which a limit refused the request.
+/// A request with a typed name that a limit rejected.
 #[derive(Clone, Debug)]
 pub struct RefusedRequest {
     /// The digest of the name.
     pub name_digest: Digest,
-    /// Whose name it is.
+    /// The user of the name.
     pub known: Option<UserId>,
     /// The digest of the cookie of its browser.
     pub browser: Digest,
-    /// When it was refused.
+    /// When it was rejected.
     pub refused_at: Timestamp,
-    /// When it would have expired: until then it conflicts with requests that a channel without letters may carry.
+    /// When it would have expired. Until then it conflicts with requests that a channel without letters may carry.
     pub counts_until: Timestamp,
 }
 
 impl RefusedRequest {
-    /// The rejected request that this one is.
+    /// Returns this request as a rejected one.
     pub(crate) fn from_request(request: &ApprovalRequest) -> Self {
         let Approval {
             name_digest,
@@ -66,7 +66,7 @@ impl RefusedRequest {
         }
     }
 
-    /// The rows that are locked for it: those of the name and of the user.
+    /// The rows that this request locks: those of the name and of the user.
     pub(crate) fn subjects(&self) -> (String, String) {
         subjects(self.name_digest, self.known)
     }
@@ -75,7 +75,7 @@ impl RefusedRequest {
 /// The rows of `approval_subjects` of a name and its user.
 pub(crate) fn subjects(name: Digest, known: Option<UserId>) -> (String, String) {
     let name = name.to_text();
-    // For an unknown name the same statements run.
+    // An unknown name executes the same statements.
     let user = known.map_or_else(|| name.clone(), |id| id.to_string());
     (name, user)
 }

@@ -1,4 +1,4 @@
-//! Forgetting what is over.
+//! The deletion of expired rows.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use crate::{Result, Store, StoreError};
 use assent_model::clock::{Clock, Timestamp};
 use assent_model::id::first_text_of;
 
-/// How many rows one write deletes at most, so that other writes get their turn in between.
+/// The most rows that one write deletes, so that other writes can run in between.
 pub(crate) const SLICE: u64 = 500;
 
-/// How long rows are kept after they were made.
+/// How long rows are stored after their creation.
 #[derive(Clone, Copy, Debug)]
 pub struct Retention {
     /// Logins and the approvals of protected actions, and their requests with them.
@@ -23,35 +23,35 @@ pub struct Retention {
     pub sessions: Duration,
     /// Enrolment links.
     pub enrolments: Duration,
-    /// Administrators' tokens.
+    /// Operator tokens.
     pub admin_tokens: Duration,
-    /// What the plugins did.
+    /// Claim traces.
     pub traces: Duration,
     /// Entries of the audit log.
     pub audit: Duration,
-    /// The streams that must have had an entry before it goes.
+    /// The streams that must have received an entry before its deletion.
     pub streams: &'static [&'static str],
-    /// Denials, after the last in a row.
+    /// Denials, counted from the last one of a series.
     pub denials: Duration,
 }
 
 /// How long the lock of a user or typed name without requests is stored. No request is pending longer.
 const SUBJECTS: Duration = Duration::from_secs(86_400);
 
-/// How long a row that makes something invalid is kept after its end: an instance whose clock is behind may still
-/// accept what it is about.
+/// How long a row that invalidates something is stored after its expiry. An instance may still accept the invalidated
+/// object if its clock is behind.
 const MARGIN: Duration = Duration::from_secs(86_400);
 
-/// How long the rows of other runs of the server are kept after their last probe.
+/// How long the rows of other runs of the server are stored after their last probe.
 const INSTANCES: Duration = Duration::from_secs(30 * 86_400);
-/// The lease on retention. It outlasts the time between two runs, so the same instance does all.
+/// The lease on retention. It is longer than the time between two runs, so the same instance does all of them.
 const LEASE: Duration = Duration::from_secs(20 * 60);
-/// How often a run that lasts extends the lease.
+/// How often a long run extends the lease.
 const RENEWAL: Duration = Duration::from_secs(60);
 
-/// Deletes rows by their ids, which begin with the time: older than `$1`, and under this condition. It goes on after
-/// the slice before (`$4`) and not at the start of the index, where PostgreSQL keeps deleted rows while an old snapshot
-/// is open.
+/// Deletes rows that are older than `$1` and meet the condition, by their ids, which begin with the time. It continues
+/// after the previous slice (`$4`) instead of at the start of the index. There, PostgreSQL keeps deleted rows while an
+/// old snapshot is open.
 macro_rules! by_id {
     ($table:literal, $condition:literal) => {
         concat!(
@@ -66,8 +66,8 @@ macro_rules! by_id {
     };
 }
 
-/// Deletes rows by their end, which differs from row to row. It is looked at once more as a row goes: a request at this
-/// moment may move it.
+/// Deletes rows by their end, which differs from row to row. The outer condition checks the end again, because a
+/// concurrent request may change it.
 macro_rules! by_end {
     ($table:literal, $id:literal, $end:literal) => {
         concat!(
@@ -93,7 +93,7 @@ macro_rules! by_end {
     };
 }
 
-/// The instance that has the lease on retention, as long as it has it. Without a clock no lease is needed.
+/// A run of retention by the instance that holds the lease. A run without a clock needs no lease.
 struct RetentionRun<'a> {
     store: &'a Store,
     clock: Option<&'a dyn Clock>,
@@ -101,7 +101,7 @@ struct RetentionRun<'a> {
 }
 
 impl RetentionRun<'_> {
-    /// Whether to go on after a slice: not after the last one.
+    /// Whether another slice follows. The last slice is one that is not full.
     ///
     /// # Errors
     /// If another instance has taken over.
@@ -124,9 +124,9 @@ impl RetentionRun<'_> {
 const NAME: &str = "retention";
 
 impl Store {
-    /// Applies the retention if this instance has the lease and its clock is to be trusted: on PostgreSQL it differs by
-    /// at most 5 s from the database's, on SQLite it is at most one hour ahead of what other runs wrote. How many rows
-    /// were deleted; `None` if it is not this instance's turn.
+    /// Applies the retention if this instance has the lease and its clock is trusted. On PostgreSQL the clock may
+    /// differ from the database's by 5 s. On SQLite it may be at most an hour ahead of the newest timestamp of earlier
+    /// runs. Returns the number of deleted rows, or `None` if this instance may not delete.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -149,8 +149,8 @@ impl Store {
         self.delete_old(retention, limit, turn).await.map(Some)
     }
 
-    /// Deletes rows whose time is over and that were made longer ago than they are kept, whatever instance and clock.
-    /// How many there were.
+    /// Deletes expired rows after their retention, without a lease and without a check of the clock. Returns their
+    /// number.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -245,7 +245,7 @@ impl Store {
                 .await?)
     }
 
-    /// Makes partitions ahead of time, and drops those of traces from before this time. Returns whether the role may
+    /// Creates partitions in advance, and drops those of traces from before this time. Returns whether the role may
     /// drop them.
     async fn maintain_partitions(&self, traces_before: Timestamp) -> Result<bool> {
         let mut lease = self.writer.lease().await?;
@@ -327,8 +327,8 @@ impl Store {
         }
     }
 
-    /// Deletes the changes that were there at the last call, which is minutes ago: no clock takes part. The newest row
-    /// stays, because SQLite takes the next number from it.
+    /// Deletes the changes that existed at the previous call, which is minutes ago. So it does not depend on a clock.
+    /// The newest row stays, because SQLite derives the next number from it.
     async fn delete_old_changes(&self, turn: &mut RetentionRun<'_>) -> Result<u64> {
         let (newest,): (Option<i64>,) = sql::query_as("SELECT MAX(seq) FROM changes")
             .fetch_one(&self.readers)
@@ -362,8 +362,8 @@ impl Store {
         }
     }
 
-    /// Deletes sessions. With the last one of its name (`sid`) goes what was noted of its applications: of a session
-    /// that ran out by itself so long ago they are not told any more.
+    /// Deletes sessions. With the last row of a session id (`sid`), the rows of its applications are deleted. A session
+    /// that expired so long ago causes no notification of applications any more.
     async fn delete_sessions(
         &self,
         before: Timestamp,

@@ -1,4 +1,4 @@
-//! How values are kept in columns. An impossible value is a named error.
+//! The conversion of values from and to columns. An invalid value is an error that names its place.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -21,7 +21,7 @@ pub(crate) const fn cell<'r>(table: &'static str, column: &'static str, row: &'r
 }
 
 impl Cell<'_> {
-    /// The error for a value of another form.
+    /// The error for a value that cannot be parsed.
     pub(crate) fn corrupt(self, source: ValueError) -> StoreError {
         StoreError::Corrupt {
             table: self.table,
@@ -31,7 +31,7 @@ impl Cell<'_> {
         }
     }
 
-    /// The error for a value that none of the known ones equals.
+    /// The error for a value that is none of the known ones.
     pub(crate) fn unexpected(self) -> StoreError {
         self.corrupt(ValueError::Unexpected)
     }

@@ -41,7 +41,7 @@ impl TryFrom<KeyRow> for SamlKey {
     }
 }
 
-/// Whether it was kept: not if there is one of this generation.
+/// Adds a key. Returns `false` if there is one of this generation.
 pub(crate) async fn insert(db: &mut Connection, key: &SamlKey) -> Result<bool> {
     let inserted = sql::query(
         "INSERT INTO saml_keys (id, application_id, generation, sealed, certificate, created_at, signs_from, expires_at)
@@ -89,8 +89,8 @@ impl Store {
         rows.into_iter().map(SamlKey::try_from).collect()
     }
 
-    /// The service providers of which a key ends before `end`, or was followed by one that signs since `taken_over` or
-    /// longer.
+    /// The service providers that need a new key or a cleanup. Their last key expires before `end`, or a key was
+    /// succeeded by one that signs since `taken_over` or longer.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -112,8 +112,8 @@ impl Store {
             .collect()
     }
 
-    /// Keeps a key, unless its service provider has one of this generation: of hosts that make the next key at once,
-    /// one does. Whether it was this one.
+    /// Stores a key, unless its service provider has a key of this generation. If several instances create the next key
+    /// concurrently, one of them stores it. Returns whether this call stored the key.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -163,7 +163,7 @@ impl Store {
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                // Of two at once, each would see the other's.
+                // The lock serializes two concurrent deletions. Otherwise each of them would see the other's key.
                 sql::query(
                     "UPDATE applications SET version = version
                      WHERE id = (SELECT application_id FROM saml_keys WHERE saml_keys.id = $1)",

@@ -1,4 +1,4 @@
-//! Logouts that service providers are told of, one after the other.
+//! Logouts that notify SAML service providers, one after the other.
 
 use crate::sql::{self, Connection};
 
@@ -80,7 +80,7 @@ async fn insert_turn(
 }
 
 impl Store {
-    /// Keeps a logout with the service providers that are to be told, in their order.
+    /// Stores a logout with the service providers that must be notified, in their order.
     ///
     /// # Errors
     /// If the database fails.
@@ -113,8 +113,8 @@ impl Store {
         .await
     }
 
-    /// A logout that is under way, with its service providers in their order. `None` if there is no such logout, or it
-    /// has been finished.
+    /// An unfinished logout, with its service providers in their order. Returns `None` if there is no such logout, or
+    /// it has finished or expired.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -157,7 +157,7 @@ impl Store {
         Ok(Some((logout, turns)))
     }
 
-    /// Notes that the turn of a service provider begins now. Nothing happens if it has begun before.
+    /// Records that the turn of a service provider begins now. Nothing happens if it began before.
     ///
     /// # Errors
     /// If the database fails.
@@ -179,7 +179,8 @@ impl Store {
         .await
     }
 
-    /// Notes what came of a LogoutRequest. The logout, if the request was open, and this service provider's.
+    /// Records the outcome of a LogoutRequest. Returns the logout if the request belongs to this service provider and
+    /// had no outcome yet.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -208,7 +209,7 @@ impl Store {
         .await
     }
 
-    /// Claims the one end of a logout.
+    /// Claims the end of a logout, which only one caller may finish.
     ///
     /// # Errors
     /// If the database fails.

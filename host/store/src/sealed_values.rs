@@ -1,5 +1,5 @@
-//! Values that a sealing key has sealed, for its replacement by another. Those that are needed for long are sealed
-//! again; the others expire.
+//! Values that a sealing key sealed, for the replacement of that key. Long-lived values are sealed again; the others
+//! expire.
 
 use crate::applications::client_secrets;
 use crate::rows::{cell, parse};
@@ -9,16 +9,16 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{ClientSecretId, Did, KeyId};
 use assent_model::key::KeyPurpose;
 
-/// A sealed value that is needed for long.
+/// A long-lived sealed value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SealedValue {
-    /// Where it is.
+    /// Where the value is stored.
     pub place: SealedPlace,
     /// The value.
     pub sealed: String,
 }
 
-/// Where a sealed value is.
+/// Where a sealed value is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SealedPlace {
     /// The private key of a signing key.
@@ -29,24 +29,25 @@ pub enum SealedPlace {
     ClientSecret(ClientSecretId, Did),
 }
 
-/// Nothing is older than values that name no sealing key.
+/// No value is older than those that name no sealing key.
 const OLDEST: u32 = 0;
 
-/// Whether an older sealing key than that of a generation may have sealed a value that expires: a token, unless all
-/// were revoked since the key was replaced, or the link of an email. Other values expire long before a key is deleted.
+/// Whether an older sealing key than that of a generation may have sealed a value that is still needed. Such a value is
+/// a token, unless all tokens were revoked since the key was replaced, or the link of an email. Other values expire
+/// long before a key is deleted.
 const EXPIRING: &str = "SELECT 1 FROM wrapped_keys
      WHERE purpose = 'sealing' AND generation < $1 AND (needed_until IS NULL OR needed_until > $2)
        AND (SELECT MAX(epoch) FROM token_epochs) < $3
      UNION ALL SELECT 1 FROM invitation_mails WHERE sealed_link NOT LIKE $4
      LIMIT 1";
 
-/// The beginning of all values that the sealing key of a generation sealed.
+/// The prefix of all values that the sealing key of a generation sealed.
 fn pattern(generation: u32) -> String {
     format!("{generation}.%")
 }
 
 impl Store {
-    /// The values that are needed for long and that another sealing key than that of `generation` sealed.
+    /// The long-lived values that another sealing key than that of `generation` sealed.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -91,7 +92,7 @@ impl Store {
         rows.into_iter().map(read).collect()
     }
 
-    /// Few applications have such secrets: those that authenticate with `client_secret_jwt`.
+    /// Only applications that authenticate with `client_secret_jwt` have such secrets, so they are few.
     async fn client_secrets_to_reseal(&self, generation: u32) -> Result<Vec<SealedValue>> {
         let rows: Vec<(String, String)> = sql::query_as(
             "SELECT id, secrets FROM applications WHERE secrets LIKE '%\"sealed\":%' ORDER BY id",
@@ -118,7 +119,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Puts values that were sealed again in place of those that were read. One that was changed since stays.
+    /// Replaces values by the resealed ones. A value that was changed since it was read stays.
     ///
     /// # Errors
     /// If the database fails.
@@ -167,8 +168,8 @@ async fn replace(db: &mut Connection, value: &SealedValue, sealed: String) -> Re
             sql::query("UPDATE saml_keys SET sealed = $3 WHERE id = $1 AND sealed = $2")
                 .bind(id.to_string())
         }
-        // The other members of the JSON stay as they are: a sealed value is found in it once, and has no character
-        // that JSON escapes. The caches of the instances take notice of the time of the change.
+        // The other members of the JSON stay unchanged: a sealed value occurs in it once, and has no character that
+        // JSON escapes. The new time of the change invalidates the caches of the instances.
         SealedPlace::ClientSecret(_, application) => sql::query(
             "UPDATE applications SET secrets = REPLACE(secrets, $2, $3), updated_at = updated_at + 1
              WHERE id = $1 AND secrets LIKE '%' || $2 || '%'",

@@ -30,7 +30,7 @@ crate::sql::row! {
     }
 }
 
-/// Adds the session that comes of a login, with the device that approved it, and where its browser is.
+/// Adds the session of a login, with the device that approved it, and the location of its browser.
 pub(crate) async fn insert(
     db: &mut Connection,
     session: &Session,
@@ -63,8 +63,8 @@ pub(crate) async fn insert(
     Ok(())
 }
 
-/// Ends the session that a browser had before, because another begins in it. The same person's goes on by its name
-/// (`sid`); another person's is over for its applications too.
+/// Ends the earlier session of a browser, because another one begins in it. If both have the same `sid`, the session of
+/// the user continues under it. Otherwise the user is also logged out of the applications of the earlier session.
 pub(crate) async fn replace(
     db: &mut Connection,
     old: SessionId,
@@ -79,7 +79,7 @@ pub(crate) async fn replace(
     .fetch_optional(&mut *db)
     .await?;
     match ended {
-        // There is no telling service providers of it: the browser is on its way to somewhere else.
+        // The service providers cannot be notified, because the browser is being redirected elsewhere.
         Some((sid,)) if new.is_none_or(|new| new.sid != sid) => {
             log_out(db, sid, now).await.map(drop)
         }
@@ -87,15 +87,15 @@ pub(crate) async fn replace(
     }
 }
 
-/// Ends what has this `sid`: the session, the tokens that came of it, and for each application the person's being
-/// there. The service providers, which only the browser can tell.
+/// Ends the sessions with this `sid`, with their tokens and their participation in applications. Returns the SAML
+/// service providers, which only the browser can notify.
 pub(crate) async fn log_out(
     db: &mut Connection,
     sid: String,
     now: Timestamp,
 ) -> Result<SessionEnd> {
     let mut browsers = Vec::new();
-    // A sign-in of the same name that this waited for has begun another one meanwhile.
+    // A concurrent sign-in with the same `sid`, for which the first statement waited, may have added another session.
     let all = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE sid = $1 RETURNING digest";
     let open = "UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1
                 WHERE sid = $1 AND signed_out = 0 RETURNING digest";
@@ -139,8 +139,8 @@ pub(crate) async fn log_out(
     })
 }
 
-/// Ends what came of sessions that have run out by themselves, where their person is told to be signed out after all.
-/// `None` if one is still open.
+/// Logs the user out of the applications of expired sessions, when the user signs out afterwards. Returns `None` if a
+/// session with this `sid` is still open.
 async fn log_out_if_ended(
     db: &mut Connection,
     sid: String,
@@ -159,7 +159,7 @@ async fn log_out_if_ended(
     }
 }
 
-/// Ends all sessions of a person.
+/// Ends all sessions of a user.
 pub(crate) async fn log_out_everywhere(
     db: &mut Connection,
     user: UserId,
@@ -184,7 +184,7 @@ pub(crate) async fn log_out_everywhere(
     logout::queue(db, told, now).await
 }
 
-/// Takes one application out of all sessions of a person, who may no longer use it.
+/// Removes an application from all sessions of a user, who may no longer use it.
 pub(crate) async fn leave_application(
     db: &mut Connection,
     user: String,
@@ -207,8 +207,8 @@ pub(crate) async fn leave_application(
     logout::queue(db, told, now).await
 }
 
-/// Whether a session is open; if so, it is used at `now`. Until the commit nobody can end it: a logout that waits for
-/// this row finds what was noted of it.
+/// Returns whether a session is open, and records its use at `now`. Until the commit the session cannot be ended: a
+/// logout that waits for this row sees everything that this transaction stores about the session.
 pub(crate) async fn lock_open_session(
     db: &mut Connection,
     id: SessionId,
@@ -225,7 +225,7 @@ pub(crate) async fn lock_open_session(
 }
 
 impl Store {
-    /// The device by whose approval an open session began, if it was one, and is not revoked.
+    /// The device that approved the sign-in of an open session. `None` if no device did, or the device is revoked.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -279,7 +279,7 @@ impl Store {
         .transpose()
     }
 
-    /// Moves the end of an open session on to `until`. Nothing happens if it ends later already.
+    /// Postpones the end of an open session to `until`. Nothing happens if it ends later already.
     ///
     /// # Errors
     /// If the database fails.
@@ -299,9 +299,9 @@ impl Store {
         .await
     }
 
-    /// Ends what has this `sid` because the person signed out: the session, and what its sign-ins gave but for
-    /// `offline_access`. Its clients are to be told behind the person's back, and these service providers by the
-    /// browser. `entry` tells of it, unless it had ended before.
+    /// Ends the sessions with this `sid` because the user signed out, and the grants of their sign-ins except for
+    /// `offline_access`. Clients are notified over the back channel. The browser must notify the returned SAML service
+    /// providers. `entry` is logged, unless the sessions had ended before.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -328,8 +328,8 @@ impl Store {
         .await
     }
 
-    /// The same for a session that has run out: what it gave ends, and its applications are to be told. `None`, and
-    /// nothing done, if it is still open, in whatever browser that is.
+    /// Logs the user out of the applications of a session that has expired. Returns `None` and changes nothing if a
+    /// session with this `sid` is still open in some browser.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

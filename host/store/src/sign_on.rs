@@ -1,4 +1,4 @@
-//! SAML messages: those that wait for their browser, and those that count once, as client assertions do.
+//! SAML messages: those that wait for their browser, and the replay protection of messages and client assertions.
 
 use crate::rows::{cell, from_json};
 use crate::sign_on_queues::{ArrivedBrowser, ArrivedRequest};
@@ -9,8 +9,8 @@ use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
 use assent_model::secret::Digest;
 
 impl Store {
-    /// Claims a client assertion, whose digest is of the client and the `jti`, so that another with this `jti` is known
-    /// to be a replay (RFC 7523 section 3).
+    /// Claims a client assertion by the digest of the client and the `jti`. From then on another assertion with this
+    /// `jti` is a replay (RFC 7523 section 3).
     ///
     /// # Errors
     /// If the database fails.
@@ -26,7 +26,7 @@ impl Store {
         .await
     }
 
-    /// Claims a message, so that another with its `ID` is known to be a replay.
+    /// Claims a message. From then on another message with its `ID` is a replay.
     ///
     /// # Errors
     /// If the database fails.
@@ -34,8 +34,7 @@ impl Store {
         self.replay_claims.call(once).await
     }
 
-    /// Claims an AuthnRequest, and keeps it until the browser comes with its cookies. A replay is not
-    /// kept.
+    /// Claims an AuthnRequest, and stores it until the browser returns with its cookies. A replay is not stored.
     ///
     /// # Errors
     /// If the database fails.
@@ -51,8 +50,8 @@ impl Store {
         self.sign_on_queues.arrivals.call(arrived).await
     }
 
-    /// Claims a request that waits, for the one browser that goes on with it. `None` if there is none, or one came
-    /// before.
+    /// Claims a stored request for the browser that continues with it. Returns `None` if there is no such request, or
+    /// it was claimed before.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,5 +1,5 @@
-//! SAML requests that wait for their browser. On PostgreSQL those that arrive at the same moment share a statement, and
-//! so do the browsers that come for them.
+//! Batches of stores and claims of SAML requests that wait for their browser. On PostgreSQL, requests that arrive at
+//! the same time share a statement. So do claims.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -14,21 +14,21 @@ use assent_model::clock::Timestamp;
 use assent_model::id::SignOnId;
 use assent_model::saml::{MessageClaim, PendingSignOn};
 
-/// A request to store, unless a message with its `ID` came before.
+/// A request to store, unless a message with its `ID` arrived before.
 #[derive(Clone, Debug)]
 pub(crate) struct ArrivedRequest {
     pub(crate) pending: PendingSignOn,
     pub(crate) once: MessageClaim,
 }
 
-/// A browser that comes for a request.
+/// A browser that claims a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivedBrowser {
     pub(crate) id: SignOnId,
     pub(crate) now: Timestamp,
 }
 
-/// The queues of requests to store and of requests to claim. A claim returns the request as it stands in the row.
+/// The queues of requests to store and of requests to claim. A claim returns the request in the JSON of the row.
 #[derive(Clone, Debug)]
 pub(crate) struct SignOnQueues {
     pub(crate) arrivals: BatchedWrites<ArrivedRequest, ReplayCheck>,
@@ -51,7 +51,7 @@ static STORE: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Stores the requests that are no replays.
+/// Stores the requests that are not replays.
 async fn store(db: &mut Connection, asked: &[ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
     let claims: Vec<MessageClaim> = asked.iter().map(|arrived| arrived.once).collect();
     let checks = replay_cache::claim_all(db, &claims).await?;

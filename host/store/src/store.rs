@@ -1,4 +1,4 @@
-//! The database with its connections, its writers and its loaders, which all subjects share.
+//! The database with its connections, its writers and its loaders, which all parts of the store share.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicI64;
@@ -34,8 +34,8 @@ use assent_model::token::CodeGrant;
 pub struct Store {
     pub(crate) readers: Readers,
     pub(crate) writer: Writer,
-    /// Writes approvals that are asked for, one batch at a time: of two at once that ask for the same names in another
-    /// order, each would wait for the other.
+    /// Writes approval requests, one batch at a time. Two concurrent batches with the same names in different orders
+    /// would deadlock.
     pub(crate) approval_writer: Writer,
     pub(crate) lookups: Loaders,
     pub(crate) caches: Caches,
@@ -51,11 +51,11 @@ pub struct Store {
     pub(crate) secret_uses: Arc<SecretUses>,
     /// The requests of this instance that wait for changes.
     pub(crate) waiters: Arc<Waiters>,
-    /// Retention deletes the changes with lower numbers next.
+    /// The sequence number below which the next run of retention deletes changes.
     pub(crate) old_changes: Arc<AtomicI64>,
 }
 
-/// What applications' requests look up.
+/// The batched lookups of applications' requests.
 #[derive(Clone, Debug)]
 pub(crate) struct Loaders {
     pub(crate) applications: BatchLoader<RegisteredApplication>,
@@ -69,21 +69,21 @@ pub(crate) struct Loaders {
     pub(crate) inboxes: BatchLoader<InboxSummary, InboxKey>,
 }
 
-/// Parsed rows, which requests take in the version that the database has.
+/// The caches of parsed rows. A request uses a row only in the version that the database has.
 #[derive(Clone, Debug)]
 pub(crate) struct Caches {
     /// By the version and the time of the last change.
     pub(crate) applications: VersionedCache<Did, (i64, i64), RegisteredApplication>,
     /// By the versions of the account, of the user and of the application, which a change of assignments increments.
     pub(crate) holders: VersionedCache<AccountId, HolderVersion, Arc<UserAccount>>,
-    /// They never change.
+    /// The rows never change.
     pub(crate) families: VersionedCache<FamilyId, (), Arc<TokenFamily>>,
 }
 
-/// How long the last root of the audit log may take, when the store is closed.
+/// The time limit for writing the last root of the audit log when the store is closed.
 const HANDOVER: Duration = Duration::from_secs(2);
 
-/// How many rows of a kind stay in memory, up to twice as many. A row needs one to two kibibytes.
+/// The number of cached rows of a kind, up to twice as many. A row needs one to two kibibytes.
 const CACHED: usize = 2048;
 
 impl Caches {
@@ -105,7 +105,7 @@ impl Default for Caches {
 }
 
 impl Store {
-    /// Whether there may be a database at `url`: `false` only where it would be a file, and is none.
+    /// Whether a database may exist at `url`. Returns `false` only for an SQLite URL without a file.
     pub fn may_exist(url: &str) -> bool {
         connect::sqlite_file(url).is_none_or(std::path::Path::exists)
     }
@@ -115,18 +115,18 @@ impl Store {
         connect::sqlite_file(url)
     }
 
-    /// Forgets the rows that are in memory, so that no personal data stays there long after its erasure.
+    /// Removes the cached rows, so that no personal data stays in memory long after its erasure.
     pub fn forget_cached_rows(&self) {
         self.caches.clear();
     }
 
-    /// Waits for writes under way and closes the connections.
+    /// Waits for running writes and closes the connections.
     pub async fn close(&self) {
         if self.instance.kind == DatabaseKind::Postgres {
             self.approval_writer.stop().await;
             self.writer.stop().await;
         }
-        // Without it, the next instance vouches for the last entries, and waits for the end of the leases.
+        // Without the handover, the next instance must verify the last entries, and waits for the end of the leases.
         match timeout(HANDOVER, self.hand_over_audit_log()).await {
             Ok(Ok(())) => {}
             Ok(Err(error)) => tracing::debug!(%error, "audit log not handed over"),
@@ -137,8 +137,9 @@ impl Store {
         self.readers.close().await;
     }
 
-    /// Runs `work` in a transaction that it may share with others, and answers once that is durable. If `work` fails,
-    /// nothing that it did stays. It may be run a second time, alone, if another's failure undid the first.
+    /// Runs `work` in a transaction that it may share with others, and returns once the commit is durable. If `work`
+    /// fails, all of its changes are rolled back. It may run a second time if another write's failure rolled the first
+    /// attempt back.
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,

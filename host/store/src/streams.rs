@@ -1,4 +1,4 @@
-//! How far the streams of the audit log have come, and which instance carries each.
+//! The positions of the audit streams, and the instance that carries each stream.
 
 use crate::rows::cell;
 use crate::sql;
@@ -7,7 +7,7 @@ use assent_model::audit::chain::Positions;
 use assent_model::clock::Timestamp;
 
 impl Store {
-    /// How far a stream has come; `None` if it never began.
+    /// The position of a stream; `None` if it never began.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -20,8 +20,8 @@ impl Store {
         row.map(|(text,)| positions(name, &text)).transpose()
     }
 
-    /// Lets an instance carry a stream until then: the one that does already, or any once its lease ended. Returns how
-    /// far the stream has come; `None` if another instance carries it.
+    /// Lets an instance carry a stream until `until`. It must be the current instance, or the lease must have ended.
+    /// Returns the position of the stream; `None` if another instance carries it.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -56,7 +56,7 @@ impl Store {
         claimed.map(|(text,)| positions(name, &text)).transpose()
     }
 
-    /// Notes how far a stream has come, if this instance still has its lease. Otherwise nothing happens.
+    /// Stores the position of a stream, if this instance still carries it. Otherwise nothing happens.
     ///
     /// # Errors
     /// If the database fails.
@@ -84,7 +84,7 @@ impl Store {
         .await
     }
 
-    /// How far all of these streams have come; `None` if there are none.
+    /// The position that all of these streams have reached; `None` if there are none.
     pub(crate) async fn streamed(&self, names: &[&str]) -> Result<Option<Positions>> {
         let mut streamed: Option<Positions> = None;
         for name in names {

@@ -7,7 +7,7 @@ use assent_model::id::SessionId;
 use crate::connect::Database;
 use crate::sql::Options;
 
-/// A database of this test, with these settings of each session.
+/// An empty database for this test. `session` are the settings of each session.
 pub(crate) async fn postgres(name: &str, session: &str) -> Database {
     let cluster = std::env::var("ASSENT_TEST_POSTGRES").expect(
         "ASSENT_TEST_POSTGRES is not set: run the tests with `make test` or `scripts/with-postgres`",

@@ -1,4 +1,4 @@
-//! Test sign-ins: sign-ins that administrators try in an application's place.
+//! Test sign-ins: an administrator's trials of an application's sign-in.
 
 use crate::deferred;
 use crate::sql::{self, Connection};
@@ -61,27 +61,27 @@ impl TryFrom<TestSignInRow> for TestSignIn {
     }
 }
 
-/// A step of a test sign-in as it is kept.
+/// A stored step of a test sign-in.
 #[derive(Clone, Debug)]
 pub struct StepRecord {
-    /// Which one.
+    /// The step.
     pub name: TestSignInStep,
-    /// When it was.
+    /// The time of the step.
     pub at: Timestamp,
-    /// What is known of it, sealed.
+    /// The details of the step, sealed.
     pub sealed: String,
 }
 
-/// How a test sign-in ends.
+/// The result of a test sign-in.
 #[derive(Clone, Debug)]
 pub struct TestSignInResult {
-    /// How.
+    /// The outcome.
     pub outcome: TestSignInOutcome,
-    /// What the application would have been told, sealed.
+    /// The claims that the application would have received, sealed.
     pub result: String,
-    /// The family of the tokens that it gave.
+    /// The token family of the test sign-in.
     pub family: Option<FamilyId>,
-    /// What the audit log is told.
+    /// The entry for the audit log.
     pub entry: Entry,
 }
 
@@ -151,7 +151,7 @@ impl Store {
         row.map(TestSignIn::try_from).transpose()
     }
 
-    /// The test sign-ins of a session of the console that go on, and were not answered.
+    /// The unfinished test sign-ins of a console session that were not answered yet.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -167,7 +167,7 @@ impl Store {
         rows.into_iter().map(TestSignIn::try_from).collect()
     }
 
-    /// What a test sign-in went through, in the order of the steps, and its result, sealed both.
+    /// The steps of a test sign-in in their order, and its result. Both are sealed.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -208,7 +208,7 @@ impl Store {
         Ok((steps, result.and_then(|(result,)| result)))
     }
 
-    /// Keeps a step of a test sign-in in the place of what was known of it.
+    /// Stores a step of a test sign-in, and replaces an earlier version of the step.
     ///
     /// # Errors
     /// If the database fails.
@@ -220,9 +220,8 @@ impl Store {
         .await
     }
 
-    /// Lets this login answer a test sign-in, and none before it. Only the
-    /// browser with this digest may do
-    /// so.
+    /// Sets the login that may answer a test sign-in, in place of an earlier one. Only the browser with this digest may
+    /// do so.
     ///
     /// # Errors
     /// If the database fails.
@@ -252,7 +251,7 @@ impl Store {
         .await
     }
 
-    /// Notes the session that came of a test sign-in, so that it ends with it.
+    /// Records the session that a test sign-in created, so that both end together.
     ///
     /// # Errors
     /// If the database fails.
@@ -274,7 +273,7 @@ impl Store {
         .await
     }
 
-    /// Claims the one answer of a test sign-in.
+    /// Claims the answer of a test sign-in, which only one caller may give.
     ///
     /// # Errors
     /// If the database fails.
@@ -296,7 +295,7 @@ impl Store {
         .await
     }
 
-    /// Ends a test sign-in: it has a result, and what it gave is over, the session too.
+    /// Ends a test sign-in: stores its result, and revokes its tokens and its session.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -324,7 +323,7 @@ impl Store {
                     crate::tokens::revoke(&mut *db, family, now).await?;
                 }
                 if let Some(session) = session {
-                    // No application was told of it, so there is none to tell.
+                    // No application received a token, so none must be notified.
                     sql::query("UPDATE sessions SET ended_at = COALESCE(ended_at, $2), signed_out = 1 WHERE id = $1")
                         .bind(session)
                         .bind(now.millis())

@@ -1,4 +1,4 @@
-//! Traces: what the plugins did for a token or an assertion.
+//! Claim traces: the changes of plugins to the claims of a token or an assertion.
 
 use std::sync::LazyLock;
 
@@ -9,7 +9,7 @@ use crate::{Result, Store, StoreError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, TraceId, UserId};
 
-/// What the plugins did for a token or an assertion.
+/// The changes of plugins to the claims of a token or an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClaimTrace {
     /// The row's id.
@@ -20,11 +20,11 @@ pub struct ClaimTrace {
     pub user_id: UserId,
     /// The application that received it.
     pub application: Did,
-    /// Where the claims went, as the contract names it.
+    /// The destination of the claims, as the plugin contract names it.
     pub sink: String,
     /// The time of creation.
     pub created_at: Timestamp,
-    /// What each plugin did, a JSON array.
+    /// The calls of the plugins, as a JSON array.
     pub calls: String,
 }
 
@@ -72,8 +72,8 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 impl Store {
-    /// Adds traces. One whose user or application is gone meanwhile is left out, and of a terminated user, who may be
-    /// erased by now.
+    /// Adds traces. Leaves a trace out if its user or application was deleted meanwhile. Leaves it out also if its user
+    /// is terminated, because the user's data may have been erased.
     ///
     /// # Errors
     /// If the database fails.
@@ -115,7 +115,8 @@ impl Store {
         row.map(ClaimTrace::try_from).transpose()
     }
 
-    /// The traces about a user, the latest first: those made before `before`, of one application where it is named.
+    /// The traces of a user, the latest first. Only those that precede `before` and belong to `application`, if they
+    /// are set.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -19,9 +19,9 @@ use crate::measurements::Measurements;
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
-/// What came of a job, of a type that only the caller knows.
+/// The output of a job, of a type that only the caller knows.
 pub(crate) type JobOutput = Box<dyn Any + Send>;
-/// What a job does. It may be called more than once; only one call is committed.
+/// The work of a job. It may be called more than once; only one call is committed.
 pub(crate) type Work =
     Box<dyn for<'c> Fn(&'c mut Connection) -> BoxFuture<'c, Result<JobOutput>> + Send + Sync>;
 
@@ -34,19 +34,19 @@ pub(crate) struct TransactionJob<'j> {
     pub(crate) is_independent: bool,
 }
 
-/// What a failing job undoes.
+/// The work that a failing job rolls back.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Isolation {
     /// All jobs of the transaction.
     None,
-    /// Itself. This costs two statements a job.
+    /// Only its own. This costs two statements per job.
     Savepoints,
 }
 
-/// Why a transaction was not committed; or it is unknown whether it was, then the error is an outage.
+/// Why a transaction was not committed. If it is unknown whether it was, the error is an outage.
 pub(crate) struct TransactionError {
     pub(crate) error: StoreError,
-    /// The job that must not be done again: it panicked, or took too long.
+    /// The job that must not be repeated, because it panicked or took too long.
     pub(crate) culprit: Option<usize>,
 }
 
@@ -59,10 +59,10 @@ impl<E: Into<StoreError>> From<E> for TransactionError {
     }
 }
 
-/// What came of the jobs of a transaction that was committed, or why it was not.
+/// The outputs of the jobs of a committed transaction, or the reason why nothing was committed.
 pub(crate) type TransactionResult = std::result::Result<Vec<Result<JobOutput>>, TransactionError>;
 
-/// What came of a call of a job.
+/// The result of one call of a job.
 enum JobResult {
     Done(JobOutput),
     Failed(StoreError),
@@ -72,10 +72,10 @@ enum JobResult {
 /// Begins and commits transactions.
 pub(crate) struct Transactions {
     connections: Connections,
-    /// The statement that begins a transaction which will write.
+    /// The statement that begins a transaction with writes.
     begin: &'static str,
     chaining: Arc<ChainContext>,
-    /// Woken by the changes that were committed.
+    /// The waiters that the committed changes wake.
     waiters: Arc<Waiters>,
     measurements: Arc<Measurements>,
 }
@@ -97,13 +97,13 @@ impl Transactions {
         }
     }
 
-    /// The measurements that the transactions record into.
+    /// The measurements of the transactions.
     pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
         &self.measurements
     }
 
-    /// Does the jobs in one transaction and commits it. Without isolation, a failing job undoes all and is the error.
-    /// Independent jobs are the last ones.
+    /// Executes the jobs in one transaction and commits it. Without isolation, a failing job rolls all of them back,
+    /// and its error is returned. Independent jobs come last.
     ///
     /// # Errors
     /// If nothing was committed. After the deadline the connection is closed, and the result is unknown.
@@ -122,7 +122,7 @@ impl Transactions {
             lease.set_deadline(Some(deadline.into_std()));
             let Ok(begun) = timeout_at(deadline, self.transact(&mut lease, jobs, isolation)).await
             else {
-                // The database may be frozen. Then the other connections are useless too, and each would cost a
+                // The database may be frozen. Then the other connections are unusable too, and each would cost a
                 // timeout.
                 lease.end_epoch();
                 self.chaining.forget_ends();
@@ -130,7 +130,7 @@ impl Transactions {
             };
             let result = match begun {
                 Ok(result) => result,
-                // The connection was lost while nobody used it. Nothing was done, so another is tried.
+                // The connection was lost while it was idle. Nothing was done, so another one is tried.
                 Err(error) if error.is_connection_lost() && attempts == 1 => {
                     lease.end_epoch();
                     self.chaining.forget_ends();
@@ -148,7 +148,7 @@ impl Transactions {
                     }
                     lease.end(Some(error));
                 }
-                // A job that panicked may have left a statement half done.
+                // A job that panicked may have left an unfinished statement.
                 Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => {
                     drop(lease);
                 }
@@ -158,7 +158,7 @@ impl Transactions {
         }
     }
 
-    /// The outer error is that of the beginning: nothing was done.
+    /// The outer error is that of `BEGIN`: nothing was done.
     async fn transact(
         &self,
         db: &mut Connection,
@@ -190,7 +190,8 @@ impl Transactions {
         match worked {
             Ok((outcomes, lane, changed, events)) => {
                 let begun = Instant::now();
-                // If this fails, the transaction may be committed all the same, so the lane is not used any more.
+                // If this fails, the transaction may be committed all the same, so this instance does not use the lane
+                // any more.
                 db.batch("COMMIT").await?;
                 self.measurements.commits.record_time(begun.elapsed());
                 self.measurements.count_events(&events);
@@ -200,7 +201,7 @@ impl Transactions {
                 self.waiters.wake(&changed);
                 Ok(outcomes)
             }
-            // The connection is closed, which undoes the transaction.
+            // The connection is closed, which rolls the transaction back.
             Err(failure) if failure.culprit.is_some() || failure.error.is_outage() => Err(failure),
             Err(failure) => {
                 db.batch("ROLLBACK").await?;
@@ -209,15 +210,16 @@ impl Transactions {
         }
     }
 
-    /// Writes what the jobs left to the end of the transaction. Returns the lane of its audit entries. On PostgreSQL
-    /// the statements are sent without waiting for each other's results.
+    /// Executes the writes that the jobs postponed to the end of the transaction. Returns the lane of its audit
+    /// entries. On PostgreSQL the statements are sent without waiting for each other's results.
     async fn write_end(
         &self,
         db: &mut Connection,
         deferred: &Deferred,
         mut entries: PendingEntries,
     ) -> Result<Option<HeldLane>> {
-        // First and by itself, because it locks users: no transaction that holds an application's row waits for a user.
+        // This comes first and separately, because it locks users: no transaction with a lock on an application may
+        // wait for a user.
         prepare(db, &self.chaining, &mut entries).await?;
         let (Some(mut second), Some(mut third)) = (db.share(), db.share()) else {
             deferred::insert_changes(db, deferred).await?;
@@ -333,7 +335,7 @@ fn is_consequence(error: &StoreError) -> bool {
     }
 }
 
-/// The failure of the job at this place.
+/// The failure of the job with this index.
 fn failure(error: StoreError, index: usize) -> TransactionError {
     TransactionError {
         culprit: too_long(&error).then_some(index),
@@ -356,7 +358,7 @@ fn too_long(error: &StoreError) -> bool {
     matches!(error, StoreError::Database(error) if error.takes_too_long())
 }
 
-/// Calls the job. A panic must not end the writer, which serves all others.
+/// Calls the job. A panic must not end the writer, because other jobs need it.
 async fn call_job(job: &Work, db: &mut Connection) -> JobResult {
     match AssertUnwindSafe(async { job(db).await })
         .catch_unwind()
@@ -378,10 +380,10 @@ async fn call_job(job: &Work, db: &mut Connection) -> JobResult {
     }
 }
 
-/// Calls the job; if it fails, it and its entries of the audit log are undone, and the transaction goes on.
+/// Calls the job. If it fails, its work and its audit entries are rolled back, and the transaction continues.
 ///
 /// # Errors
-/// If the transaction cannot go on.
+/// If the transaction cannot continue.
 async fn call_at_savepoint(
     job: &Work,
     db: &mut Connection,
@@ -389,7 +391,7 @@ async fn call_at_savepoint(
     let (entries_before, before) = (pending::pending(), deferred::mark());
     db.batch("SAVEPOINT job").await?;
     let called = match call_job(job, db).await {
-        // On PostgreSQL it fails if the job went on after a statement that failed.
+        // On PostgreSQL this fails if the job continued after a failed statement.
         JobResult::Done(outcome) => match release_savepoint(db).await {
             Ok(()) => JobResult::Done(outcome),
             Err(error) => JobResult::Failed(error),

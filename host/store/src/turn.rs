@@ -1,4 +1,4 @@
-//! The turn of a call in a queue: it begins once, or its caller gives it up, whichever is first.
+//! The turn of a call in a queue. Either the call begins, or its caller gives it up; the first of the two wins.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -11,12 +11,12 @@ impl Turn {
     const BEGUN: u8 = 1;
     const GIVEN_UP: u8 = 2;
 
-    /// Whether the call may begin, because its caller still waits.
+    /// Begins the call. Returns `false` if its caller has given it up.
     pub(crate) fn begin(&self) -> bool {
         self.leave_queue(Self::BEGUN)
     }
 
-    /// Whether the call is not executed any more, because it has not begun.
+    /// Gives the call up. Returns `false` if it has begun.
     pub(crate) fn give_up(&self) -> bool {
         self.leave_queue(Self::GIVEN_UP)
     }

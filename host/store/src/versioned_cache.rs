@@ -1,5 +1,5 @@
-//! Rows in memory by id and version. A request reads the version from the database and takes the content from here, so
-//! it never sees an older content than the database has, on whatever instance the change was made.
+//! A cache of rows by id and version. A request reads the version from the database and takes the content from the
+//! cache. So it never sees older content than that of the database, no matter which instance made the change.
 
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,7 +15,7 @@ impl<K: Eq + Hash, V: Copy + PartialEq, T: Clone> VersionedCache<K, V, T> {
         Self(Arc::new(Mutex::new(BoundedCache::new(keeps))))
     }
 
-    /// The row in this version, if it is here.
+    /// The row in this version, if it is cached.
     pub(crate) fn get(&self, id: &K, version: V) -> Option<T> {
         self.0
             .lock()
@@ -25,7 +25,7 @@ impl<K: Eq + Hash, V: Copy + PartialEq, T: Clone> VersionedCache<K, V, T> {
             .map(|(_, row)| row)
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub(crate) fn clear(&self) {
         self.0
             .lock()
@@ -33,7 +33,7 @@ impl<K: Eq + Hash, V: Copy + PartialEq, T: Clone> VersionedCache<K, V, T> {
             .clear();
     }
 
-    /// Keeps the row in this version.
+    /// Stores the row in this version.
     pub(crate) fn insert(&self, id: K, version: V, row: T) {
         self.0
             .lock()

@@ -1,4 +1,4 @@
-//! The root secret and the sealing keys, as they are stored.
+//! The stored root secret and sealing keys.
 
 use crate::migrations::{HEARTBEAT_LIMIT, heartbeat_clock};
 use crate::rows::{cell, moment};
@@ -36,7 +36,7 @@ impl TryFrom<WrappedKeyRow> for WrappedKey {
     }
 }
 
-/// The columns that say what a key is for.
+/// The columns that identify the purpose of a key.
 const fn columns(purpose: WrappedKeyPurpose) -> (&'static str, u32) {
     match purpose {
         WrappedKeyPurpose::Root => ("root", 0),
@@ -56,7 +56,7 @@ pub(crate) async fn read_all(db: impl Executor) -> Result<Vec<WrappedKey>> {
     rows.into_iter().map(WrappedKey::try_from).collect()
 }
 
-/// Whether the key was added: there was none for this purpose and this master key.
+/// Adds a key. Returns `false` if there was one for this purpose, generation and master key.
 async fn insert(db: impl Executor, key: &WrappedKey) -> sql::Result<bool> {
     let (purpose, generation) = columns(key.purpose);
     let inserted = sql::query(
@@ -83,8 +83,8 @@ impl Database {
         read_all(&self.readers).await
     }
 
-    /// Adds the keys of a new installation: all of them, and only if there are none. Of instances that start at the
-    /// same time, one adds its keys.
+    /// Adds the keys of a new installation: all of them, and only if there are none. If several instances start at the
+    /// same time, one of them adds its keys.
     ///
     /// # Errors
     /// If the database fails.
@@ -95,7 +95,7 @@ impl Database {
         Ok(added?)
     }
 
-    /// Lets the heartbeats of this instance name its master key.
+    /// Sets the master key that the heartbeats of this instance name.
     #[must_use]
     pub fn with_master_key(mut self, fingerprint: &str) -> Self {
         self.master_key = Some(fingerprint.to_owned());
@@ -135,16 +135,16 @@ async fn add_if_empty(
     Ok(())
 }
 
-/// What became of a new sealing key.
+/// The outcome of adding a sealing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NewSealingKey {
     /// It was added.
     Added,
     /// Another instance has added one.
     Known,
-    /// So many instances have another master key. It waits for them.
+    /// The number of instances that still have another master key. The new key waits for them.
     Waits(i64),
-    /// There are keys that the new master key has not wrapped.
+    /// There are keys that are not wrapped with the new master key.
     Incomplete,
 }
 
@@ -157,7 +157,7 @@ impl Store {
         read_all(&self.readers).await
     }
 
-    /// Adds all of these keys that there are not yet.
+    /// Adds those of these keys that are missing.
     ///
     /// # Errors
     /// If the database fails.
@@ -174,8 +174,8 @@ impl Store {
         .await
     }
 
-    /// Adds a sealing key, and deletes all keys that are wrapped with another master key than this one is. Waits until
-    /// all instances have that master key, because the others could not read the new key.
+    /// Adds a sealing key, and deletes all keys that are wrapped with another master key than this one. Waits until all
+    /// instances have that master key, because the others could not read the new key.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -214,7 +214,8 @@ impl Store {
         .await
     }
 
-    /// Notes until when tokens may be valid that sealing keys below this generation sealed, once that generation seals.
+    /// Records until when tokens of sealing keys below this generation may be valid, once the key of this generation
+    /// seals.
     ///
     /// # Errors
     /// If the database fails.
@@ -236,7 +237,7 @@ impl Store {
         .await
     }
 
-    /// Deletes the sealing keys below this generation. Whether there was one.
+    /// Deletes the sealing keys below this generation. Returns whether there was one.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -258,7 +259,7 @@ impl Store {
 }
 
 impl Store {
-    /// How many running instances have another master key than this one.
+    /// The number of running instances with another master key than this one.
     ///
     /// # Errors
     /// If the database fails.
@@ -271,7 +272,7 @@ impl Store {
     }
 }
 
-/// How many running instances have another master key than this one.
+/// The number of running instances with another master key than this one.
 async fn others(kind: DatabaseKind, db: &mut Connection, master_key: &str) -> sql::Result<i64> {
     let now = heartbeat_clock(kind, db).await?;
     let limit = i64::try_from(HEARTBEAT_LIMIT.as_millis()).unwrap_or(i64::MAX);

@@ -1,4 +1,4 @@
-//! The writer: writes that wait at the same moment share one transaction, and so one wait for the disk.
+//! The writer: pending writes share one transaction, and so one wait for the disk.
 
 use std::panic::AssertUnwindSafe;
 use std::pin::pin;
@@ -30,17 +30,17 @@ use assent_model::deadline::QUEUE_DEADLINE;
 use assent_model::id::SessionId;
 use assent_telemetry::{SPANS, field, number};
 
-/// How many writes share a commit at most.
+/// The most writes that share a commit.
 const BATCH: usize = 64;
-/// How many writes may wait before further ones wait to be let in.
+/// The most queued writes. Further ones wait for a place in the queue.
 const QUEUE: usize = 1024;
 
-/// How long a batch may take, and how long a write may take from its arrival to its commit. It waits for its turn no
-/// longer than [`QUEUE_DEADLINE`].
+/// The time limit of a batch, and of a write from its arrival to its commit. A write waits for its turn no longer than
+/// [`QUEUE_DEADLINE`].
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// How often SQLite's writer looks for further writes before it begins a transaction, and how long it waits for them
-/// each time at most.
+/// How often SQLite's writer looks for further writes before it begins a transaction, and the longest wait for them
+/// each time.
 const GATHERING_ROUNDS: u32 = 8;
 const GATHERING_PAUSE: Duration = Duration::from_millis(1);
 
@@ -49,14 +49,14 @@ struct Job {
     session: Option<SessionId>,
     work: Work,
     queued: Instant,
-    /// Of the caller, which waits in it.
+    /// The span of the caller, which waits in it.
     span: Span,
     reply: oneshot::Sender<Result<JobOutput>>,
 }
 
 impl Job {
     fn answer(self, outcome: Result<JobOutput>) {
-        // Whoever asked may have gone away; the write stands all the same.
+        // The caller may have gone away; the write stays committed all the same.
         let _ = self.reply.send(outcome);
     }
 
@@ -72,18 +72,18 @@ impl Job {
     }
 }
 
-/// The queue's one lasting sender, and the tasks that read from it.
+/// The strong sender of the queue, and the tasks that receive from it.
 #[derive(Debug)]
 struct Running {
     queue: mpsc::Sender<Job>,
     tasks: JoinSet<()>,
 }
 
-/// Hands writes to the connections that write.
+/// Passes writes to the connections that write.
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     queue: mpsc::WeakSender<Job>,
-    /// Until the store is closed.
+    /// `None` after the store is closed.
     running: Arc<Mutex<Option<Running>>>,
     connections: Connections,
 }
@@ -125,19 +125,19 @@ impl Writer {
         })
     }
 
-    /// A connection for a transaction of its own.
+    /// Returns a connection for a separate transaction.
     ///
     /// # Errors
-    /// If none is free in time, or none can be opened.
+    /// If no connection is free in time, or none can be opened.
     pub(crate) async fn lease(&self) -> sql::Result<Lease> {
         self.connections.lease().await
     }
 
-    /// Hands over a write.
+    /// Executes a write.
     ///
     /// # Errors
-    /// As `work`. [`StoreError::Busy`] if it did not begin in time, [`StoreError::Unavailable`] if its outcome is
-    /// unknown.
+    /// The error of `work`. [`StoreError::Busy`] if the write did not begin in time, [`StoreError::Unavailable`] if its
+    /// outcome is unknown.
     pub(crate) async fn write<T, F>(&self, work: F) -> Result<T>
     where
         T: Send + 'static,
@@ -146,8 +146,9 @@ impl Writer {
         self.write_in_session(None, work).await
     }
 
-    /// The same. With a `session`, the write is a use of that session: it locks the session's row, and each of its
-    /// decisions is one statement, because PostgreSQL gets the statements of other such writes in between.
+    /// Executes a write like [`Self::write`]. With a `session`, the write is a use of that session and locks the
+    /// session's row. Each of its decisions must be one statement, because PostgreSQL executes statements of other such
+    /// writes in between.
     ///
     /// # Errors
     /// As [`Self::write`].
@@ -213,7 +214,7 @@ impl Writer {
         })
     }
 
-    /// A write failed.
+    /// Counts a failed write.
     fn count_failure(&self, error: &StoreError) {
         let measured = self.measurements();
         match error {
@@ -232,13 +233,13 @@ impl Writer {
         &self.connections
     }
 
-    /// How many writes wait in the queue.
+    /// The number of writes in the queue.
     pub(crate) fn queue_length(&self) -> f64 {
         let queue = self.queue.upgrade();
         queue.map_or(0.0, |queue| number(queue.max_capacity() - queue.capacity()))
     }
 
-    /// Takes no more writes, and waits for those that were taken.
+    /// Accepts no more writes, and waits for the accepted ones.
     pub(crate) async fn stop(&self) {
         if let Some(Running { queue, tasks }) = self.running.lock().await.take() {
             drop(queue);
@@ -253,8 +254,8 @@ impl Writer {
     }
 }
 
-/// Runs SQLite's writer in a thread of its own, since it waits there for the disk. The returned task ends with the
-/// thread.
+/// Runs SQLite's writer in a separate thread, because it blocks while it waits for the disk. The returned task ends
+/// with the thread.
 fn in_thread(
     writer: impl Future<Output = ()> + Send + 'static,
 ) -> Result<impl Future<Output = ()> + Send + 'static> {
@@ -269,19 +270,19 @@ fn in_thread(
         .spawn(work)
         .map_err(|error| StoreError::Unavailable(format!("no thread for the writer: {error}")))?;
     Ok(async move {
-        // The sender is only dropped.
+        // The sender is only dropped; it sends nothing.
         let _ = end.await;
     })
 }
 
-/// Adds the writes of requests that are about to queue them. On a busy instance, each write would otherwise have a
-/// commit of its own, because the writer gets the processor as soon as the first one is queued. It blocks the thread,
-/// which is the writer's own, for no longer than `pause` at a time.
+/// Adds the writes that other requests are about to queue. On a busy instance, each write would otherwise have its own
+/// commit: the writer is scheduled as soon as the first one is queued. It blocks the writer's own thread for at most
+/// `pause` at a time.
 fn gather(jobs: &mut mpsc::Receiver<Job>, batch: &mut Vec<Job>, pause: Duration) {
     for _ in 0..GATHERING_ROUNDS {
         let before = batch.len();
-        // The runtime executes a new task after some of those that are ready: at once on an idle instance, never while
-        // reads of SQLite block all its threads.
+        // The runtime executes a new task after some of the ready tasks. On an idle instance that is at once. It does
+        // not happen while reads of SQLite block all threads.
         let (executed, execution) = std::sync::mpsc::channel();
         tokio::spawn(async move { executed.send(()) });
         if execution.recv_timeout(pause).is_err() {
@@ -307,7 +308,8 @@ async fn run(
     loop {
         let mut batch = Vec::new();
         {
-            // The lock is held while waiting, so that one writer at a time collects; the others are then at work.
+            // The lock is held during the wait, so that one writer at a time collects; the others execute their batches
+            // meanwhile.
             let mut jobs = jobs.lock().await;
             if jobs.recv_many(&mut batch, BATCH).await == 0 {
                 return;
@@ -316,16 +318,16 @@ async fn run(
                 gather(&mut jobs, &mut batch, GATHERING_PAUSE);
             }
         }
-        // Who has gone away meanwhile is not served.
+        // A write is not executed if its caller has gone away.
         batch.retain(|job| !job.reply.is_closed() && job.turn.begin());
         for job in &batch {
             measurements.queue_waits.record_time(job.queued.elapsed());
         }
-        // Two batches that lock the same sessions in different orders would wait for each other until PostgreSQL undoes
-        // one of them, a second later.
+        // Two batches that lock the same sessions in different orders would deadlock until PostgreSQL rolls one of them
+        // back, a second later.
         batch.sort_by_key(|job| job.session);
-        // Jobs catch their own panics. One elsewhere ends this batch, whose callers learn no result, but not the
-        // writer.
+        // Jobs catch their own panics. A panic elsewhere ends this batch without a result for its callers, but does not
+        // end the writer.
         let span = batch_span(&batch);
         let written = write_batch(&transactions, batch).instrument(span);
         let written = AssertUnwindSafe(written).catch_unwind();
@@ -335,7 +337,7 @@ async fn run(
     }
 }
 
-/// The span of a batch: a part of the trace of its first job that has one, with links to the others.
+/// The span of a batch: a child of the span of its first traced job, with links to those of the others.
 fn batch_span(batch: &[Job]) -> Span {
     let mut spans = batch
         .iter()
@@ -353,14 +355,14 @@ fn batch_span(batch: &[Job]) -> Span {
     span
 }
 
-/// Writes the jobs in one transaction if possible. If one fails, the transaction is done again with a savepoint before
-/// each job, so that only the cause of the failure fails. Each attempt begins after the former one was undone, and none
-/// follows one whose commit is unknown, so no job is applied twice.
+/// Executes the jobs in one transaction if possible. If a job fails, the transaction is repeated with a savepoint
+/// before each job, so that only the cause of the failure fails. Each attempt begins after the rollback of the previous
+/// one. If a commit is unknown, no attempt follows, so no job is applied twice.
 async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
     let deadline = Instant::now() + LIMIT;
     let mut isolation = Isolation::None;
     loop {
-        // A caller that has gone was told that its write failed, and may have acted on that.
+        // A caller that has gone away received a failure, and may have acted on it.
         batch.retain(|job| !job.reply.is_closed());
         if batch.is_empty() {
             return;
@@ -379,7 +381,7 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
             Err(failure) => failure,
         };
         match failure {
-            // The job would do the same again.
+            // The job would fail in the same way again.
             TransactionError {
                 error,
                 culprit: Some(index),
@@ -387,7 +389,7 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
                 batch.remove(index).answer(Err(error));
                 isolation = Isolation::Savepoints;
             }
-            // Nothing is wrong with any one of them: further attempts would only make others wait longer.
+            // No single job is the cause: further attempts would only delay the others.
             TransactionError { error, .. } if error.is_outage() => {
                 let reason = error.to_string();
                 return batch.into_iter().for_each(|job| job.unavailable(&reason));
@@ -403,7 +405,7 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
     }
 }
 
-/// Writes each job in a transaction of its own.
+/// Executes each job in a separate transaction.
 async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Instant) {
     let mut outage: Option<String> = None;
     for job in batch {
@@ -442,7 +444,7 @@ mod tests {
     use super::*;
     use crate::sql;
 
-    /// A writer on an empty table of numbers, each of which may stand there once.
+    /// A writer on an empty table of unique numbers.
     async fn writer(folder: &tempfile::TempDir) -> (Writer, Database) {
         let url = format!("sqlite://{}", folder.path().join("t.db").display());
         let database = Database::open(&url).await.unwrap();
@@ -465,7 +467,7 @@ mod tests {
         (writer, database)
     }
 
-    /// Adds the number. -1 panics, -2 adds 1000 and fails then, -3 finds the disk full.
+    /// Adds the number. -1 panics, -2 adds 1000 and then fails, -3 reports a full disk.
     async fn add(writer: &Writer, number: i64, calls: &Arc<AtomicUsize>) -> Result<i64> {
         let calls = Arc::clone(calls);
         let write = writer.write(move |db| {
@@ -488,7 +490,7 @@ mod tests {
         write.await
     }
 
-    /// Queues these writes while the writer is busy, so that they are one batch.
+    /// Queues these writes while the writer is busy, so that they form one batch.
     pub(super) async fn in_one_batch<T>(
         writer: &Writer,
         writes: impl Iterator<Item = impl Future<Output = T>>,
@@ -498,7 +500,7 @@ mod tests {
         let block = writer.write(move |_| {
             let (mut busy, began) = (busy.clone(), began.clone());
             Box::pin(async move {
-                // The receivers live as long as the test waits.
+                // The receivers live until the end of the test's wait.
                 let _ = began.send(());
                 let _ = busy.wait_for(|free| *free).await;
                 Ok(())
@@ -548,7 +550,7 @@ mod tests {
         assert!(matches!(results[2], Err(StoreError::Taken("the number"))));
         assert!(matches!(results[3], Err(StoreError::Stale)));
         assert_eq!(numbers(&database).await, [1, 2, 3, 4]);
-        // One attempt without savepoints, until the third failed, and one with them.
+        // One attempt without savepoints, until the third job failed, and one attempt with savepoints.
         assert_eq!(calls.load(Ordering::Relaxed), 3 + 6);
     }
 
@@ -605,7 +607,7 @@ mod tests {
             free.send_replace(true);
             late
         };
-        // The one that has begun may take longer than the queue's deadline.
+        // A write that has begun may take longer than the queue's deadline.
         let (blocked, late) = tokio::join!(block, late);
         blocked.unwrap();
         assert!(matches!(late, Err(StoreError::Busy(_))), "{late:?}");
@@ -615,7 +617,8 @@ mod tests {
         assert_eq!(numbers(&database).await, [2]);
     }
 
-    /// The size of a batch of one write after `gather`, while the calling thread waits. `queued` more are in the queue.
+    /// The size of a batch of one write after `gather`, while the calling thread waits. `queued` more writes are in the
+    /// queue.
     fn gathered(queued: usize, pause: Duration) -> usize {
         let (sender, mut jobs) = mpsc::channel(BATCH);
         for _ in 0..queued {
@@ -644,7 +647,7 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn writes_that_requests_queue_meanwhile_share_the_transaction() {
-        // The runtime's threads may get no processor for a while, so this waits for longer than the writer does.
+        // The runtime's threads may not be scheduled for a while, so this waits for longer than the writer does.
         assert_eq!(gathered(3, LIMIT), 4);
         assert_eq!(gathered(BATCH, LIMIT), BATCH);
     }
@@ -678,7 +681,7 @@ mod tests {
         };
         let calls: Arc<AtomicUsize> = Arc::default();
         let (gone, left) = tokio::sync::watch::channel(false);
-        // In one batch with the other write, after it: it fails once the caller of the other has gone.
+        // It is in one batch with the other write, after it. It fails once the caller of the other write has gone away.
         let failing = writer.write(move |_| {
             let waiting = wait(began.clone(), left.clone());
             Box::pin(async move {

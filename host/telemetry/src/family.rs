@@ -2,10 +2,11 @@
 
 use crate::histogram::Buckets;
 
-/// A label of a sample: its name and its value. Values are from small fixed sets, or names that the operator chose.
+/// A label of a sample: its name and its value. Values come from small fixed sets, or are names that the operator
+/// chose.
 pub type Label = (&'static str, String);
 
-/// A sample's only label.
+/// Returns the only label of a sample.
 pub fn label(name: &'static str, value: &str) -> Vec<Label> {
     vec![(name, value.to_owned())]
 }
@@ -13,29 +14,29 @@ pub fn label(name: &'static str, value: &str) -> Vec<Label> {
 /// A metric with all its samples.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Family {
-    /// The name; that of a counter without `_total`, which the text format appends.
+    /// The name. The name of a counter omits `_total`, which the text format appends.
     pub name: &'static str,
-    /// The meaning, in one sentence without its full stop.
+    /// The description of the metric: one sentence without its full stop.
     pub help: &'static str,
     /// The samples.
     pub samples: Samples,
 }
 
-/// Samples of one kind, each with its labels.
+/// The samples of one kind, each with its labels.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Samples {
-    /// Numbers that only grow while the process runs.
+    /// Counts that only increase while the process runs.
     Counter(Vec<(Vec<Label>, u64)>),
-    /// Times in seconds that only grow while the process runs.
+    /// Times in seconds that only increase while the process runs.
     Time(Vec<(Vec<Label>, f64)>),
-    /// Numbers of this moment.
+    /// Current values.
     Gauge(Vec<(Vec<Label>, f64)>),
     /// Distributions since the process started.
     Histogram(Vec<(Vec<Label>, Buckets)>),
 }
 
 impl Family {
-    /// A counter with these samples.
+    /// Returns a counter with these samples.
     pub fn counters(
         name: &'static str,
         help: &'static str,
@@ -49,12 +50,12 @@ impl Family {
         }
     }
 
-    /// A counter with one sample and no label.
+    /// Returns a counter with one sample and no label.
     pub fn counter(name: &'static str, help: &'static str, value: u64) -> Self {
         Self::counters(name, help, [(Vec::new(), value)])
     }
 
-    /// A counter of seconds with one sample and no label.
+    /// Returns a counter of seconds with one sample and no label.
     pub fn time(name: &'static str, help: &'static str, seconds: f64) -> Self {
         let samples = Samples::Time(vec![(Vec::new(), seconds)]);
         Self {
@@ -64,7 +65,7 @@ impl Family {
         }
     }
 
-    /// A gauge with these samples.
+    /// Returns a gauge with these samples.
     pub fn gauges(
         name: &'static str,
         help: &'static str,
@@ -78,12 +79,12 @@ impl Family {
         }
     }
 
-    /// A gauge with one sample and no label.
+    /// Returns a gauge with one sample and no label.
     pub fn gauge(name: &'static str, help: &'static str, value: f64) -> Self {
         Self::gauges(name, help, [(Vec::new(), value)])
     }
 
-    /// A histogram with these samples.
+    /// Returns a histogram with these samples.
     pub fn histograms(
         name: &'static str,
         help: &'static str,
@@ -97,7 +98,7 @@ impl Family {
         }
     }
 
-    /// A histogram with one sample and no label.
+    /// Returns a histogram with one sample and no label.
     pub fn histogram(name: &'static str, help: &'static str, buckets: Buckets) -> Self {
         Self::histograms(name, help, [(Vec::new(), buckets)])
     }

@@ -7,16 +7,16 @@ use hdrhistogram::Histogram as Recorded;
 
 use crate::number::number;
 
-/// The unit of a histogram, and the upper bounds of its buckets. Values are recorded to 1%.
+/// The unit of a histogram, and the upper bounds of its buckets. Values are recorded with a precision of 1%.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// The time of a request, in seconds.
+    /// The duration of a request, in seconds.
     Request,
-    /// The time of a statement or a commit, in seconds.
+    /// The duration of a statement or a commit, in seconds.
     Statement,
     /// The time until a user decides, in seconds.
     Decision,
-    /// How many of something are done at once.
+    /// The size of a batch.
     Batch,
     /// Units of fuel.
     Fuel,
@@ -49,7 +49,7 @@ impl Scale {
         }
     }
 
-    /// How many recorded units are one unit of the metric: times are recorded in microseconds.
+    /// The number of recorded units in one unit of the metric. Times are recorded in microseconds.
     const fn units(self) -> f64 {
         match self {
             Self::Request | Self::Statement | Self::Decision => 1_000_000.0,
@@ -57,7 +57,7 @@ impl Scale {
         }
     }
 
-    /// The largest recorded value; larger ones count as this one.
+    /// The largest recorded value. Larger values count as this one.
     const fn largest(self) -> u64 {
         match self {
             Self::Request | Self::Statement => 60_000_000,
@@ -68,7 +68,7 @@ impl Scale {
     }
 }
 
-/// A histogram that several threads record into. Memory is used from the first value on.
+/// A histogram for several recording threads. It allocates memory with its first value.
 #[derive(Debug)]
 pub struct Histogram {
     scale: Scale,
@@ -81,10 +81,11 @@ struct State {
     sum: u64,
 }
 
-/// The numbers of a histogram at a moment.
+/// A snapshot of a histogram.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Buckets {
-    /// Upper bounds with the number of values in each bucket (not cumulative). The last one has no bound (infinity).
+    /// The upper bounds, each with the number of values in its bucket (not cumulative). The last bucket has no bound
+    /// (infinity).
     pub counts: Vec<(f64, u64)>,
     /// The number of values.
     pub count: u64,
@@ -93,7 +94,7 @@ pub struct Buckets {
 }
 
 impl Histogram {
-    /// A histogram without values.
+    /// Returns a histogram without values.
     pub const fn new(scale: Scale) -> Self {
         Self {
             scale,
@@ -101,17 +102,17 @@ impl Histogram {
         }
     }
 
-    /// Records a time; for scales of seconds.
+    /// Records a duration. Only for scales in seconds.
     pub fn record_time(&self, time: Duration) {
         self.record(u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
     }
 
-    /// Records a value: microseconds, or what the scale counts.
+    /// Records a value in recorded units: microseconds, or the unit that the scale counts.
     pub fn record(&self, value: u64) {
         let mut recorded = self.recorded();
         if recorded.is_none() {
-            // Two digits are enough to compare by, and keep a histogram at a few kilobytes. It cannot fail with the
-            // bounds of a scale.
+            // Two significant digits are precise enough for comparisons, and keep a histogram at a few kilobytes.
+            // Construction cannot fail with the bounds of a scale.
             *recorded = Recorded::new_with_bounds(1, self.scale.largest(), 2)
                 .ok()
                 .map(|values| State { values, sum: 0 });
@@ -122,7 +123,7 @@ impl Histogram {
         }
     }
 
-    /// The values up to now.
+    /// Returns a snapshot of the recorded values.
     pub fn buckets(&self) -> Buckets {
         let (bounds, units) = (self.scale.bounds(), self.scale.units());
         let mut counts: Vec<(f64, u64)> = bounds.iter().map(|bound| (*bound, 0)).collect();
@@ -136,7 +137,8 @@ impl Histogram {
             };
         };
         for step in values.iter_recorded() {
-            // A value that is exactly a bound belongs below it, however many neighbours share its place.
+            // A value that equals a bound belongs to the bucket below the bound, even if other values share its
+            // recorded interval.
             let value = number(values.lowest_equivalent(step.value_iterated_to())) / units;
             let place = bounds.partition_point(|bound| *bound < value);
             if let Some((_, count)) = counts.get_mut(place) {
@@ -150,19 +152,19 @@ impl Histogram {
         }
     }
 
-    /// The number of values.
+    /// Returns the number of values.
     pub fn count(&self) -> u64 {
         self.recorded()
             .as_ref()
             .map_or(0, |state| state.values.len())
     }
 
-    /// The sum of the values, in recorded units.
+    /// Returns the sum of the values, in recorded units.
     pub fn sum(&self) -> u64 {
         self.recorded().as_ref().map_or(0, |state| state.sum)
     }
 
-    /// The value below which this share of the values is, in recorded units.
+    /// Returns the quantile for this share (0 to 1), in recorded units.
     pub fn quantile(&self, share: f64) -> u64 {
         let recorded = self.recorded();
         recorded
@@ -170,7 +172,7 @@ impl Histogram {
             .map_or(0, |state| state.values.value_at_quantile(share))
     }
 
-    /// A thread that ended while it recorded left valid numbers.
+    /// Locks the state. A poisoned lock is usable, because an aborted recording leaves valid numbers.
     fn recorded(&self) -> MutexGuard<'_, Option<State>> {
         self.recorded.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -184,7 +186,7 @@ mod tests {
     fn values_are_in_the_bucket_of_their_bound() {
         let histogram = Histogram::new(Scale::Request);
         assert_eq!(histogram.buckets().count, 0);
-        // 1 ms is a bound, and 1.1 ms is above it. The last is beyond the scale.
+        // 1 ms is a bound, and 1.1 ms is above it. The last value exceeds the scale.
         for time in [
             Duration::from_millis(1),
             Duration::from_micros(1100),

@@ -1,7 +1,7 @@
-//! Measurements: histograms that many threads record into, the families of metrics that are made of them, and their
-//! text for Prometheus.
+//! Measurements: histograms that many threads record into, the metric families built from them, and their text format
+//! for Prometheus.
 //!
-//! A family has the same name and the same numbers wherever it goes: `/metrics` and OTLP are written from one list.
+//! A family has the same name and the same numbers in every export: `/metrics` and OTLP are written from one list.
 
 mod family;
 mod histogram;
@@ -13,8 +13,8 @@ pub use histogram::{Buckets, Histogram, Scale};
 pub use number::{field, number};
 pub use open_metrics::open_metrics;
 
-/// The target of spans that are exported as parts of a trace. No line of the log has them, and without an exporter, or
-/// in a request that is not traced, they cost next to nothing. They carry no name, address, token or claim.
+/// The target of spans that are exported as parts of a trace. Log lines never contain these spans. Without an exporter,
+/// or in a request without a trace, they cost almost nothing. They contain no name, address, token or claim.
 pub const SPANS: &str = "assent::spans";
-/// The target of spans that a trace begins with: a request, or a delivery in the background.
+/// The target of root spans, with which a trace begins: a request, or a delivery in the background.
 pub const ROOT_SPANS: &str = "assent::root_spans";

@@ -1,6 +1,6 @@
 //! Numbers of samples and of fields.
 
-/// A number as samples and bounds have it. A measurement needs no more digits than a float has.
+/// Converts a number for samples and bounds. A measurement needs no more digits than a float has.
 #[allow(
     clippy::cast_precision_loss,
     reason = "a measurement needs no more digits than a float has"
@@ -9,7 +9,7 @@ pub fn number(count: impl TryInto<i64>) -> f64 {
     field(count) as f64
 }
 
-/// A number for a field of an exported span: the export knows signed numbers only.
+/// Converts a number for a field of an exported span, because the exporter supports only signed integers.
 pub fn field(number: impl TryInto<i64>) -> i64 {
     number.try_into().unwrap_or(i64::MAX)
 }

@@ -12,7 +12,7 @@ use prometheus_client::registry::Registry;
 use crate::family::{Family, Label, Samples};
 use crate::histogram::Buckets;
 
-/// Writes the families as text.
+/// Writes the families as OpenMetrics text.
 ///
 /// # Errors
 /// If a label or a number cannot be written.

@@ -35,7 +35,7 @@ def series():
     """The labels of each series."""
     found = {"up": TARGET_LABELS}
     for line in (FOLDER / "metrics.txt").read_text(encoding="utf-8").splitlines():
-        name, kind, labels = line.split()
+        name, kind, labels, _help = line.split(maxsplit=3)
         own = set() if labels == "-" else set(labels.split(","))
         for suffix in SUFFIXES[kind]:
             bucket = {"le"} if suffix == "_bucket" else set()

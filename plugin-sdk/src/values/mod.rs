@@ -1,4 +1,4 @@
-//! Values that settings describe: texts with names in them, and what a SAML attribute takes. With the feature `values`.
+//! Values in settings: templates with names, and the values of SAML attributes. It needs the feature `values`.
 //!
 //! ```
 //! use assent_plugin_sdk::claims::ValueType;
@@ -19,7 +19,7 @@ use serde_json::Value;
 pub use template::{MOST, Template, TemplateError, TooManyValuesError};
 pub use types::{name as type_name, write};
 
-/// A JSON value as text: a text as it is, anything else as JSON has it. `null` says nothing.
+/// Returns a JSON value as text: a string as it is, and other values as JSON. `null` has no text.
 pub fn text(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::Null => None,
@@ -28,7 +28,7 @@ pub fn text(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// A JSON value as texts: one for each member of a list that says something, one for any other value.
+/// Returns a JSON value as texts: one for each member of a list except `null`, one for any other value.
 pub fn texts(value: &Value) -> Vec<String> {
     match value {
         Value::Array(members) => members
@@ -40,13 +40,16 @@ pub fn texts(value: &Value) -> Vec<String> {
     }
 }
 
-/// A setting is no name format. It reads as the middle of a sentence.
+/// The error for a setting that is not a name format. The text is the middle of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected basic, uri, unspecified or a URI as `name_format`")]
 pub struct UnknownNameFormat;
 
-/// The `NameFormat` of an attribute (SAML 2.0 Core, section 8.2) as settings name it: `basic`, `uri`, `unspecified` or
-/// any URI. `None` is the basic one, which an attribute has that names none.
+/// Returns the `NameFormat` of an attribute (SAML 2.0 Core, section 8.2) for its name in settings: `basic`, `uri`,
+/// `unspecified` or any URI. `None` is the basic format, which is the default for an attribute.
+///
+/// # Errors
+/// [`UnknownNameFormat`] for any other setting.
 pub fn name_format(setting: &str) -> Result<Option<&str>, UnknownNameFormat> {
     match setting {
         "basic" => Ok(None),

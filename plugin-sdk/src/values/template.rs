@@ -1,11 +1,11 @@
-//! Texts of settings, in which names in braces stand for what is known of the person.
+//! Templates in settings: texts with names in braces that stand for data of the user.
 
 use std::collections::BTreeMap;
 
-/// How many texts one value may become, where it names lists.
+/// The largest number of texts from one template, if it names lists.
 pub const MOST: usize = 1_000;
 
-/// A value: text, in which `{name}` stands for what has that name. `{{` and `}}` are the braces themselves.
+/// A template: a text in which `{name}` stands for the value with that name. `{{` and `}}` stand for braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Template {
     parts: Vec<Part>,
@@ -17,7 +17,7 @@ enum Part {
     Named(String),
 }
 
-/// Why a text is no value. It reads as the end of a sentence that begins with the text.
+/// The reason why a text is not a template. It is the end of a sentence that begins with the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TemplateError {
     /// `{email`
@@ -26,18 +26,21 @@ pub enum TemplateError {
     /// `email}`
     #[error("has a `}}` without its `{{`; a brace itself is written twice")]
     Unopened,
-    /// `{}`, or something that can't be the name of a claim, such as JSON.
+    /// `{}`, or braces around a text that cannot be the name of a claim, such as JSON.
     #[error("has no name of a claim between `{{` and `}}`; a brace itself is written twice")]
     NoName,
 }
 
-/// The lists that a value names would make more than [`MOST`] texts of it.
+/// The lists that a template names would result in more than [`MOST`] texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("makes more than {MOST} values")]
 pub struct TooManyValuesError;
 
 impl Template {
-    /// Reads a value.
+    /// Parses a template.
+    ///
+    /// # Errors
+    /// See [`TemplateError`].
     pub fn parse(text: &str) -> Result<Self, TemplateError> {
         let mut parts = Vec::new();
         let mut literal = String::new();
@@ -69,18 +72,22 @@ impl Template {
         Ok(Self { parts })
     }
 
-    /// Whether it is the same text for everybody.
+    /// Returns whether the text is the same for every user.
     pub fn is_literal(&self) -> bool {
         self.names().next().is_none()
     }
 
-    /// The texts that it becomes: one; none if it names something of which nothing is `known`; several if it names
-    /// lists, one for each choice among their members. What is filled in is text, whatever it looks like.
+    /// Returns the texts of the template, usually one. The list is empty if `known` has no value for one of the names.
+    /// If the template names lists, there is one text for each combination of their members. Inserted values are not
+    /// parsed as templates.
+    ///
+    /// # Errors
+    /// [`TooManyValuesError`] if there would be more than [`MOST`] texts.
     pub fn fill(
         &self,
         known: impl Fn(&str) -> Vec<String>,
     ) -> Result<Vec<String>, TooManyValuesError> {
-        // A name that is there twice means the same both times.
+        // A repeated name has the same value each time.
         let mut choices = vec![BTreeMap::new()];
         for name in self.names() {
             if choices.iter().all(|choice| choice.contains_key(name)) {
@@ -103,7 +110,7 @@ impl Template {
         Ok(choices.iter().map(|choice| self.text(choice)).collect())
     }
 
-    /// The name, where the text is one name in braces and nothing else.
+    /// Returns the name if the template is one name in braces and nothing else.
     pub fn sole_name(&self) -> Option<&str> {
         let mut written = self
             .parts
@@ -115,7 +122,7 @@ impl Template {
         }
     }
 
-    /// The names in braces, in their order.
+    /// Returns the names in braces, in their order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.parts.iter().filter_map(|part| match part {
             Part::Named(name) => Some(name.as_str()),
@@ -251,7 +258,7 @@ mod tests {
         }
     }
 
-    /// The server checks values when they are saved, and has a test with the same table.
+    /// The server checks templates when it saves them, and has a test with the same table.
     #[test]
     fn the_grammar_is_that_of_the_server() {
         let table: Vec<serde_json::Value> =

@@ -1,4 +1,4 @@
-//! What a value looks like in an assertion, by its type (XML Schema Part 2).
+//! The text of a value in an assertion, by its type (XML Schema Part 2).
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +6,8 @@ use jiff::Timestamp;
 
 use crate::claims::ValueType;
 
-/// The value as the type writes it; `None` if it is not of the type. A `date_time` may be given in seconds since the
-/// Unix epoch too, as OpenID Connect has its moments, and is written in UTC.
+/// Returns the text of a value with this type. `None` if the value does not have the type. A `date_time` may also be in
+/// seconds since the Unix epoch, as in OpenID Connect. It is written in UTC.
 pub fn write(value_type: ValueType, text: String) -> Option<String> {
     match value_type {
         ValueType::String => Some(text),
@@ -21,7 +21,7 @@ pub fn write(value_type: ValueType, text: String) -> Option<String> {
         ValueType::DateTime => {
             let moment = match text.parse() {
                 Ok(seconds) => Timestamp::from_second(seconds).ok(),
-                // A day without its time is another type.
+                // A date without a time is another type.
                 Err(_) => text.parse().ok().filter(|_| text.contains('T')),
             };
             moment.map(|moment| moment.to_string())
@@ -31,7 +31,7 @@ pub fn write(value_type: ValueType, text: String) -> Option<String> {
     }
 }
 
-/// The type's name in settings.
+/// Returns the type's name in settings.
 pub fn name(value_type: ValueType) -> &'static str {
     match value_type {
         ValueType::String => "string",

@@ -1,4 +1,4 @@
-//! Measuring: what a fresh instance and one call of a plugin cost.
+//! The benchmark: the cost of a fresh instance and of one call of a plugin.
 
 use std::path::Path;
 use std::time::Duration;
@@ -13,17 +13,17 @@ use crate::fixture_run::{self, Case, Ready};
 use crate::runtime::wait;
 use crate::toolchain::Choice;
 
-/// Calls before the first that counts: the pool's places and the processor's caches are warm in a host that serves.
+/// The unmeasured calls at the beginning. On a busy server, the pool's places and the processor's caches are warm.
 const WARM_UP: usize = 100;
 
-/// What one call used.
+/// The resource use of one call.
 struct Sample {
     usage: Usage,
-    /// Of this thread: the plugin runs on it, and what the host does for the call.
+    /// The processor time of this thread. It includes the plugin and the server's work for the call.
     cpu: Duration,
 }
 
-/// Calls a plugin again and again with one fixture.
+/// Calls a plugin repeatedly with one fixture.
 pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
     let fixtures = subject.fixtures(given)?;
@@ -54,7 +54,7 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
     })?
 }
 
-/// What this thread has had of the processor.
+/// Returns the processor time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(
@@ -117,7 +117,7 @@ fn show(case: &Case, samples: &[Sample]) {
     }
 }
 
-/// The value that half of the samples stay within, and that 99 of 100 do.
+/// Returns the median and the 99th percentile of the samples.
 fn quantiles<T: Ord + Copy + Default>(samples: &[Sample], of: impl Fn(&Sample) -> T) -> [T; 2] {
     let mut values: Vec<T> = samples.iter().map(of).collect();
     values.sort_unstable();

@@ -1,4 +1,4 @@
-//! What a command is about: a component, and the project it comes from where there is one.
+//! The subject of a command: a component, with its project if there is one.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ pub struct BuiltComponent {
 }
 
 impl BuiltComponent {
-    /// The component in a file; or that of the project in a folder, which is built first.
+    /// Returns the component in a file, or that of the project in a folder. The project is built first.
     pub fn from_path(path: &Path, choice: Choice) -> Result<Self> {
         if path.is_file() {
             return Ok(Self {
@@ -41,7 +41,7 @@ impl BuiltComponent {
         })
     }
 
-    /// Where the fixtures are: in the project, or as they are given.
+    /// Returns the folder of the fixtures: the given one, or that of the project.
     pub fn fixtures(&self, given: Option<&Path>) -> Result<PathBuf> {
         match (given, &self.plugin) {
             (Some(given), _) => Ok(given.to_owned()),

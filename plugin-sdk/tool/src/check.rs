@@ -1,4 +1,4 @@
-//! What a component is: what an operator looks at before they grant it anything.
+//! The kind and the description of a component, for an operator before the grant of permissions.
 
 use std::path::Path;
 
@@ -11,11 +11,11 @@ use crate::description::{must_be_grantable, role, settle, sink_name};
 use crate::runtime::wait;
 use crate::toolchain::Choice;
 
-/// The longest line that is shown, in bytes.
+/// The longest displayed line, in bytes.
 const LONGEST: usize = 8 << 10;
 
 /// Compiles a component within the server's limits, and shows its description and its requests. A packed plugin's
-/// `plugin.toml` must agree with them; the command writes that of a project.
+/// `plugin.toml` must agree with them. For a project, the command writes the file.
 #[allow(
     clippy::print_stdout,
     reason = "this list is what the command is run for"
@@ -111,7 +111,7 @@ fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// A number that can be read: `1,557,861`.
+/// Formats a number with separators: `1,557,861`.
 pub fn thousands<T: ToString>(number: &T) -> String {
     let digits = number.to_string();
     let mut text = String::new();

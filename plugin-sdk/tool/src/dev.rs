@@ -1,4 +1,4 @@
-//! The dev loop: each change of the sources is built and tried in a running instance, which loads nothing of it.
+//! The dev loop: it builds each change of the sources and tries it in a running instance, which does not load it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ use crate::plugin::{MANIFEST, Plugin, PluginSource, Role};
 use crate::report::report;
 use crate::toolchain::Choice;
 
-/// How often the sources are looked at.
+/// The interval between two checks of the sources.
 const INTERVAL: Duration = Duration::from_millis(300);
-/// Folders that a build writes to.
+/// The folders of build outputs.
 const BUILT: [&str; 4] = ["target", "node_modules", "build", "pack"];
-/// Files that a build writes.
+/// The files of build outputs.
 const WRITTEN: [&str; 2] = [MANIFEST, "Cargo.lock"];
 
 /// The candidate and the instance that tries it.
@@ -41,14 +41,14 @@ pub struct DevOptions {
     /// The scopes, with a space between them. The default is every scope that the application may request.
     #[arg(long)]
     scope: Option<String>,
-    /// The plugin in the instance's settings that the component replaces. The default is the one with the project's
-    /// name; where none has that name, the component runs after the others.
+    /// The plugin in the instance's settings that the component replaces. The default is the plugin with the project's
+    /// name. If no plugin has this name, the component runs after the others.
     #[arg(long, value_name = "NAME")]
     replace: Option<String>,
-    /// A TOML file with the plugin's settings. Without it, those of its first fixture.
+    /// A TOML file with the plugin's settings. The default is the settings of its first fixture.
     #[arg(long, value_name = "FILE")]
     plugin_config: Option<PathBuf>,
-    /// Build and try once, and end: 0 if it could be tried, 1 if not.
+    /// Build and try the component once, then exit: 0 if the trial ran, 1 if not.
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -102,7 +102,8 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
             std::thread::sleep(INTERVAL);
             now = round.watched();
         }
-        // An editor writes several files, or one of them several times: the build begins once they are at rest.
+        // An editor may write several files, or one file several times. So the build waits until the files stop
+        // changing.
         loop {
             std::thread::sleep(INTERVAL);
             let later = round.watched();
@@ -120,9 +121,8 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
     }
     bail!(
         "`dev` tries claim mappers only, and this is a plugin with the role {role}; run its fixtures with \
-         `assent-plugin test`, and \
-         try it against a stub of the vendor: see \"A channel against a stub on this machine\" in \
-              docs/plugin-channels.md"
+         `assent-plugin test`, and try it with a stub of the vendor: see \"Try a channel with a stub\" in \
+         docs/developers/approval-channels.md"
     )
 }
 
@@ -147,7 +147,7 @@ struct Round {
     choice: Choice,
 }
 
-/// The files of a project, with when each was changed and its size.
+/// The files of a project, with their modification times and sizes.
 type FileStates = BTreeMap<PathBuf, (Option<SystemTime>, u64)>;
 
 impl Round {
@@ -181,7 +181,7 @@ impl Round {
         Ok(())
     }
 
-    /// The plugin's settings.
+    /// Returns the plugin's settings.
     fn config(&self) -> Result<Option<Map<String, Value>>> {
         let value = match &self.plugin_config {
             Some(file) => {

@@ -1,10 +1,10 @@
-//! Files that are written only where they change.
+//! Files that are written only if their content changes.
 
 use std::path::Path;
 
 use anyhow::{Context, Result};
 
-/// Leaves a file alone that is already right, so that what depends on it is not rebuilt.
+/// Writes a file unless it already has this content, so that dependent files are not rebuilt.
 pub fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
     if std::fs::read(file).is_ok_and(|present| present == bytes) {
         return Ok(());
@@ -13,7 +13,7 @@ pub fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
         if let Some(folder) = file.parent() {
             std::fs::create_dir_all(folder)?;
         }
-        // A host that starts meanwhile sees the old file or the new one, never half of it.
+        // The rename is atomic, so a server that starts meanwhile reads the old or the new file as a whole.
         let fresh = file.with_extension("new");
         std::fs::write(&fresh, bytes)?;
         std::fs::rename(&fresh, file)

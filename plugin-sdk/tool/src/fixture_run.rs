@@ -1,4 +1,4 @@
-//! One fixture, run against a component in the host's own runtime.
+//! The run of one fixture with a component in the server's own runtime.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -20,15 +20,15 @@ use assent_plugin_sdk::fixtures::{
 };
 use assent_plugin_sdk::http::{HttpError, Method, Request};
 
-/// A fixture of a role.
+/// A fixture, by role.
 pub enum Case {
-    /// Of a claim mapper.
+    /// A fixture of a claim mapper.
     Mapper(Named<MapperFixture>),
-    /// Of an approval channel.
+    /// A fixture of an approval channel.
     Channel(Named<ChannelFixture>),
 }
 
-/// Reads the fixtures that a component of this world has.
+/// Reads the fixtures for a component of this world.
 pub fn read(path: &Path, world: World) -> Result<Vec<Case>> {
     Ok(match world {
         World::ClaimMapper => fixtures::read(path)?
@@ -43,7 +43,7 @@ pub fn read(path: &Path, world: World) -> Result<Vec<Case>> {
 }
 
 impl Case {
-    /// The file it was read from.
+    /// Returns the file of the fixture.
     pub fn file(&self) -> &Path {
         match self {
             Self::Mapper(named) => &named.file,
@@ -51,7 +51,7 @@ impl Case {
         }
     }
 
-    /// What it is about.
+    /// Returns the purpose of the fixture.
     pub fn about(&self) -> &str {
         match self {
             Self::Mapper(named) => named.fixture.about(),
@@ -59,7 +59,7 @@ impl Case {
         }
     }
 
-    /// Whether the plugin is called: it is not, where its settings are to be refused.
+    /// Returns whether the fixture calls the plugin. It does not if it expects that the plugin rejects the settings.
     pub fn calls(&self) -> bool {
         match self {
             Self::Mapper(named) => !matches!(named.fixture.expect, MapperOutcome::Invalid(_)),
@@ -67,7 +67,7 @@ impl Case {
         }
     }
 
-    /// The case, with its differences, as it is shown.
+    /// Returns the fixture and its differences as text.
     fn report(&self, differences: &[String]) -> String {
         match self {
             Self::Mapper(named) => fixtures::report(named, differences),
@@ -75,13 +75,13 @@ impl Case {
         }
     }
 
-    /// Runs it: how it fails to hold, as it is shown.
+    /// Runs the fixture. Returns its failure as text, or `None` if it passes.
     pub async fn failure(&self, bench: &Workbench) -> Result<Option<String>> {
         let differences = self.run(bench).await?;
         Ok((!differences.is_empty()).then(|| self.report(&differences)))
     }
 
-    /// Runs it: in what it does not hold, a line each.
+    /// Runs the fixture. Returns its differences, one per line.
     async fn run(&self, bench: &Workbench) -> Result<Vec<String>> {
         match self {
             Self::Mapper(named) => mapper(bench, &named.fixture).await,
@@ -90,7 +90,7 @@ impl Case {
     }
 }
 
-/// A case that was made ready, so that nothing but the call itself is left to do.
+/// A prepared fixture, so that only the call itself remains.
 pub enum Ready {
     /// For a claim mapper.
     Mapper(Box<(MapperUnderTest, ClaimInput)>),
@@ -98,7 +98,7 @@ pub enum Ready {
     Channel(Box<ReadyChannel>),
 }
 
-/// A channel with what it is asked, and a script that each call begins anew.
+/// A channel with the fixture's call. Each call starts the script again.
 pub struct ReadyChannel {
     channel: ChannelUnderTest,
     call: ChannelCall,
@@ -108,7 +108,7 @@ pub struct ReadyChannel {
 }
 
 impl Ready {
-    /// A case that calls the plugin.
+    /// Prepares a fixture that calls the plugin.
     pub fn new(case: &Case, bench: &Workbench) -> Result<Self> {
         match case {
             Case::Mapper(Named { fixture, .. }) => Ok(Self::Mapper(Box::new((
@@ -145,8 +145,7 @@ impl Ready {
     }
 }
 
-/// A component with the limits that it has where the operator's settings name none. It is compiled in this process:
-/// whoever runs this tool built it.
+/// Opens a component with the default limits. It is compiled in this process, because the user of this tool built it.
 pub async fn open(component: &Path) -> Result<Workbench> {
     let limits = CallLimits {
         concurrency: 1,
@@ -215,7 +214,7 @@ fn edit(change: TracedChange) -> claims::Edit {
     }
 }
 
-/// The input as the host has it.
+/// Converts the input to the server's type.
 pub fn input(input: &claims::Input) -> Result<ClaimInput> {
     let requested = input.requested.iter().map(|claim| RequestedClaim {
         name: claim.name.clone(),
@@ -234,7 +233,7 @@ pub fn input(input: &claims::Input) -> Result<ClaimInput> {
             claims::Sink::SamlAssertion => Sink::SamlAssertion,
         },
         now: timestamp(input.now)?,
-        // By this the host chooses plugins; they themselves see `application` alone.
+        // The server selects plugins by this id. The plugins receive only `application`.
         application_id: Did::from_ed25519(&[1; 32]),
         application: input.application.clone(),
         account: input.account.clone(),
@@ -277,10 +276,10 @@ async fn channel(bench: &Workbench, fixture: &ChannelFixture) -> Result<Vec<Stri
     Ok(differences)
 }
 
-/// What comes of asking a channel.
+/// The result of a channel's call.
 type ChannelResult = Result<ChannelOutcome, ChannelFailureKind>;
 
-/// The channel as a fixture has it.
+/// Returns the channel of a fixture.
 fn scripted(
     bench: &Workbench,
     fixture: &ChannelFixture,

@@ -1,4 +1,4 @@
-//! `assent-plugin`: what a plugin author works with, from the first line to the folder that the operator gets.
+//! `assent-plugin`: the tool of plugin authors, from a new project to the folder for the operator.
 
 mod bench;
 mod build;
@@ -33,7 +33,7 @@ use crate::toolchain::Choice;
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "The guide for plugin authors is docs/plugins.md of Assent."
+    after_help = "The guide for plugin authors is docs/developers/plugins.md of Assent."
 )]
 struct Arguments {
     #[command(subcommand)]
@@ -44,7 +44,7 @@ struct Arguments {
 enum Command {
     /// Create a project that builds and passes its tests.
     ///
-    /// The SDK is copied into its folder `vendor`, so the project needs the toolchain and the package registries, and
+    /// The SDK is copied into its folder `vendor`. So the project needs the toolchain and the package registries, but
     /// no checkout of Assent.
     #[command(after_help = "Examples:
   assent-plugin new department
@@ -61,16 +61,17 @@ enum Command {
         #[arg(long, value_enum, default_value = "rust")]
         language: Language,
     },
-    /// Build components and list them: path and size, with a tab between.
+    /// Build components and list them: path and size, separated by a tab.
     ///
-    /// Each folder has a Cargo.toml (the component is then `<target folder>/plugins/<name>.wasm`) or a package.json
-    /// (`build/<name>.wasm`). Optimised always: a plugin's work is metered. Writes plugin.toml from the component's own
+    /// Each folder has a Cargo.toml or a package.json. The component of a Cargo.toml is
+    /// `<target folder>/plugins/<name>.wasm`, and that of a package.json is `build/<name>.wasm`. The build is always
+    /// optimized, because the server limits a plugin's work. The command writes plugin.toml from the component's own
     /// description.
     #[command(after_help = "Examples:
   assent-plugin build .
   assent-plugin build plugins/account-roles plugins/web-push")]
     Build {
-        /// Folders of plugins.
+        /// The folders of the plugins.
         #[arg(required = true)]
         plugins: Vec<PathBuf>,
         #[command(flatten)]
@@ -81,7 +82,7 @@ enum Command {
   assent-plugin check .
   assent-plugin check department-0.1.0/department.wasm")]
     Check {
-        /// The folder of a plugin, which is built first, or a packed one, or a component's file.
+        /// The folder of a project, which is built first, the folder of a packed plugin, or the file of a component.
         plugin: PathBuf,
         #[command(flatten)]
         with: With,
@@ -92,9 +93,9 @@ enum Command {
   assent-plugin test . --fixture fixtures/by-role.json
   assent-plugin test department-0.1.0/department.wasm --fixture fixtures")]
     Test {
-        /// The folder of a plugin, which is built first, or a packed one, or a component's file.
+        /// The folder of a project, which is built first, the folder of a packed plugin, or the file of a component.
         plugin: PathBuf,
-        /// A fixture, or a folder of them, in place of the plugin's own folder `fixtures`.
+        /// A fixture or a folder of fixtures, instead of the plugin's own folder `fixtures`.
         #[arg(long)]
         fixture: Option<PathBuf>,
         #[command(flatten)]
@@ -102,9 +103,9 @@ enum Command {
     },
     /// Watch a claim mapper's sources; after each change, build it and try it in a running instance.
     ///
-    /// The instance compiles the component, computes the claims of one user with it and without it, and loads nothing:
-    /// no sign-in is affected. This shows the differences, and the plugin's log lines. The instance needs a token of
-    /// `assent admin token`, in the variable ASSENT_ADMIN_TOKEN or in --token-file.
+    /// The instance compiles the component and computes the claims of one user with it and without it. It does not load
+    /// the component, so no sign-in is affected. The command shows the differences and the plugin's log lines. It needs
+    /// a token from `assent admin token`, in the variable ASSENT_ADMIN_TOKEN or in --token-file.
     #[command(after_help = "Examples:
   assent-plugin dev . --application Books --user ada                 # the instance of `make run`
   assent-plugin dev . --application Books --user ada --server https://id.example.org --token-file token
@@ -120,9 +121,9 @@ enum Command {
   assent-plugin bench .
   assent-plugin bench . --fixture fixtures/by-role.json --calls 10000")]
     Bench {
-        /// The folder of a plugin, which is built first, or a component's file.
+        /// The folder of a project, which is built first, or the file of a component.
         plugin: PathBuf,
-        /// The fixture to call it with, in place of the first in the plugin's own folder `fixtures`.
+        /// The fixture to measure, instead of the first one in the plugin's own folder `fixtures`.
         #[arg(long)]
         fixture: Option<PathBuf>,
         /// The number of measured calls.
@@ -133,19 +134,18 @@ enum Command {
     },
     /// Write the folder for the operator, `<name>-<version>/`, and print the settings for it.
     ///
-    /// The fixtures must pass. The settings grant all requests of the plugin, and contain the digest of the component:
-    /// the
-    /// server loads no other component.
+    /// The fixtures must pass. The settings grant all requests of the plugin. They contain the digest of the component,
+    /// because the server then loads no other component.
     #[command(after_help = "Examples:
   assent-plugin pack .
   assent-plugin pack . --out /srv/plugins >> assent.toml")]
     Pack {
-        /// The folder of a plugin, which is built first.
+        /// The folder of a project, which is built first.
         plugin: PathBuf,
-        /// The folder to create it in; by default `pack` beside plugin.toml.
+        /// The parent of the new folder. The default is `pack` beside plugin.toml.
         #[arg(long)]
         out: Option<PathBuf>,
-        /// Replaces another component that was packed under the same version.
+        /// Replace another component that was packed with the same version.
         #[arg(long)]
         force: bool,
         #[command(flatten)]
@@ -167,7 +167,7 @@ struct With {
 }
 
 fn main() -> ExitCode {
-    // `check` compiles as the server does: in a process of its own, within the same limits.
+    // Like the server, `check` compiles in a separate process with the same limits.
     if std::env::args_os()
         .nth(1)
         .is_some_and(|first| first == assent_plugin_host::COMPILE)
@@ -222,7 +222,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Shows what a plugin writes to the operator's log, and no other lines of the host.
+/// Shows the lines that a plugin writes to the operator's log, and no other lines.
 fn show_log() {
     let lines = tracing_subscriber::EnvFilter::new("off,assent_plugin_host::call=debug");
     let log = tracing_subscriber::fmt()

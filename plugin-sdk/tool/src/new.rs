@@ -1,4 +1,4 @@
-//! A new project: one that builds and passes its tests as it is.
+//! New projects. A new project builds and passes its tests without a change.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use crate::plugin::{Role, is_name};
 use crate::sdk::{cargo_lock, npm_package, rust_crate};
 
-/// What a plugin is written in.
+/// The programming language of a plugin.
 #[derive(Clone, Copy, Debug, ValueEnum, PartialEq, Eq)]
 pub enum Language {
     /// Rust.
@@ -18,10 +18,10 @@ pub enum Language {
     TypeScript,
 }
 
-/// What is asked for.
+/// The properties of the new project.
 #[derive(Debug)]
 pub struct Wish {
-    /// The folder to make; its last part is the plugin's name.
+    /// The folder to create. Its last part is the plugin's name.
     pub folder: PathBuf,
     /// The role.
     pub role: Role,
@@ -29,7 +29,7 @@ pub struct Wish {
     pub language: Language,
 }
 
-/// A file of a project: its path, and its text with places to fill in.
+/// A file of a project: its path, and its text with placeholders.
 type Template = (&'static str, &'static str);
 
 macro_rules! template {
@@ -42,15 +42,15 @@ const RUST: [Template; 2] = [
     template!(".gitignore", "rust/gitignore"),
     template!("README.md", "rust/README.md"),
 ];
-/// Only for a project outside a workspace, because a workspace tests its members.
+/// The CI workflow of a project outside a workspace. A member needs none, because its workspace tests it.
 const RUST_WORKFLOW: Template = template!(".github/workflows/plugin.yml", "workflows/rust.yml");
-/// The Cargo.toml of a member of a workspace that has the SDK, and of a project that stands alone.
+/// The Cargo.toml of a member of a workspace with the SDK, and that of a separate project.
 const MEMBER: Template = template!("Cargo.toml", "rust/Cargo.workspace.toml");
 const ALONE: Template = template!("Cargo.toml", "rust/Cargo.alone.toml");
 
 const CLAIM_MAPPER: [Template; 1] = [template!("src/lib.rs", "claim-mapper/src/lib.rs")];
 
-/// The fixtures of the claim mapper, the same in both languages.
+/// The fixtures of the claim mapper. They are the same in both languages.
 const CLAIM_MAPPER_FIXTURES: [Template; 4] = [
     template!(
         "fixtures/by-role.json",
@@ -124,7 +124,7 @@ const TYPESCRIPT: [Template; 12] = [
     template!("test/plugin.test.ts", "typescript/test/plugin.test.ts"),
 ];
 
-/// Makes the project.
+/// Creates the project.
 pub fn new(wish: &Wish) -> Result<()> {
     let folder = &wish.folder;
     let name = folder
@@ -183,7 +183,7 @@ pub fn new(wish: &Wish) -> Result<()> {
     Ok(())
 }
 
-/// The files of a project in Rust, beside the SDK.
+/// Returns the files of a project in Rust, without the SDK.
 fn rust(role: Role, member: bool) -> Vec<Template> {
     let manifest = if member {
         &[MEMBER][..]
@@ -198,7 +198,7 @@ fn rust(role: Role, member: bool) -> Vec<Template> {
     [&RUST[..], manifest, &plugin].concat()
 }
 
-/// Whether the folder will belong to the workspace of a checkout, as one of its `plugins/`.
+/// Returns whether the folder will belong to the workspace of a checkout, as one of its `plugins/`.
 fn is_member(folder: &Path) -> bool {
     let parent = folder
         .parent()
@@ -214,7 +214,7 @@ fn is_member(folder: &Path) -> bool {
             .is_file()
 }
 
-/// A text as TOML has it, with its quotes.
+/// Returns a text as a TOML string, with its quotes.
 pub fn toml_text(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
@@ -271,7 +271,7 @@ mod tests {
             while let Some(folder) = folders.pop() {
                 for entry in std::fs::read_dir(folder).expect("a folder") {
                     let path = entry.expect("an entry").path();
-                    // The SDK has no places to fill in, and braces of its own.
+                    // The SDK has no placeholders, and its texts contain braces.
                     if path.ends_with("vendor") {
                         continue;
                     }

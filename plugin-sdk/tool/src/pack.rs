@@ -1,4 +1,4 @@
-//! Packing: what an operator is given, and what they paste into their settings.
+//! Packing: it creates the folder and the settings for the operator.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -68,7 +68,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     Ok(())
 }
 
-/// What a component is, whose fixtures hold.
+/// Checks a component and its fixtures. Returns the description of the component.
 async fn tried(component: &Path, plugin: &Plugin) -> Result<Inspection> {
     let bench = fixture_run::open(component).await?;
     let inspection = bench.inspection();
@@ -78,7 +78,7 @@ async fn tried(component: &Path, plugin: &Plugin) -> Result<Inspection> {
     Ok(inspection.clone())
 }
 
-/// Fails where a fixture does not hold. A plugin need not have any.
+/// Fails if a fixture fails. A plugin may have no fixtures.
 async fn must_hold(bench: &Workbench, fixtures: &Path) -> Result<()> {
     if !fixtures.is_dir() {
         return Ok(());
@@ -98,7 +98,7 @@ async fn must_hold(bench: &Workbench, fixtures: &Path) -> Result<()> {
     )
 }
 
-/// Fails where another component was packed under this version: somebody may run it already.
+/// Fails if another component was packed with this version, because an operator may already run it.
 fn must_be_new(file: &Path, component: &Path) -> Result<()> {
     let Ok(packed) = std::fs::read(file) else {
         return Ok(());
@@ -119,7 +119,7 @@ fn in_a_version(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+')
 }
 
-/// `plugin.toml` as an operator gets it.
+/// Returns the `plugin.toml` for the operator.
 fn manifest_text(inspection: &Inspection) -> Result<String> {
     let packed = Manifest {
         contract: Some(format!(
@@ -135,7 +135,7 @@ fn manifest_text(inspection: &Inspection) -> Result<String> {
     toml::to_string(&packed).context("plugin.toml can't be written")
 }
 
-/// The table of the operator's settings, with everything granted that the plugin asks for.
+/// Returns the table of the operator's settings. It grants all requests of the plugin.
 fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<String> {
     let description = &inspection.description;
     let role = role(inspection);
@@ -186,7 +186,7 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
             "# shows_letters = true   # only where the vendor's app shows the letters beside the question"
         )?;
     }
-    // JSON may have what TOML has not, such as null; then the operator writes the settings without an example.
+    // JSON may have values that TOML cannot represent, such as null. Then the settings have no example.
     if let Some(config) = example
         .config
         .as_ref()
@@ -210,14 +210,14 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
 /// The settings in a plugin's fixtures.
 #[derive(Default)]
 pub struct Example {
-    /// Settings that the plugin accepts: those of its first fixture that does not expect a refusal.
+    /// Settings that the plugin accepts: those of its first fixture that expects no rejection of the settings.
     pub config: Option<serde_json::Value>,
-    /// The hosts that a channel sends requests to.
+    /// The hosts to which a channel sends requests.
     hosts: Vec<String>,
 }
 
 impl Example {
-    /// Reads the fixtures. Without any there is no example.
+    /// Reads the fixtures. Without fixtures there is no example.
     pub fn read(folder: &Path, role: Role) -> Self {
         if role.is_mapper() {
             let fixtures = fixtures::read::<fixtures::MapperFixture>(folder).unwrap_or_default();

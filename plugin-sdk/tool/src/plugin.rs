@@ -1,4 +1,4 @@
-//! What the tool knows about a plugin's project before it builds it.
+//! The information about a plugin's project before its build.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ pub const MANIFEST: &str = "plugin.toml";
 pub struct Plugin {
     /// The folder.
     pub folder: PathBuf,
-    /// The plugin's name: that of its package.
+    /// The plugin's name, which is the name of its package.
     pub name: String,
     /// The content of the folder.
     pub source: PluginSource,
@@ -40,28 +40,28 @@ pub struct Crate {
     pub package: String,
     /// The role of the SDK's feature that the package uses; `None` for a package with bindings of its own.
     pub role: Option<Role>,
-    /// The file that cargo makes of it, in the folder of the target and profile.
+    /// The file that cargo builds, in the folder of the target and profile.
     pub module: String,
-    /// Where the workspace's Cargo.toml is.
+    /// The folder of the workspace's Cargo.toml.
     pub workspace: PathBuf,
-    /// Where cargo puts what it builds.
+    /// Cargo's target folder.
     pub target: PathBuf,
 }
 
-/// The roles a plugin can have.
+/// The roles of plugins.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, ValueEnum, PartialEq, Eq)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Decides what an application is told.
+    /// Decides which claims an application receives.
     ClaimMapper,
     /// Carries approval requests.
     ApprovalChannel,
-    /// Puts approval requests to a vendor.
+    /// Sends approval requests to a vendor.
     DelegatedApprovalChannel,
 }
 
 impl Role {
-    /// The role that needs this feature of the SDK.
+    /// Returns the role that needs this feature of the SDK.
     fn of_feature(feature: &str) -> Option<Self> {
         match feature {
             "claim-mapper" | "values" => Some(Self::ClaimMapper),
@@ -71,7 +71,7 @@ impl Role {
         }
     }
 
-    /// Whether it makes claims; else it carries approvals.
+    /// Returns whether the role writes claims. The other roles carry approval requests.
     pub fn is_mapper(self) -> bool {
         self == Self::ClaimMapper
     }
@@ -87,28 +87,28 @@ impl fmt::Display for Role {
     }
 }
 
-/// `plugin.toml`: the plugin's description, and its requests to the operator. The tool generates it from the component,
-/// so that the code is the only place where an author states any of it. `pack` adds the last four keys.
+/// `plugin.toml`: the plugin's description, and its requests to the operator. The tool generates the file from the
+/// component, so that the author states everything only in the code. `pack` adds the last four keys.
 #[derive(Clone, Debug, Serialize, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
-    /// The name, which is that of the component's file, too.
+    /// The name, which is also the name of the component's file.
     pub name: String,
     /// The version.
     #[serde(default)]
     pub version: String,
     /// The role.
     pub role: Role,
-    /// What it does, in one sentence.
+    /// The task of the plugin, in one sentence.
     #[serde(default)]
     pub summary: String,
-    /// The claims it writes, `attribute:NAME` for SAML attributes.
+    /// The claims that it writes, with `attribute:NAME` for SAML attributes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
-    /// Where the claims go that it is asked for; everywhere, if it does not say.
+    /// The destinations of claims for which it runs. All destinations, if it names none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<String>>,
-    /// The hosts that it sends requests to.
+    /// The hosts to which it sends requests.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// The contract with its version, such as `assent:claims@1.0.0`.
@@ -159,7 +159,7 @@ struct Target {
 }
 
 impl Plugin {
-    /// Reads the project, or the packed plugin, in a folder.
+    /// Reads the project or the packed plugin in a folder.
     pub fn read(folder: &Path) -> Result<Self> {
         let [cargo_toml, package_json, manifest] =
             ["Cargo.toml", "package.json", MANIFEST].map(|name| folder.join(name));
@@ -197,7 +197,7 @@ impl Plugin {
         })
     }
 
-    /// Where its component is, once it was built.
+    /// Returns the path of the component after the build.
     pub fn component(&self) -> PathBuf {
         let folder = match &self.source {
             PluginSource::Rust(package) => package.target.join("plugins"),
@@ -234,7 +234,7 @@ impl Manifest {
     }
 }
 
-/// Whether this can be the name of a plugin: in settings, in the log, of a file.
+/// Returns whether a text is a valid name of a plugin: for settings, the log and a file.
 pub fn is_name(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     !name.is_empty() && name.len() <= 64 && name.bytes().all(plain)
@@ -271,7 +271,7 @@ impl Crate {
         })
     }
 
-    /// Whether its workspace has the profile `plugin`.
+    /// Returns whether the workspace has the profile `plugin`.
     pub fn has_profile(&self) -> bool {
         let text = std::fs::read_to_string(self.workspace.join("Cargo.toml")).unwrap_or_default();
         let manifest: toml::Table = toml::from_str(&text).unwrap_or_default();
@@ -282,7 +282,7 @@ impl Crate {
     }
 }
 
-/// The role of the SDK's feature that a package turns on.
+/// Returns the role of the SDK's feature that a package enables.
 fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
     let sdk = dependencies
         .iter()
@@ -303,7 +303,7 @@ fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
     }
 }
 
-/// Asks cargo about a package.
+/// Reads the metadata of a package from cargo.
 fn metadata(cargo_toml: &Path) -> Result<Metadata> {
     let output = Command::new("cargo")
         .args([
@@ -327,7 +327,7 @@ fn metadata(cargo_toml: &Path) -> Result<Metadata> {
 mod tests {
     use super::*;
 
-    /// Why a folder with these files is no plugin.
+    /// Returns the error for a folder with these files, which is no plugin.
     fn error(files: &[(&str, &str)]) -> String {
         let folder = tempfile::tempdir().expect("a folder");
         for (name, text) in files {

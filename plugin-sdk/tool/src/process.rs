@@ -4,7 +4,8 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-/// Runs a command that has to succeed. What it says goes where cargo's goes: standard output is for the answer.
+/// Runs a command that must succeed. Its output goes to standard error, like that of cargo, because standard output is
+/// for the result.
 pub fn run(command: &mut Command, failed: &str) -> Result<()> {
     let program = command.get_program().to_string_lossy().into_owned();
     let status = command.stdout(std::io::stderr()).status();

@@ -8,7 +8,7 @@ pub fn report(error: &anyhow::Error) {
     eprintln!("assent-plugin: {}", lines(&told(error)));
 }
 
-/// An error and its causes, each told once: some errors have the words of their cause in their own.
+/// Returns an error and its causes, each once. Some errors already contain the text of their cause.
 fn told(error: &anyhow::Error) -> String {
     let mut told = String::new();
     for cause in error.chain().map(ToString::to_string) {

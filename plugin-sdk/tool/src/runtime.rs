@@ -1,8 +1,8 @@
-//! The runtime of the server's parts.
+//! The async runtime for the server's code.
 
 use anyhow::{Context, Result};
 
-/// Runs what the host's runtime does.
+/// Runs a future of the server's code to its end.
 pub fn wait<T>(future: impl Future<Output = T>) -> Result<T> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -1,8 +1,8 @@
-//! The SDK inside a project: `new` copies it into the folder `vendor`, so that the project builds with only the
-//! toolchain and the registries, without a checkout of Assent.
+//! The SDK in a project. `new` copies it into the folder `vendor`, so that the project builds with only the toolchain
+//! and the registries, without a checkout of Assent.
 //!
-//! A crate is a folder, because cargo takes no packed crate from a path. An npm package is a tarball, which is packed
-//! the same byte for byte each time: its digest is in the project's lock file.
+//! A crate is a folder, because cargo does not read a packed crate from a path. An npm package is a tarball. Its bytes
+//! are the same each time, because its digest is in the project's lock file.
 
 use std::io::Write;
 
@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use flate2::{Compression, GzBuilder};
 use toml::{Table, Value};
 
-/// A file: its path, and its text.
+/// A file: its path and its text.
 type SdkFile = (&'static str, &'static str);
 
 macro_rules! sources {
@@ -21,7 +21,7 @@ macro_rules! sources {
     };
 }
 
-/// The files of the crate beside its Cargo.toml.
+/// The files of the crate, without its Cargo.toml.
 const CRATE: [SdkFile; 28] = sources![
     "src/approval.rs",
     "src/bindings.rs",
@@ -62,23 +62,23 @@ const NPM: [SdkFile; 3] = sources![
 
 const CARGO_TOML: &str = include_str!("../../Cargo.toml");
 const WORKSPACE: &str = include_str!("../../../Cargo.toml");
-/// The versions that the SDK is tested with.
+/// The lock file, with the tested versions of the SDK's dependencies.
 const CARGO_LOCK: &str = include_str!("../../../Cargo.lock");
 
-/// The npm package in a project, as its package.json names it.
+/// The npm package in a project, as the project's package.json names it.
 pub struct NpmPackage {
     /// The file's path in the project.
     pub path: String,
     /// The tarball.
     pub bytes: Vec<u8>,
-    /// Its digest, as a lock file has it (W3C Subresource Integrity).
+    /// Its digest in the format of a lock file (W3C Subresource Integrity).
     pub integrity: String,
 }
 
-/// The files of the crate in a project, with their paths there.
+/// Returns the files of the crate in a project, with their paths there.
 ///
 /// # Errors
-/// If the manifests of this checkout are not as expected, which a test excludes.
+/// The manifests of this checkout do not have the expected form. A test excludes this.
 pub fn rust_crate() -> Result<Vec<(String, String)>> {
     let mut files = vec![("Cargo.toml".to_owned(), standalone(CARGO_TOML, WORKSPACE)?)];
     files.extend(CRATE.map(|(path, text)| (path.to_owned(), text.to_owned())));
@@ -86,15 +86,15 @@ pub fn rust_crate() -> Result<Vec<(String, String)>> {
     Ok(files.into_iter().map(vendored).collect())
 }
 
-/// The first Cargo.lock of a project. Cargo removes packages that the project does not need.
+/// Returns the first Cargo.lock of a project. Cargo removes packages that the project does not need.
 pub fn cargo_lock() -> &'static str {
     CARGO_LOCK
 }
 
-/// The npm package.
+/// Returns the npm package.
 ///
 /// # Errors
-/// If it can't be packed.
+/// The package cannot be created.
 pub fn npm_package() -> Result<NpmPackage> {
     let mut tar = Vec::new();
     for (path, text) in NPM {
@@ -104,7 +104,7 @@ pub fn npm_package() -> Result<NpmPackage> {
         tar.resize(tar.len().next_multiple_of(BLOCK), 0);
     }
     tar.resize(tar.len() + 2 * BLOCK, 0);
-    // Without a time and a system, the same files result in the same bytes.
+    // Without a time and an operating system in the header, the same files result in the same bytes.
     let mut gzip = GzBuilder::new()
         .mtime(0)
         .operating_system(255)
@@ -123,7 +123,7 @@ pub fn npm_package() -> Result<NpmPackage> {
 /// The size of a block of a tar archive.
 const BLOCK: usize = 512;
 
-/// The header of a file in a tar archive (POSIX.1-1988, ustar), without an owner and a time.
+/// Returns the header of a file in a tar archive (POSIX.1-1988, ustar), without an owner and a time.
 fn header(path: &str, size: usize) -> Vec<u8> {
     let field = |text: &str, length: usize| {
         let mut bytes = text.as_bytes().to_vec();
@@ -150,7 +150,7 @@ fn header(path: &str, size: usize) -> Vec<u8> {
     with(&format!("{checksum:06o}\0 "))
 }
 
-/// A member's Cargo.toml with the values of its workspace in it, and without the dependencies of its tests.
+/// Returns a member's Cargo.toml with the inherited values of its workspace, and without the dependencies of its tests.
 fn standalone(manifest: &str, workspace: &str) -> Result<String> {
     let mut manifest: Table = manifest
         .parse()
@@ -184,8 +184,8 @@ fn standalone(manifest: &str, workspace: &str) -> Result<String> {
     toml::to_string(&manifest).context("the SDK's Cargo.toml can't be written")
 }
 
-/// Puts the workspace's value in the place of each `workspace = true`. A member may set more keys of a dependency. It
-/// gets the features of both.
+/// Replaces each `workspace = true` by the workspace's value. A member may set more keys of a dependency. The result
+/// has the features of both.
 fn inherit(own: &mut Table, shared: &Table) {
     for (name, value) in own.iter_mut() {
         let Value::Table(said) = value else { continue };
@@ -285,7 +285,7 @@ mod tests {
             npm_package().expect("packed"),
         ];
         assert_eq!(one.bytes, two.bytes);
-        // A reader that is not ours: tar checks each header's checksum.
+        // This uses an independent reader: tar verifies each header's checksum.
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("sdk.tgz");
         std::fs::write(&file, &one.bytes).expect("written");

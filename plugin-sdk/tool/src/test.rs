@@ -1,4 +1,4 @@
-//! Testing: every fixture against the component, in the host's own runtime.
+//! The test command: it runs every fixture with the component in the server's own runtime.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use crate::fixture_run;
 use crate::runtime::wait;
 use crate::toolchain::Choice;
 
-/// Runs the fixtures of a plugin, and fails with every difference.
+/// Runs the fixtures of a plugin. Fails with the list of all differences.
 #[allow(
     clippy::print_stdout,
     reason = "what holds and what does not is what the command is run for"

@@ -1,7 +1,7 @@
-//! Where the compiler for WebAssembly comes from.
+//! The source of the compiler for WebAssembly.
 //!
-//! The target `wasm32-unknown-unknown` needs a standard library of its own. In this order: the active toolchain has it;
-//! rustup can add it; on Debian, a compiler from the distribution builds it from source.
+//! The target `wasm32-unknown-unknown` needs a standard library of its own. The tool tries these sources in this order:
+//! the active toolchain has it; rustup can add it; on Debian, a compiler from the distribution builds it from source.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -9,29 +9,29 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 
-/// The target that plugins are built for: it has no system interface that would have to be closed.
+/// The target of plugins. It has no system interface that the server would have to close.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
 /// Debian's compiler, package manager and library source for WebAssembly-capable builds.
 const DEBIAN_PACKAGES: [&str; 3] = ["rustc-web", "cargo-web", "rust-web-src"];
 
-/// What the user asks for.
+/// The user's choice of a toolchain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Choice {
-    /// Whatever works, the quickest first.
+    /// The fastest option that works.
     Auto,
-    /// The active toolchain, with its target added if need be.
+    /// The active toolchain. The target is added if it is missing.
     Active,
     /// Debian's packages.
     Debian,
 }
 
-/// A way to build for WebAssembly.
+/// A toolchain for WebAssembly.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Toolchain {
     /// The active toolchain.
     Active,
-    /// Debian's, which builds the standard library, with a linker found elsewhere.
+    /// Debian's toolchain, which builds the standard library. The linker comes from another source.
     Debian {
         /// A linker for WebAssembly.
         linker: PathBuf,
@@ -39,7 +39,7 @@ pub enum Toolchain {
 }
 
 impl Toolchain {
-    /// Finds a toolchain, and sets one up if need be.
+    /// Finds a toolchain, and installs one if none is usable.
     pub fn find(choice: Choice) -> Result<Self> {
         if choice != Choice::Debian && (active_has_target() || rustup_adds_target()) {
             return Ok(Self::Active);
@@ -58,7 +58,7 @@ impl Toolchain {
         Ok(Self::Debian { linker })
     }
 
-    /// The cargo command for a build into `target`, with the flags that this toolchain needs.
+    /// Returns the cargo command for a build into `target`, with the flags of this toolchain.
     pub fn cargo_build(&self, target: &Path) -> Command {
         match self {
             Self::Active => {
@@ -79,7 +79,7 @@ impl Toolchain {
                         "--target-dir",
                     ])
                     .arg(target)
-                    // `-Z` is for unstable flags, which Debian's stable compiler takes with this alone.
+                    // `-Z` is for unstable flags. Debian's stable compiler accepts them only with this variable.
                     .env("RUSTC_BOOTSTRAP", "1")
                     .env("RUSTC", "/usr/bin/rustc")
                     .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER", linker)
@@ -90,8 +90,8 @@ impl Toolchain {
         }
     }
 
-    /// Where this toolchain builds, given cargo's target folder. Two compilers in one folder would rebuild everything
-    /// at each change between them.
+    /// Returns the folder of this toolchain's builds inside cargo's target folder. Two compilers in one folder would
+    /// rebuild everything after each change between them.
     pub fn target_folder(&self, target: &Path) -> PathBuf {
         match self {
             Self::Active => target.to_owned(),
@@ -100,7 +100,7 @@ impl Toolchain {
     }
 }
 
-/// Whether the active toolchain has the target's standard library.
+/// Returns whether the active toolchain has the target's standard library.
 fn active_has_target() -> bool {
     let library = sysroot().map(|root| root.join("lib/rustlib").join(TARGET).join("lib"));
     let files = library.and_then(|folder| std::fs::read_dir(folder).ok());
@@ -111,7 +111,7 @@ fn active_has_target() -> bool {
     })
 }
 
-/// Has rustup add the target; `false` where there is no rustup or no way to its server.
+/// Adds the target with rustup. Returns `false` if there is no rustup or its server is not reachable.
 fn rustup_adds_target() -> bool {
     let added = Command::new("rustup")
         .args(["target", "add", TARGET])
@@ -120,7 +120,7 @@ fn rustup_adds_target() -> bool {
     added.is_ok_and(|status| status.success()) && active_has_target()
 }
 
-/// The folder of the active toolchain.
+/// Returns the folder of the active toolchain.
 fn sysroot() -> Option<PathBuf> {
     let output = Command::new("rustc")
         .args(["--print", "sysroot"])
@@ -131,7 +131,7 @@ fn sysroot() -> Option<PathBuf> {
     output.status.success().then(|| PathBuf::from(text.trim()))
 }
 
-/// The linker that a rustup toolchain brings along, or the distribution's.
+/// Returns the linker of a rustup toolchain, or that of the distribution.
 fn linker() -> Option<PathBuf> {
     let bundled = sysroot().and_then(|root| {
         let targets = std::fs::read_dir(root.join("lib/rustlib")).ok()?;
@@ -143,7 +143,7 @@ fn linker() -> Option<PathBuf> {
     bundled.or_else(|| Some(PathBuf::from("/usr/bin/wasm-ld")).filter(|linker| linker.is_file()))
 }
 
-/// Whether Debian's compiler and the source of its library are there.
+/// Returns whether Debian's compiler and the source of its library are installed.
 fn debian_is_installed() -> bool {
     let installed = |package: &str| {
         let status = Command::new("dpkg-query")
@@ -154,7 +154,7 @@ fn debian_is_installed() -> bool {
     DEBIAN_PACKAGES.into_iter().all(installed)
 }
 
-/// Installs Debian's packages, as root or through a `sudo` that asks for no password.
+/// Installs Debian's packages, as root or with a `sudo` that needs no password.
 fn install_debian_packages() -> Result<()> {
     let packages = DEBIAN_PACKAGES.join(" ");
     let help = format!(
@@ -176,7 +176,7 @@ fn install_debian_packages() -> Result<()> {
         if step.first() == Some(&"install") {
             command.args(DEBIAN_PACKAGES);
         }
-        // Their chatter goes where cargo's goes: standard output is for the list of what was built.
+        // The output goes to standard error, like that of cargo, because standard output is for the list of components.
         let done = command.stdout(std::io::stderr()).status();
         if !done.is_ok_and(|status| status.success()) {
             bail!("{help}");
@@ -185,7 +185,7 @@ fn install_debian_packages() -> Result<()> {
     Ok(())
 }
 
-/// Whether this process may install packages by itself.
+/// Returns whether this process may install packages itself.
 fn is_root() -> bool {
     let id = Command::new("id").arg("-u").output();
     id.is_ok_and(|output| output.stdout.trim_ascii() == b"0")

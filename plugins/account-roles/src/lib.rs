@@ -1,23 +1,23 @@
-//! The claim `account`: a string that holds JSON with what belongs to the person's account in the application.
+//! Writes the claim `account`: a string of JSON with the user's account in the application.
 //!
 //! ```json
 //! {"name":"ada","roles":["admin"],"short_code":"7KQ2M9"}
 //! ```
 //!
-//! It goes into ID tokens and UserInfo answers, when the scope `profile` was granted or the claim was asked for by
-//! name. A SAML assertion carries attributes, which another plugin makes.
+//! The plugin writes it for ID tokens and UserInfo, if the scope `profile` was granted or the request names the claim.
+//! SAML assertions have attributes instead, which another plugin writes.
 //!
-//! Settings, each optional:
-//! - `include`: the members of the account that the string holds beside `roles`. By default `["name", "short_code"]`; a
-//!   member that the account does not have is left out.
-//! - `roles`: `"all"`, the default, or a list of the only roles that the application gets to see.
+//! Settings, all optional:
+//! - `include`: the members of the account in addition to `roles`. The default is `["name", "short_code"]`. A member
+//!   that the account does not have is omitted.
+//! - `roles`: `"all"`, the default, or a list of the only roles that the application receives.
 
 use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input, Sink};
 use assent_plugin_sdk::{Description, Value, json};
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// Makes the `account` claim.
+/// Writes the `account` claim.
 pub struct AccountRoles;
 
 /// The plugin's settings.
@@ -101,7 +101,7 @@ impl ClaimMapper for AccountRoles {
     }
 }
 
-/// What the string holds. It is written from where it is, since each copy would be a good part of the plugin's work.
+/// The content of the string. It borrows its values, because copies would be a large part of the plugin's work.
 struct Account<'a> {
     input: &'a Input,
     config: &'a Config,
@@ -110,7 +110,7 @@ struct Account<'a> {
 impl Serialize for Account<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut account = serializer.serialize_map(None)?;
-        // In the order of the alphabet, so that the same account always makes the same string.
+        // The alphabetical order makes the string the same for the same account.
         let mut members: Vec<&str> = self
             .config
             .include

@@ -1,4 +1,4 @@
-//! Rules at work.
+//! The evaluation of rules.
 
 use assent_plugin_sdk::claims::{Edit, Failure, Input, SamlAttribute, Sink};
 use assent_plugin_sdk::{Value, values};
@@ -8,7 +8,7 @@ use crate::pattern;
 use crate::rule::{Conditions, Config, Named, Output, Rule, Several};
 use crate::steps;
 
-/// The edits that the rules make, one after the other. A claim that several make is edited once.
+/// Evaluates the rules in their order and returns the edits. Several rules for one claim result in one edit.
 pub(crate) fn edits(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure> {
     let mut facts = Facts::new(input);
     let mut attributes = Vec::new();
@@ -52,7 +52,7 @@ pub(crate) fn edits(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure
         .collect())
 }
 
-/// Whether it is the rule's turn for this person, here.
+/// Returns whether the rule applies to this user and destination.
 fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
     let assertion = facts.input.sink == Sink::SamlAssertion;
     let told = |scopes: &Several<String>| {
@@ -79,7 +79,7 @@ fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
             .is_some_and(|conditions| hold(conditions, facts))
 }
 
-/// Whether all of the conditions hold.
+/// Returns whether all conditions hold.
 fn hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
     let Conditions {
         role,
@@ -119,12 +119,12 @@ fn hold(conditions: &Conditions, facts: &Facts<'_>) -> bool {
             .is_none_or(|expected| expected.iter().all(equal))
 }
 
-/// Whether one of the scopes was granted.
+/// Returns whether one of the scopes was granted.
 fn granted(scopes: &Several<String>, facts: &Facts<'_>) -> bool {
     scopes.0.iter().any(|scope| facts.input.has_scope(scope))
 }
 
-/// What the rule makes of what is known. An error is the end of a sentence about the rule.
+/// Returns the value of a rule for these facts. An error is the end of a sentence about the rule.
 fn value(rule: &Rule, facts: &Facts<'_>) -> Result<Option<Value>, String> {
     let source = match (&rule.from, &rule.value) {
         (Some(names), _) => names.0.iter().find_map(|name| facts.get(name)),
@@ -141,8 +141,8 @@ fn value(rule: &Rule, facts: &Facts<'_>) -> Result<Option<Value>, String> {
     }
 }
 
-/// An attribute for an assertion, with a value for each member of a list. An error is the end of a sentence about the
-/// rule, and does not say what is known of the person, since it is logged.
+/// Returns an attribute of an assertion, with a value for each member of a list. An error is the end of a sentence
+/// about the rule. The error is logged, so it must not contain data of the user.
 pub(crate) fn attribute(
     name: &str,
     rule: &Rule,

@@ -1,4 +1,4 @@
-//! Whether settings make sense, beyond their types.
+//! The checks of the settings beyond their types.
 
 use assent_plugin_sdk::claims::{Input, PROTECTED, Sink};
 use assent_plugin_sdk::values::{self, Template};
@@ -9,17 +9,18 @@ use crate::facts::{self, Facts};
 use crate::pattern;
 use crate::rule::{Conditions, Config, Named, Output, Rule, Several};
 
-/// The scopes that there are.
-pub(crate) const SCOPES: [&str; 6] = [
+/// The scopes of the server.
+pub(crate) const SCOPES: [&str; 7] = [
     "openid",
     "profile",
     "email",
     "phone",
     "address",
+    "groups",
     "offline_access",
 ];
 
-/// What is wrong with the settings, a sentence each.
+/// Returns the errors in the settings, as sentences.
 pub(crate) fn errors(config: &Config) -> Vec<String> {
     if config.rules.is_empty() {
         return vec![
@@ -45,7 +46,7 @@ pub(crate) fn errors(config: &Config) -> Vec<String> {
     errors
 }
 
-/// What is wrong with a rule. Each is the end of a sentence about it.
+/// Returns the errors in a rule. Each is the end of a sentence about the rule.
 fn rule_errors(rule: &Rule) -> Vec<String> {
     let mut errors = Vec::new();
     let outputs: Vec<Output<'_>> = rule.outputs().collect();
@@ -90,7 +91,7 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
     errors
 }
 
-/// What does not go together with what the rule makes.
+/// Adds the errors about keys that do not fit the rule's output.
 fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
     let set = keys(rule);
     let mut useless = |keys: &[&str], why: &str| {
@@ -177,7 +178,7 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
 }
 
 fn attribute_errors(name: &str, rule: &Rule, errors: &mut Vec<String>) {
-    // What it becomes is known only where it names nothing.
+    // Without names, the values are the same for every user, so they can be checked here.
     let literal = rule.from.is_none() && templates(rule).all(is_literal);
     let input = Input {
         sink: Sink::SamlAssertion,
@@ -257,7 +258,7 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
     }
 }
 
-/// The host's claims that are known only where a scope has them told, and what is always known in their place.
+/// The server's claims that need a scope, each with a name that is always available.
 const TOLD_WITH_SCOPES: [(&str, &str); 22] = [
     ("name", "user.profile.name"),
     ("given_name", "user.profile.given_name"),
@@ -286,10 +287,11 @@ const TOLD_WITH_SCOPES: [(&str, &str); 22] = [
     ("groups", "user.groups"),
 ];
 
-/// A denial by a claim that is there only if its scope was asked for: whoever is to be denied asks without it.
+/// Returns an error for a denial by a claim that needs a scope. A user could avoid the denial with a request without
+/// the scope.
 fn told_with_a_scope(when: &Conditions) -> Option<String> {
     let names = when.is.as_ref()?.keys();
-    // An application receives a member of a claim with the claim.
+    // An application that receives a claim receives its members too.
     let is_told = |name: &str, claim: &str| name.split('.').next() == Some(claim);
     let found = names
         .filter_map(|name| {
@@ -359,7 +361,7 @@ fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>
                 continue;
             }
         };
-        // To be empty can be asked for here.
+        // An empty text is permitted here: it compares with an empty value.
         for text in expected.iter().filter(|text| !text.is_empty()) {
             let wrong = pattern::check(text).err();
             errors.extend(wrong.map(|why| format!("`{text}` in `{key}.is` {}", why.as_str())));
@@ -390,7 +392,7 @@ fn scope_errors(key: &str, scopes: Option<&Several<String>>, errors: &mut Vec<St
     }
 }
 
-/// The keys of a rule that say more than what it makes and when.
+/// Returns the keys of a rule, without those of its output and its conditions.
 fn keys(rule: &Rule) -> Vec<&'static str> {
     let keys = [
         ("from", rule.from.is_some()),
@@ -414,7 +416,7 @@ fn keys(rule: &Rule) -> Vec<&'static str> {
         .collect()
 }
 
-/// The texts of a rule in which names in braces stand for something.
+/// Returns the texts of a rule that are templates.
 fn templates(rule: &Rule) -> impl Iterator<Item = &str> {
     let mut found = Vec::new();
     let mut left: Vec<&Value> = rule.default.iter().chain(&rule.value).collect();
@@ -433,7 +435,7 @@ fn is_literal(text: &str) -> bool {
     Template::parse(text).is_ok_and(|template| template.is_literal())
 }
 
-/// The later rule because of which nobody sees what this one makes.
+/// Returns a later rule that makes this one ineffective, because it replaces the result before another rule reads it.
 fn undone(config: &Config, index: usize) -> Option<Named<'_>> {
     let (rule, later) = (
         config.rules.get(index)?,
@@ -459,7 +461,7 @@ fn claim_of(rule: &Rule) -> Option<&str> {
     }
 }
 
-/// Whether a rule asks what a claim says.
+/// Returns whether a rule reads a claim.
 fn reads(rule: &Rule, claim: &str) -> bool {
     let from = rule.from.iter().flat_map(|names| &names.0);
     let conditions = [&rule.when, &rule.unless]

@@ -1,4 +1,4 @@
-//! What is known of the person, under the names that rules use.
+//! The data about the user, under the names that rules use.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use assent_plugin_sdk::claims::Input;
 use assent_plugin_sdk::values::{self, Template};
 use assent_plugin_sdk::{Map, Value};
 
-/// The lists that the host tells beside the claims.
+/// The lists in the input that are not claims.
 const LISTS: [&str; 3] = ["roles", "scopes", "amr"];
-/// The records that the host tells beside the claims; what is in them follows after a dot.
+/// The records in the input that are not claims. A dot separates the record from the path of a member.
 const RECORDS: [&str; 3] = ["account", "user", "application"];
 
-/// What the host told, and what the rules made of it so far.
+/// The input, and the results of the rules so far.
 pub(crate) struct Facts<'a> {
     pub(crate) input: &'a Input,
     made: BTreeMap<&'a str, Option<Value>>,
@@ -25,17 +25,18 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// Makes a claim, or takes it away.
+    /// Sets or removes a claim.
     pub(crate) fn set(&mut self, claim: &'a str, value: Option<Value>) {
         self.made.insert(claim, value);
     }
 
-    /// The claims that were made, and those that were taken away.
+    /// Returns the claims that rules set or removed.
     pub(crate) fn into_made(self) -> impl Iterator<Item = (&'a str, Option<Value>)> {
         self.made.into_iter()
     }
 
-    /// What a name stands for, if anything is known: a list of the host, a member of a record, else a claim so far.
+    /// Returns the value of a name, if there is one: a list of the input, a member of a record, or else a current
+    /// claim.
     pub(crate) fn get(&self, name: &str) -> Option<Value> {
         let list = |texts: &[String]| {
             Some(Value::Array(
@@ -56,7 +57,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// A claim, or what is in it. The names of some claims have dots of their own.
+    /// Returns a claim or a member of it. The names of some claims contain dots.
     fn claim(&self, name: &str) -> Option<Value> {
         let claim = |name: &str| match self.made.get(name) {
             Some(made) => made.as_ref(),
@@ -70,7 +71,7 @@ impl<'a> Facts<'a> {
         }
     }
 
-    /// A value of the settings, with what the names in its texts stand for; `None` if nothing is known. An error is the
+    /// Inserts values for the names in a value of the settings. Returns `None` if there is no value. An error is the
     /// end of a sentence about the rule.
     pub(crate) fn fill(&self, value: &Value) -> Result<Option<Value>, String> {
         match value {
@@ -79,7 +80,7 @@ impl<'a> Facts<'a> {
                 let mut filled = Vec::new();
                 for member in members {
                     match self.fill(member)? {
-                        // A text that names a list is there once for each member.
+                        // In a list, a text that names a list is repeated for each member.
                         Some(Value::Array(texts)) if member.is_string() => filled.extend(texts),
                         other => filled.extend(other),
                     }
@@ -113,7 +114,7 @@ impl<'a> Facts<'a> {
                 .unwrap_or_default()
         });
         let mut texts = texts.map_err(|error| format!("the value `{text}` {error}"))?;
-        // A list stays one for a person who has one role alone.
+        // The result stays a list for a user with only one role.
         if template
             .names()
             .any(|name| self.get(name).is_some_and(|value| value.is_array()))
@@ -127,8 +128,7 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// What is in a value at a path of names with dots between them. Where there is a list in the way, each of its members
-/// is looked into.
+/// Returns the member of a value at a path of names with dots. A list on the path is searched in each of its members.
 fn member(value: &Value, path: &str) -> Option<Value> {
     match value {
         Value::Object(members) => match (members.get(path), path.split_once('.')) {
@@ -150,7 +150,7 @@ fn member(value: &Value, path: &str) -> Option<Value> {
     }
 }
 
-/// What is wrong with a name, as the end of a sentence that begins with it.
+/// Returns the error in a name, as the end of a sentence that begins with it.
 pub(crate) fn misnamed(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.split('.').any(str::is_empty) {
         Some("has an empty part")
@@ -161,7 +161,7 @@ pub(crate) fn misnamed(name: &str) -> Option<&'static str> {
     }
 }
 
-/// Whether a name stands for a claim, or for something in it.
+/// Returns whether a name stands for a claim or for a member of it.
 pub(crate) fn names_claim(name: &str, claim: &str) -> bool {
     let of_host = LISTS.contains(&name) || name == "acr";
     let of_record = name

@@ -1,13 +1,13 @@
-//! Claims and SAML attributes by rules in the settings, for operators who want no plugin of their own.
+//! Writes claims and SAML attributes by rules in the settings, so that operators need no plugin of their own.
 //!
 //! ```toml
 //! [[plugins.claim_mappers]]
 //! name = "claim-map"
 //! file = "/usr/lib/assent/plugins/claim-map.wasm"
-//! writes = ["groups", "attribute:groups"]    # each claim and attribute that the rules make
+//! writes = ["groups", "attribute:groups"]    # each claim and attribute of the rules
 //!
 //! [[plugins.claim_mappers.config.rules]]
-//! claim = "groups"                           # the roles that begin with `wiki-`, without that
+//! claim = "groups"                           # the roles that begin with `wiki-`, without this prefix
 //! from = "roles"
 //! only = "wiki-*"
 //! strip_prefix = "wiki-"
@@ -21,45 +21,46 @@
 //! unless = { role = ["staff", "admin"] }
 //! ```
 //!
-//! Rules are followed in their order, and each makes one thing:
-//! - `claim`: a claim, of this name. It is told in ID tokens, UserInfo and introspection, and known to later rules and
-//!   plugins everywhere, assertions included. A rule for a claim that is there already replaces it. If the rule's value
-//!   turns out to be nothing, the claim is taken away, so that no filter leaves the unfiltered behind.
-//! - `attribute`: an attribute of SAML assertions, which may have `friendly_name`, `name_format` (`basic`, `uri`,
+//! The plugin evaluates the rules in their order. Each rule has one of these outputs:
+//! - `claim`: sets the claim with this name. ID tokens, UserInfo and introspection contain it. Later rules and plugins
+//!   see it for every destination, also for assertions. It replaces an existing claim. If the rule has no value, the
+//!   claim is removed, so that a filter never leaves the unfiltered value.
+//! - `attribute`: adds an attribute to SAML assertions. It may have `friendly_name`, `name_format` (`basic`, `uri`,
 //!   `unspecified` or another URI) and `type` (`string`, `boolean`, `integer`, `date_time`, `any_uri`,
-//!   `base64_binary`). A list becomes several values; without values there is no attribute. Rules for the same
-//!   attribute add to it.
-//! - `remove`: nothing; the claim of this name is taken away.
-//! - `deny`: the sign-in ends with this sentence, which the person reads.
+//!   `base64_binary`). A list becomes several values. Without values there is no attribute. Rules for the same
+//!   attribute add values to it.
+//! - `remove`: removes the claim with this name.
+//! - `deny`: denies the sign-in. The user sees this sentence.
 //!
-//! Where its value comes from:
-//! - `from`: a name, or several: then the first of which something is known. A name is `roles`, `scopes`, `amr` or
-//!   `acr`; `account.name`, `user.email`, `user.groups` (those that are assigned to the application),
-//!   `user.profile.locale`, `application.name` and so on, in what the host knows of them; else it is a claim, made by
-//!   the host, an earlier plugin or an earlier rule. Further dots lead into nested values. The host's claims are there
-//!   only if they are told, by a scope for example; `user.email` is known always.
-//! - `value`: any value. In its texts, however deep, `{email}` stands for what has that name; `{{` and `}}` are the
-//!   braces themselves. A text with a list in it, such as `"team-{roles}"`, becomes a list; within a list it is there
-//!   for each member. A text that names something of which nothing is known is left out.
+//! The source of the value:
+//! - `from`: one name, or a list of names; the first one with a value is used. A name is `roles`, `scopes`, `amr` or
+//!   `acr`, or a member of a record of the server: `account.name`, `user.email`, `user.groups` (the groups with access
+//!   to the application), `user.profile.locale`, `application.name` and so on. Any other name is a claim from the
+//!   server, an earlier plugin or an earlier rule. Further dots select nested values. A claim of the server exists only
+//!   if the application receives it, for example by a scope. `user.email` always exists.
+//! - `value`: any value. In its texts, at any depth, `{email}` stands for the value with that name. `{{` and `}}` stand
+//!   for braces. A text that names a list, such as `"team-{roles}"`, becomes a list. Inside a list, the text is
+//!   repeated for each member. A text that names a missing value is omitted.
 //!
-//! What is done with it, in this order, to each member of a list or to a single value:
-//! - `split`: a text becomes a list, at this separator.
-//! - `only`, `except`: keeps or drops what is one of these. A `*` stands for any text.
-//! - `strip_prefix`: takes this away at the beginning.
-//! - `lookup`: a table from what is there to what it becomes; a list becomes several. What the table does not have is
-//!   dropped, unless it has `"*"` for it, or `keep_unknown = true`.
-//! - `add_prefix`: puts this in front.
-//! - What is in a list twice is left there once.
-//! - `join`: makes one text of a list, with this separator.
-//! - `default`: the value if nothing is known or left. It may be all that `value` may be.
+//! The steps, in this order. They apply to each member of a list, or to a single value:
+//! - `split`: splits a text into a list at this separator.
+//! - `only`, `except`: keeps or drops the values in this list. A `*` stands for any text.
+//! - `strip_prefix`: removes this text at the beginning.
+//! - `lookup`: replaces a value by its entry in this table. An entry that is a list becomes several values. A value
+//!   without an entry is dropped, unless the table has `"*"`, or `keep_unknown = true`.
+//! - `add_prefix`: adds this text at the beginning.
+//! - Duplicates in a list are removed.
+//! - `join`: joins a list to one text with this separator.
+//! - `default`: the value if there is none, or if no value is left. It may be anything that `value` may be.
 //!
-//! When it applies, always if nothing is said:
-//! - `scopes`, for a claim: if one of these was granted, or the application asked for the claim by its name, as with
-//!   the host's own claims. Assertions have no scopes, so there it applies.
-//! - `when`: if all of these hold. `role`, `scope`, `sink` (`id-token`, `userinfo`, `introspection`, `saml-assertion`)
-//!   and `requested` (a claim that was asked for by name) hold for one of those they list; `is = { "account.state" =
-//!   "active" }` if what has the name is that, or has it as a member. `*` stands for any text in roles and in `is`.
-//! - `unless`: the other way round; the rule is left out if all of these hold.
+//! The conditions. A rule without conditions always applies:
+//! - `scopes`, for a claim: applies if one of these scopes was granted or the request names the claim, as for the
+//!   server's own claims. Assertions have no scopes, so the rule always applies there.
+//! - `when`: applies if all of these conditions hold. `role`, `scope`, `sink` (`id-token`, `userinfo`, `introspection`,
+//!   `saml-assertion`) and `requested` (a claim that the request names) hold for one of their values.
+//!   `is = { "account.state" = "active" }` holds if the value of the name is this value or a list that contains it. `*`
+//!   stands for any text in `role` and `is`.
+//! - `unless`: the opposite. The rule does not apply if all of these conditions hold.
 
 mod apply;
 mod check;
@@ -74,7 +75,7 @@ use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input};
 
 pub use rule::Config;
 
-/// Makes claims and attributes by rules.
+/// Writes claims and attributes by rules.
 pub struct ClaimMap;
 
 impl ClaimMapper for ClaimMap {

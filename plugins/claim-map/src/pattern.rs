@@ -1,16 +1,16 @@
-//! Patterns: texts, in which one `*` stands for any text.
+//! Patterns: texts in which one `*` stands for any text.
 
-/// Why a text is no pattern. It reads as the end of a sentence that begins with the text.
+/// The reason why a text is not a pattern. It is the end of a sentence that begins with the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PatternError {
-    /// It would match nothing but the empty text.
+    /// The pattern would match only the empty text.
     Empty,
-    /// Only one place can stand for any text.
+    /// A pattern may contain `*` only once.
     Stars,
 }
 
 impl PatternError {
-    /// The end of the sentence.
+    /// Returns the end of the sentence.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Empty => "is empty",
@@ -19,7 +19,10 @@ impl PatternError {
     }
 }
 
-/// What is wrong with a pattern.
+/// Checks a pattern.
+///
+/// # Errors
+/// See [`PatternError`].
 pub fn check(pattern: &str) -> Result<(), PatternError> {
     match pattern.matches('*').count() {
         _ if pattern.is_empty() => Err(PatternError::Empty),
@@ -28,7 +31,7 @@ pub fn check(pattern: &str) -> Result<(), PatternError> {
     }
 }
 
-/// Whether a text is what the pattern says: letter by letter, but for what its `*` stands for.
+/// Returns whether a text matches the pattern. All characters except `*` must be equal.
 pub fn matches(pattern: &str, text: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == text,
@@ -57,7 +60,7 @@ mod tests {
                 vec!["ada@example.org.evil.example", "ada@example.com"],
             ),
             ("a*z", vec!["az", "a-to-z"], vec!["a", "z"]),
-            // What stands before the star and after it may not overlap.
+            // The texts before and after the star must not overlap.
             ("ab*ba", vec!["abba"], vec!["aba"]),
             ("*", vec!["", "anything"], vec![]),
         ] {

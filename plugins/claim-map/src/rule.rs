@@ -1,4 +1,4 @@
-//! The settings: rules, as the operator writes them.
+//! The settings: the operator's rules.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,7 +18,7 @@ pub struct Config {
     pub(crate) rules: Vec<Rule>,
 }
 
-/// A rule: what it makes, of what, how, and when.
+/// A rule: its output, its source, its steps and its conditions.
 #[derive(Debug, Default, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Rule {
@@ -50,7 +50,7 @@ pub(crate) struct Rule {
     pub(crate) unless: Option<Conditions>,
 }
 
-/// Conditions, which hold if each of them does; one that lists several holds if one of these does.
+/// Conditions. All of them must hold. A condition with a list holds if one of the list's values does.
 #[derive(Debug, Default, PartialEq, serde::Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Conditions {
@@ -61,7 +61,7 @@ pub(crate) struct Conditions {
     pub(crate) is: Option<Map<String, Value>>,
 }
 
-/// What a rule makes.
+/// The output of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Output<'a> {
     Claim(&'a str),
@@ -71,7 +71,7 @@ pub(crate) enum Output<'a> {
 }
 
 impl Rule {
-    /// Everything that it says it makes; a good rule says one.
+    /// Returns all outputs that the rule names. A valid rule names one.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = Output<'_>> {
         let claim = self.claim.as_deref().map(Output::Claim);
         let attribute = self.attribute.as_deref().map(Output::Attribute);
@@ -82,7 +82,7 @@ impl Rule {
 }
 
 impl Output<'_> {
-    /// The key of the settings that names it.
+    /// Returns the key of the settings for this output.
     pub(crate) fn key(self) -> &'static str {
         match self {
             Self::Claim(_) => "claim",
@@ -93,7 +93,7 @@ impl Output<'_> {
     }
 }
 
-/// A rule as messages name it: by its number, from 1, and by what it makes, unless that is a whole sentence.
+/// A rule's name in messages: its number, from 1, and its output. The text of a denial is omitted.
 pub(crate) struct Named<'a>(pub(crate) usize, pub(crate) &'a Rule);
 
 impl fmt::Display for Named<'_> {
@@ -144,7 +144,7 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Several<T> {
     }
 }
 
-/// Reads the rules, so that an error says which one it is in.
+/// Reads the rules. An error names the number of its rule.
 fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
     struct Numbered(usize);
 

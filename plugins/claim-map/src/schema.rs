@@ -1,10 +1,10 @@
-//! The settings as JSON Schema.
+//! The JSON Schema of the settings.
 
 use assent_plugin_sdk::{Value, json};
 
 use crate::check::SCOPES;
 
-/// The schema of the plugin's table of settings.
+/// Returns the schema of the plugin's settings.
 pub(crate) fn of_settings() -> Value {
     let text =
         |description: &str| json!({ "type": "string", "minLength": 1, "description": description });

@@ -1,4 +1,4 @@
-//! What a rule does to a value, step by step.
+//! The steps of a rule, which change its value.
 
 use std::collections::HashSet;
 
@@ -7,8 +7,8 @@ use assent_plugin_sdk::{Map, Value, values};
 use crate::pattern;
 use crate::rule::{Rule, Several};
 
-/// Takes a value through the rule's steps, in the order of the settings' documentation; `None` if nothing is left. An
-/// empty list is left, since it says that there is nothing.
+/// Applies the rule's steps to a value, in the order of the crate's documentation. Returns `None` if no value is left.
+/// An empty list is a value, because it states that there are no members.
 pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
     if let Some(separator) = &rule.split {
         value = split(value, separator);
@@ -44,7 +44,7 @@ pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
     }
 }
 
-/// Does something to each member of a list, or to a value that is none. `None` if nothing is left of the latter.
+/// Applies a step to each member of a list, or to a single value. Returns `None` if the step drops a single value.
 fn each(value: Value, step: impl Fn(Value) -> Option<Value>) -> Option<Value> {
     match value {
         Value::Array(members) => Some(Value::Array(members.into_iter().filter_map(step).collect())),
@@ -52,7 +52,7 @@ fn each(value: Value, step: impl Fn(Value) -> Option<Value>) -> Option<Value> {
     }
 }
 
-/// A text in parts, without blanks around them and without empty ones.
+/// Splits a text into parts. Surrounding white space and empty parts are dropped.
 fn split(value: Value, separator: &str) -> Value {
     let parts = |text: &str| -> Vec<Value> {
         text.split(separator)
@@ -99,7 +99,8 @@ fn prefixed(mut value: Value, prefix: &str) -> Option<Value> {
     Some(value)
 }
 
-/// What the table has for each member; `*` has what it has for the others. A list in the table becomes several members.
+/// Replaces each member by its entry in the table. `*` is the entry for all other members. An entry that is a list
+/// becomes several members.
 fn look_up(table: &Map<String, Value>, keep_unknown: bool, value: Value) -> Option<Value> {
     let find = |value: Value| {
         let found = values::text(&value)
@@ -122,7 +123,7 @@ fn look_up(table: &Map<String, Value>, keep_unknown: bool, value: Value) -> Opti
     }
 }
 
-/// Leaves each member of a list there once, where it is first.
+/// Removes duplicates from a list. The first of equal members stays.
 fn once(members: &mut Vec<Value>) {
     let mut seen = HashSet::with_capacity(members.len());
     let first: Vec<bool> = members.iter().map(|member| seen.insert(member)).collect();

@@ -8,7 +8,7 @@ use assent_plugin_sdk::{Map, Value, json};
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 
-/// What an id may not have in a path: all but the unreserved characters (RFC 3986, section 2.3).
+/// The characters that are encoded in a path: all except the unreserved ones (RFC 3986, section 2.3).
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -31,7 +31,7 @@ const FIELDS: [&str; 9] = [
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {
-    /// What all paths come after.
+    /// The address before all paths.
     pub(crate) base_url: String,
     #[serde(default = "begin_path")]
     pub(crate) begin_path: String,
@@ -43,10 +43,10 @@ pub struct Config {
     pub(crate) cancel_method: CancelMethod,
     #[serde(default)]
     pub(crate) poll_interval: Interval,
-    /// Another name for a field of the question; an empty one leaves it out.
+    /// Other names for the fields of the question. An empty name omits the field.
     #[serde(default)]
     pub(crate) question: BTreeMap<String, String>,
-    /// Fields that each question has.
+    /// Fields that are added to each question.
     #[serde(default)]
     pub(crate) extra: Map<String, Value>,
     #[serde(default)]
@@ -63,7 +63,7 @@ fn status_path() -> String {
     "/approvals/{id}".to_owned()
 }
 
-/// A length of time: digits and a unit, `ms`, `s` or `m`, as in `500ms`.
+/// A duration: digits and a unit, `ms`, `s` or `m`, as in `500ms`.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct Interval {
@@ -103,7 +103,7 @@ impl TryFrom<String> for Interval {
     }
 }
 
-/// How a request is taken back.
+/// The HTTP method that cancels a request.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CancelMethod {
@@ -121,7 +121,7 @@ impl From<CancelMethod> for Method {
     }
 }
 
-/// Where the fields of an answer are.
+/// The positions of the fields in the vendor's responses.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct AnswerFields {
@@ -143,13 +143,13 @@ impl Default for AnswerFields {
     }
 }
 
-/// A field, in objects whose names stand before it with dots between.
+/// The position of a field. Dots separate the names of nested objects.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Place(String);
 
 impl Place {
-    /// The field's value.
+    /// Returns the field's value.
     pub(crate) fn value_in<'a>(&self, answer: &'a Value) -> Option<&'a Value> {
         self.0
             .split('.')
@@ -164,7 +164,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The vendor's words for how a request stands.
+/// The vendor's words for the state of a request.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Statuses {
@@ -187,7 +187,7 @@ impl Default for Statuses {
 }
 
 impl Config {
-    /// What the types can't say. Each error is one plain sentence.
+    /// Checks the settings beyond their types. Each error is one plain sentence.
     pub(crate) fn check(&self) -> Result<(), Vec<String>> {
         let mut errors = Vec::new();
         let rest = self
@@ -265,7 +265,7 @@ impl Config {
         }
     }
 
-    /// The address that a path stands for.
+    /// Returns the URL for a path of the settings.
     pub(crate) fn url(&self, path: &str, id: &str, request_id: &str) -> String {
         let encoded = |text| utf8_percent_encode(text, RESERVED).to_string();
         let path = path
@@ -274,7 +274,7 @@ impl Config {
         format!("{}{path}", self.base_url.trim_end_matches('/'))
     }
 
-    /// The question under the vendor's names.
+    /// Returns the question with the vendor's field names.
     pub(crate) fn question_fields(&self, question: &Question) -> Map<String, Value> {
         let values = [
             json!(question.request_id),
@@ -297,7 +297,8 @@ impl Config {
         fields
     }
 
-    /// When to ask again, in milliseconds: as the vendor says, or as the settings do.
+    /// Returns the delay before the next poll, in milliseconds. The vendor's response takes precedence over the
+    /// settings.
     pub(crate) fn poll_after(&self, answer: &Value) -> u32 {
         let said = self
             .answer
@@ -310,7 +311,7 @@ impl Config {
     }
 }
 
-/// JSON Schema of the settings.
+/// Returns the JSON Schema of the settings.
 pub(crate) fn schema() -> Value {
     let text = |default: &str| json!({ "type": "string", "default": default });
     let words = |default: &str| json!({ "type": "array", "items": { "type": "string" }, "default": [default] });

@@ -1,6 +1,6 @@
-//! Asks a vendor's authenticator whether the person approves, over a plain HTTP interface with JSON.
+//! Sends approval requests to a vendor's authenticator, over a plain HTTP interface with JSON.
 //!
-//! The vendor's word counts, so the operator has to say that it is trusted. A smallest set of settings:
+//! The server trusts the vendor's decision, so the operator must set `trust = "delegated"`. The smallest settings are:
 //!
 //! ```toml
 //! [[plugins.approval_channels]]
@@ -12,15 +12,15 @@
 //! config = { base_url = "https://api.vendor.example/v1" }
 //! ```
 //!
-//! An administrator says what the vendor knows each person by:
-//! `PUT /admin/api/v1/users/{id}/external-authenticators/vendor` with `{"address": "..."}`. Credentials (a signature by
-//! RFC 9421 or a header) are added by the host when a request leaves, and are never in these settings. The signature is
-//! HMAC-SHA256 over `@method`, `@target-uri` and `content-digest`, with the label `assent`; its key is the text of the
-//! secret's file without the white space around it, not decoded.
+//! An administrator sets the user's identifier at the vendor:
+//! `PUT /admin/api/v1/users/{id}/external-authenticators/vendor` with `{"identifier": "..."}`. The host adds
+//! credentials (a signature by RFC 9421, or a header) when a request leaves, so they are never in these settings. The
+//! signature is HMAC-SHA256 over `@method`, `@target-uri` and `content-digest`, with the label `assent`. Its key is the
+//! text of the secret's file without surrounding white space; it is not decoded.
 //!
-//! # What the vendor serves
+//! # The vendor's interface
 //!
-//! `POST {base_url}/approvals` puts the question:
+//! `POST {base_url}/approvals` sends the question:
 //!
 //! ```json
 //! {"request_id": "...", "user": "...", "application": "...", "account": "...", "place": "...", "browser": "...",
@@ -28,29 +28,33 @@
 //!  "callback_url": "https://id.example.org/approvals/callbacks/..."}
 //! ```
 //!
-//! The person's browser shows the letters of `binding_message` as well. The vendor's app is to show them beside the
-//! question: then nobody approves a sign-in that somebody else has begun in their name.
+//! The user's browser shows the letters of `binding_message` too. The vendor's app must show them beside the question,
+//! so that a user does not approve a sign-in that an attacker started.
 //!
-//! The header `Idempotency-Key` has the request id too: the same question may come twice and is to be put once. The
-//! answer is 200, 201 or 202 with `{"id": "...", "poll_after_ms": 2000}`, of which the second may be missing. 404 and
-//! 410 say that there is no such `user`, so that another channel is tried. So it is after 429 and 5xx.
+//! The header `Idempotency-Key` contains the request id. The same question may arrive twice, and the vendor must send
+//! it to the user only once. The response is 200, 201 or 202 with `{"id": "...", "poll_after_ms": 2000}`;
+//! `poll_after_ms` is optional. 404 and 410 mean that the vendor has no such `user`. Then, and also after 429 and 5xx,
+//! the server tries another channel.
 //!
-//! `GET {base_url}/approvals/{id}` says how the request stands: 200 with `{"request_id": "...", "status": "..."}` and,
-//! if it likes, `poll_after_ms`. The status is `pending`, `approved`, `denied` or `expired`. An answer that does not
-//! name the very request id is not believed. After 429 and 5xx it is asked again, when `Retry-After` says.
+//! `GET {base_url}/approvals/{id}` returns the state of the request: 200 with `{"request_id": "...", "status": "..."}`
+//! and an optional `poll_after_ms`. The status is `pending`, `approved`, `denied` or `expired`. The plugin rejects a
+//! response that does not contain exactly this request id. After 429 and 5xx the server polls again, after the delay in
+//! `Retry-After`.
 //!
-//! `POST {callback_url}` with `{"request_id": "..."}` by the vendor says that there is news; the host then asks at
-//! once. It needs no credential, since it decides nothing.
+//! `POST {callback_url}` from the vendor with `{"request_id": "..."}` reports that the state may have changed. The
+//! server then polls at once. The callback needs no credential, because it decides nothing.
 //!
-//! # Where a vendor has it otherwise
+//! # Settings for other interfaces
 //!
-//! - `begin_path`, `/approvals`; `status_path`, `/approvals/{id}`; `cancel_path`, none: where a request that is over is
-//!   taken back, with `cancel_method`, `delete` or `post`. `{id}` in a path is the vendor's id, `{request_id}` ours.
-//! - `poll_interval`, `2s`: how long to wait between two questions if the vendor does not say. Units: `ms`, `s`, `m`.
-//! - `[config.question]`: the names of the question's fields, such as `user = "username"`. A name that is empty leaves
-//!   the field out.
-//! - `[config.extra]`: fields that are added to each question as they are.
-//! - `[config.answer]`: the names of the fields of answers and callbacks: `id`, `request_id`, `status` and
+//! - `begin_path`, by default `/approvals`; `status_path`, by default `/approvals/{id}`; `cancel_path`, by default
+//!   none: the path that cancels a request, with `cancel_method`, `delete` or `post`. `{id}` in a path is the vendor's
+//!   id, and `{request_id}` is the id of Assent.
+//! - `poll_interval`, by default `2s`: the delay between two polls if the vendor does not specify it. Units: `ms`, `s`,
+//!   `m`.
+//! - `[config.question]`: the names of the question's fields, such as `user = "username"`. An empty name omits the
+//!   field.
+//! - `[config.extra]`: fields that are added to each question without a change.
+//! - `[config.answer]`: the names of the fields of responses and callbacks: `id`, `request_id`, `status` and
 //!   `poll_after_ms`. `data.state` is the field `state` in the object `data`.
 //! - `[config.statuses]`: the vendor's words, each a list: `pending`, `approved`, `denied` and `expired`.
 
@@ -66,22 +70,22 @@ use assent_plugin_sdk::{Description, Map, Value, json};
 pub use config::Config;
 use serde::{Deserialize, Serialize};
 
-/// Asks a vendor.
+/// Sends approval requests to a vendor.
 pub struct HttpGateway;
 
-/// How long to wait where the vendor can't answer and does not say, in seconds.
+/// The delay before a retry if the vendor's response names none, in seconds.
 const RETRY_AFTER: u32 = 5;
-/// The longest wait that is passed on, in seconds: an approval lives for minutes.
+/// The longest delay that is reported, in seconds, because an approval lasts only minutes.
 const LONGEST_RETRY: u32 = 600;
 /// The longest id of a vendor, in bytes.
 const LONGEST_ID: usize = 1024;
 
-/// What a request is found by again.
+/// The data by which a request is found again.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Handle {
     /// The vendor's id.
     id: String,
-    /// Ours.
+    /// Assent's id of the request.
     request_id: String,
 }
 
@@ -228,7 +232,7 @@ impl DelegatedApprovalChannel for HttpGateway {
 
 assent_plugin_sdk::delegated_approval_channel!(HttpGateway);
 
-/// The vendor's answer, if it did what it was asked.
+/// Returns the response if it is a success.
 fn outcome(answer: Result<Response, HttpError>) -> Result<Response, Failure> {
     match answer {
         Ok(response) => match response.status {
@@ -244,7 +248,7 @@ fn outcome(answer: Result<Response, HttpError>) -> Result<Response, Failure> {
     }
 }
 
-/// `Retry-After` in seconds; its other form, a date, is answered with the default.
+/// Returns `Retry-After` in seconds. For the other form, a date, it returns the default.
 fn retry_after(response: &Response) -> u32 {
     let said = response
         .header("retry-after")
@@ -252,7 +256,7 @@ fn retry_after(response: &Response) -> u32 {
     said.unwrap_or(RETRY_AFTER).clamp(1, LONGEST_RETRY)
 }
 
-/// The JSON object of an answer.
+/// Returns the JSON object of a response.
 fn object(response: &Response) -> Result<Value, Failure> {
     match serde_json::from_slice::<Map<String, Value>>(&response.body) {
         Ok(object) => Ok(Value::Object(object)),

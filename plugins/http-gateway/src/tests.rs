@@ -155,7 +155,7 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
         ),
         Ok(State::Pending(900))
     ));
-    // The word that was there before its own.
+    // The settings replace the default word, so it is unknown now.
     rejected(poll(
         &config,
         &json!({ "data": { "ref": "018f", "state": "approved" } }),

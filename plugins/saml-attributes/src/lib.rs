@@ -1,7 +1,7 @@
-//! The attributes of SAML assertions (SAML 2.0 Core, section 2.7.3).
+//! Writes the attributes of SAML assertions (SAML 2.0 Core, section 2.7.3).
 //!
 //! There are two sources, in this order. The first is the application's own `custom_attributes`, which administrators
-//! set: strings under basic names. The second is this plugin's settings:
+//! set: strings with basic names. The second is this plugin's settings:
 //!
 //! ```toml
 //! [[plugins.claim_mappers]]
@@ -20,21 +20,20 @@
 //! values = ["assent-{roles}", "everybody"]
 //! ```
 //!
-//! Of each attribute:
+//! The keys of an attribute:
 //! - `name`: its `Name`.
-//! - `values`: its values. `{email}` in one of them stands for the person's claim `email`, as every other claim does
-//!   that the host or an earlier plugin made: `{name}`, `{preferred_username}`, `{upn}` (the name of the account in the
-//!   application) and so on, under the names of OpenID Connect. `{roles}` stands for the roles of the account. A value
-//!   with a list, such as `{roles}`, is repeated for each member. `{{` and `}}` are the braces themselves.
-//! - `friendly_name`, if it has one.
+//! - `values`: its values. `{email}` in a value stands for the user's claim `email`. Every claim from the server or an
+//!   earlier plugin is available under its name in OpenID Connect: `{name}`, `{preferred_username}`, `{upn}` (the name
+//!   of the account in the application) and so on. `{roles}` stands for the roles of the account. A value with a list,
+//!   such as `{roles}`, is repeated for each member. `{{` and `}}` stand for braces.
+//! - `friendly_name`: its `FriendlyName`, if it has one.
 //! - `name_format`: `basic`, the default, `uri`, `unspecified` or another URI.
-//! - `type`: what the values are: `string`, the default, `boolean`, `integer`, `date_time`, `any_uri` or
+//! - `type`: the type of the values: `string`, the default, `boolean`, `integer`, `date_time`, `any_uri` or
 //!   `base64_binary`.
 //!
-//! A value that names something of which nothing is known is left out for that person, and so is an attribute without
-//! values. A value that is not of its type is a fault, since an application that gets the wrong type may grant the
-//! wrong thing. Attributes for some applications alone are those of another entry in `[[plugins.claim_mappers]]`, with
-//! `applications`.
+//! A value that names missing data is omitted for that user, and so is an attribute without values. A value with a
+//! wrong type is a fault, because an application that receives it could grant wrong permissions. For attributes of some
+//! applications only, add another entry to `[[plugins.claim_mappers]]` with `applications`.
 
 use assent_plugin_sdk::claims::{
     ClaimMapper, Edit, Failure, Input, SamlAttribute, Sink, ValueType,
@@ -43,7 +42,7 @@ use assent_plugin_sdk::values::{self, Template, UnknownNameFormat};
 use assent_plugin_sdk::{Description, Value, json};
 use serde::Deserialize;
 
-/// Makes the attributes of SAML assertions.
+/// Writes the attributes of SAML assertions.
 pub struct SamlAttributes;
 
 /// The plugin's settings.
@@ -64,7 +63,7 @@ struct Attribute {
     values: Vec<String>,
 }
 
-/// An attribute of the application's own, as its record has it.
+/// A custom attribute in the record of an application.
 #[derive(Deserialize)]
 struct CustomAttribute {
     name: String,
@@ -149,7 +148,7 @@ impl ClaimMapper for SamlAttributes {
 assent_plugin_sdk::claim_mapper!(SamlAttributes);
 
 impl Attribute {
-    /// What is wrong with it, a sentence each.
+    /// Returns the errors in the attribute, as sentences.
     fn errors(&self) -> Vec<String> {
         let mut errors = Vec::new();
         if self.name.is_empty() {
@@ -160,7 +159,7 @@ impl Attribute {
         }
         for value in &self.values {
             let checked = self.template(value).and_then(|template| {
-                // What it becomes is known only where it names nothing.
+                // Without names, the values are the same for every user, so they can be checked here.
                 if template.is_literal() {
                     self.fill(value, &template, &Input::default()).map(drop)
                 } else {
@@ -172,7 +171,7 @@ impl Attribute {
         errors
     }
 
-    /// The attribute for one person. An error is a sentence.
+    /// Returns the attribute of one user. An error is a sentence.
     fn make(&self, input: &Input) -> Result<SamlAttribute, String> {
         let name_format = self
             .name_format()
@@ -195,7 +194,7 @@ impl Attribute {
             .map_err(|error| format!("the attribute `{}`: the value `{value}` {error}", self.name))
     }
 
-    /// The values that one becomes. An error does not say what is known of the person, since it is logged.
+    /// Returns the values of one setting. An error is logged, so it must not contain data of the user.
     fn fill(&self, value: &str, template: &Template, input: &Input) -> Result<Vec<String>, String> {
         let texts = template.fill(|name| known(input, name)).map_err(|error| {
             format!("the attribute `{}`: the value `{value}` {error}", self.name)
@@ -213,7 +212,7 @@ impl Attribute {
         })
     }
 
-    /// The host's default is the basic one.
+    /// Returns the name format. `None` means the server's default, which is the basic format.
     fn name_format(&self) -> Result<Option<&str>, UnknownNameFormat> {
         self.name_format
             .as_deref()
@@ -221,7 +220,7 @@ impl Attribute {
     }
 }
 
-/// The application's own attributes.
+/// Returns the application's own attributes.
 fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
     let Some(custom) = application.get("custom_attributes") else {
         return Ok(Vec::new());
@@ -241,7 +240,7 @@ fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
     Ok(custom.into_iter().map(attribute).collect())
 }
 
-/// What a name in a value stands for: one text for each member of a list, none where nothing is known.
+/// Returns the texts for a name in a value: one for each member of a list, none if there is no value.
 fn known(input: &Input, name: &str) -> Vec<String> {
     if name == "roles" {
         return input.roles.clone();

@@ -37,7 +37,7 @@ fn attributes(config: &Config, input: &Input) -> Vec<SamlAttribute> {
     edits.into_iter().map(attribute).collect()
 }
 
-/// The values of the only attribute, set with these.
+/// Returns the values of the only attribute, from these settings.
 fn values(values: &Value) -> Vec<String> {
     let mut made = attributes(
         &config(&json!([{ "name": "a", "values": values }])),

@@ -1,11 +1,11 @@
-//! Wakes the built-in authenticator through the push service of the phone's browser (RFC 8030).
+//! Wakes the built-in authenticator through the push service of the device's browser (RFC 8030).
 //!
-//! The notice's address is the subscription's endpoint, and its sealed bytes are the message, which the host has
+//! The address of the notice is the subscription's endpoint. The sealed bytes are the message, which the server has
 //! already encrypted for the device (RFC 8291). The host adds its VAPID credential (RFC 8292) when the request leaves,
-//! so this plugin holds no key. A push is a hint: the device pulls the request from the host, so there is nothing to
-//! poll for.
+//! so this plugin holds no key. A push is only a hint: the device fetches the request from the server, so there is
+//! nothing to poll for.
 //!
-//! It takes no settings.
+//! The plugin has no settings.
 
 use assent_plugin_sdk::Description;
 use assent_plugin_sdk::approval::{
@@ -16,16 +16,16 @@ use serde::Deserialize;
 /// Sends push messages.
 pub struct WebPush;
 
-/// The plugin takes no settings.
+/// The plugin has no settings.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Config {}
 
-/// How long to wait where the push service does not say, in seconds.
+/// The delay before a retry if the response of the push service names none, in seconds.
 const RETRY_AFTER: u32 = 5;
-/// The longest wait that is passed on, in seconds: an approval lives for minutes.
+/// The longest delay that is reported, in seconds, because an approval lasts only minutes.
 const LONGEST_RETRY: u32 = 600;
-/// The length that RFC 8030, section 5.4, allows a topic.
+/// The longest topic (RFC 8030, section 5.4), in characters.
 const TOPIC_LENGTH: usize = 32;
 
 impl ApprovalChannel for WebPush {
@@ -77,7 +77,7 @@ impl ApprovalChannel for WebPush {
 
 assent_plugin_sdk::approval_channel!(WebPush);
 
-/// The collapse key as a topic, which is at most 32 characters of the base64url alphabet (RFC 8030, section 5.4).
+/// Returns the collapse key as a topic, which has at most 32 characters of base64url (RFC 8030, section 5.4).
 fn topic(collapse_key: &str) -> Option<String> {
     let allowed = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     let topic: String = collapse_key
@@ -88,7 +88,7 @@ fn topic(collapse_key: &str) -> Option<String> {
     (!topic.is_empty()).then_some(topic)
 }
 
-/// What a push service's answer means (RFC 8030, sections 5, 7.3 and 8.4).
+/// Translates the response of a push service (RFC 8030, sections 5, 7.3 and 8.4).
 fn outcome(answer: Result<Response, HttpError>) -> Result<(), Failure> {
     match answer {
         Ok(response) => match response.status {
@@ -106,7 +106,7 @@ fn outcome(answer: Result<Response, HttpError>) -> Result<(), Failure> {
     }
 }
 
-/// `Retry-After` in seconds; its other form, a date, is answered with the default.
+/// Returns `Retry-After` in seconds. For the other form, a date, it returns the default.
 fn retry_after(response: &Response) -> u32 {
     let said = response
         .header("retry-after")

@@ -1,5 +1,5 @@
-//! An export of the audit log, as `assent audit verify --file` reads it: what is found good is what would be written
-//! again, and no change of it is found good as well.
+//! An export of the audit log, as `assent audit verify --file` reads it. A valid export is identical to the text that
+//! would be written again, and no changed export is valid.
 
 #![no_main]
 

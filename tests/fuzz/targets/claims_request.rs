@@ -1,4 +1,4 @@
-//! The `claims` parameter: what is read is bounded, and the same after it was kept with a login.
+//! The `claims` parameter: a parsed request is bounded, and storing it with a login does not change it.
 
 #![no_main]
 
@@ -21,7 +21,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(request.is_empty(), request.names().next().is_none());
     let wanted = || request.id_token.values().chain(request.userinfo.values());
     assert!(wanted().all(|wanted| wanted.values.iter().all(|value| wanted.admits(value))));
-    // A fraction is kept to sixteen digits or so, like everywhere in JSON.
+    // JSON parsers keep about sixteen digits of a fraction.
     if wanted().all(|wanted| wanted.values.iter().all(is_exact)) {
         let kept = serde_json::to_string(&request).expect("a request can be written");
         assert_eq!(

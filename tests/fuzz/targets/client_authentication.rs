@@ -1,4 +1,4 @@
-//! `client_secret_basic`. An input is a header as it came, and a secret that a client encodes as it should.
+//! `client_secret_basic`. An input is a received header, and a secret that a client encodes correctly.
 
 #![no_main]
 
@@ -14,7 +14,7 @@ fuzz_target!(|input: &[u8]| {
     let Some([credentials, secret]) = lines(input) else {
         return;
     };
-    // As it came, and with the base64 that a fuzzer would take long to find.
+    // The received header, and one with valid base64, which a fuzzer would rarely find.
     let encoded = format!("Basic {}", STANDARD.encode(credentials));
     for header in [credentials, encoded.as_str()] {
         if let Ok((id, read)) = basic::parse(header) {
@@ -29,7 +29,7 @@ fuzz_target!(|input: &[u8]| {
             );
         }
     }
-    // RFC 6749 section 2.3.1 encodes both; many clients leave the identifier as it is.
+    // RFC 6749 section 2.3.1 encodes both. Many clients do not encode the identifier.
     for id in [form_encoded(CLIENT), CLIENT.to_owned()] {
         let read = basic::parse(&header_of(&id, &form_encoded(secret)));
         let (id, read) = read.expect("a client that keeps to the RFC is understood");

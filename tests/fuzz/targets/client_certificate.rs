@@ -1,5 +1,5 @@
-//! The header by which a proxy hands on a client's certificate (RFC 9440). An input is its value, and the base64 of
-//! one.
+//! The header in which a proxy forwards a client's certificate (RFC 9440). An input is the header's value, and the
+//! base64 of a certificate.
 
 #![no_main]
 
@@ -20,7 +20,7 @@ fuzz_target!(|input: &[u8]| {
         let Some(certificate) = read(value) else {
             continue;
         };
-        // An application is known by these very bytes, so there is no second way to write them.
+        // An application is identified by exactly these bytes, so the certificate must have only one encoding.
         let parsed = X509::from_der(certificate.der()).and_then(|parsed| parsed.to_der());
         assert_eq!(
             parsed.ok().as_deref(),

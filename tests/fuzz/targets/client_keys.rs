@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
                 .any(|key| key.contains_key("d") || key.contains_key("k"));
             assert!(!secret, "a secret was taken: {keys:?}");
         }
-        // Where every key is fit, none is left out; what is left is fit.
+        // If every key is usable, no key is omitted. The remaining keys are usable.
         assert!(all.is_err() || all == usable, "{all:?} {usable:?}");
         if let Some(keys) = usable.as_ref().ok().filter(|keys| !keys.is_empty()) {
             assert_eq!(keys_of_set(&json!({"keys": keys})), usable);

@@ -1,5 +1,5 @@
-//! What a phone sends: the header of its calls, its key, its signatures. An input is a header, a JSON Web Key and a
-//! text.
+//! The input of devices: the header of their calls, their keys and their signatures. An input is a header, a JSON Web
+//! Key and a text.
 
 #![no_main]
 

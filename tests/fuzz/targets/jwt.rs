@@ -1,6 +1,6 @@
-//! Signed JWTs: our own that come back as `id_token_hint`, and those by which applications authenticate themselves. An
-//! input is a token as it came, and a header and a payload, which are signed here whatever they say. `KID` in the
-//! header stands for our key's.
+//! Signed JWTs: the server's own, which return as `id_token_hint`, and the assertions with which applications
+//! authenticate. An input is a received token, and a header and a payload. The target signs the header and the payload,
+//! even if they are invalid. `KID` in the header stands for the id of the server's key.
 
 #![no_main]
 
@@ -32,7 +32,7 @@ type Object = Map<String, Value>;
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 const SECRET: &[u8] = b"a secret of 43 characters, as we make them.";
 
-/// Keys that are the same each time and no secret: anybody can make them.
+/// Keys that are the same in each run. They are not secret, because their numbers are constants.
 struct Keys {
     ring: KeyRing,
     ours: PKey<Private>,
@@ -89,7 +89,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
     assert_eq!(passed, [false; 3], "nobody has signed {token}");
 
     let header = header.replace("KID", &keys.kid);
-    // What is no header is not worth a signature: the token above covers that.
+    // A header that is not an object needs no signature, because the token above covers this case.
     let Ok(said) = serde_json::from_str::<Object>(&header) else { return };
     let says = |name: &str, value: &str| said.get(name).and_then(Value::as_str) == Some(value);
     let plain = !said.contains_key("crit");
@@ -97,7 +97,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
     let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(&header), URL_SAFE_NO_PAD.encode(payload));
     let signed = |signature: Vec<u8>| format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature));
 
-    // An RSA signature takes long, so it is made only where it may count.
+    // An RSA signature is slow, so the target computes it only if it can matter.
     if header.contains(&keys.kid) {
         let token = signed(by(&keys.ours, message.as_bytes()));
         let verified = keys.ring.verify_own(&token);
@@ -148,7 +148,7 @@ fn by_client(key: &EcKey<Private>, message: &[u8]) -> Vec<u8> {
         .concat()
 }
 
-/// The P-256 key whose private half is 1, and so its public half the generator: as `kid` 1.
+/// Returns the P-256 key with the private key 1, and so with the generator as its public key; its `kid` is 1.
 fn generator() -> (EcKey<Private>, Object) {
     let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("the curve");
     let point = group.generator_opt().expect("a generator");
@@ -164,7 +164,7 @@ fn generator() -> (EcKey<Private>, Object) {
     (key, jwk.as_object().expect("an object").clone())
 }
 
-/// The RSA key of two primes that are so much less than 2^1024.
+/// Returns the RSA key of two primes, each given by its distance below 2^1024.
 fn rsa(p: u32, q: u32) -> PKey<Private> {
     let mut context = BigNumContext::new().expect("a context");
     let mut top = number(0);

@@ -1,4 +1,4 @@
-//! Names that users type, and those that they are shown: each name has one form, and no form hides anything.
+//! Names that users type, and names that users see: each name has one form, and no form hides characters.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The parameters of a request, in its query or body: which values are seen, and which requests are refused.
+//! The parameters of a request, in its query or body: the parsed values, and the rejected requests.
 
 #![no_main]
 

@@ -1,5 +1,5 @@
-//! Redirect URIs: what can be registered, what a request may name, and where the answer then goes. An input is the type
-//! of application, the registered URI, the asked one and a `state`.
+//! Redirect URIs: which ones an application can register, which ones a request may contain, and the address of the
+//! response. An input is the type of application, the registered URI, the requested URI and a `state`.
 
 #![no_main]
 
@@ -9,7 +9,7 @@ use assent_model::redirect::{CheckedRedirect, RedirectUri};
 use libfuzzer_sys::fuzz_target;
 use url::Url;
 
-/// Pages that a browser may be on when it is redirected.
+/// Pages that a browser may show when it is redirected.
 const PAGES: [&str; 2] = [
     "https://id.example/oidc/auth?x=1",
     "http://localhost:8080/login/1",
@@ -43,7 +43,7 @@ fuzz_target!(|input: &[u8]| {
     }
 });
 
-/// The instance and the rest of an `http` URI of a loopback address, without its port.
+/// Returns the host and the path of an `http` URI of a loopback address, without its port.
 fn loopback(text: &str) -> Option<(&str, &str)> {
     let rest = text.strip_prefix("http://")?;
     let (authority, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
@@ -58,7 +58,7 @@ fn loopback(text: &str) -> Option<(&str, &str)> {
     (port.is_empty() || is_port(port)).then_some((host, path))
 }
 
-/// The answer goes where the URI says, whatever page it is sent from, and can stand in the headers that name it.
+/// The response goes to the address of the URI, independent of the current page, and its headers can contain the URI.
 fn answer(redirect: &CheckedRedirect, state: &str) {
     let sent = [
         ("code", "ac_x"),

@@ -1,5 +1,5 @@
-//! What a browser carries: which parameters are seen, and that what is sent comes back. The key has signed two queries,
-//! and its private half is gone: whatever needs a signature and passes is one of them.
+//! Messages that a browser carries: which parameters are read, and that a sent message is read back unchanged. The key
+//! signed two queries, and its private key was deleted. So each input with a valid signature is one of these queries.
 
 #![no_main]
 
@@ -23,7 +23,7 @@ CFlXeAXJoZZffXgnDsF2H4lDXBtrw2y3q2VLBbTolL9Dm686HYDABNpvZx3xNsg1\n\
 uwIDAQAB\n\
 -----END PUBLIC KEY-----";
 
-/// The relay states and messages that were signed, the messages in canonical form.
+/// The signed relay states and messages. The messages are in canonical form.
 const SIGNED: [(Option<&str>, &str); 2] = [
     (
         Some("a state&"),
@@ -50,7 +50,7 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
     trusted
 });
 
-/// Compares what was read with what any other reader of such a text finds.
+/// Compares the parsed parameters with the result of an independent form parser.
 fn check_parameters(incoming: &Incoming, encoded: &[u8]) {
     let values = |wanted: &str| -> Vec<String> {
         let all = form_urlencoded::parse(encoded).filter(|(name, _)| name == wanted);
@@ -80,9 +80,9 @@ fn form(incoming: &Incoming, keys: &[TrustedKey], signature: Signature) -> Optio
     canonical(trusted.root(), &[], None).ok()
 }
 
-/// Sends a message in canonical form in both ways.
+/// Sends a message in canonical form with both bindings.
 fn check_sent(kind: MessageKind, xml: &str, relay_state: Option<&str>) {
-    // Where namespaces are declared once more than they were, it may be over the limits.
+    // Repeated namespace declarations may exceed the limits.
     if Document::read(xml.as_bytes(), XmlLimits::MESSAGE).is_err() {
         return;
     }

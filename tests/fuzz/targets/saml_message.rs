@@ -1,4 +1,4 @@
-//! The messages of SAML: what is read is within its limits, and what is written is read as it was.
+//! The messages of SAML: a parsed message is within its limits, and a written message is read back unchanged.
 
 #![no_main]
 
@@ -31,7 +31,7 @@ fn check_name(name: &NameId) {
     );
 }
 
-/// A message that can be answered says what to refer to.
+/// An error that can be answered contains the header that the answer refers to.
 fn check_error(error: &MessageError) {
     if let MessageError::Unsupported { header, what } = error {
         check_header(header);

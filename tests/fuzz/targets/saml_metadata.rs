@@ -1,4 +1,5 @@
-//! The metadata of service providers: what is read of it fits together, and is the same when it is read again.
+//! The metadata of service providers: the parsed settings are consistent, and reading them again returns the same
+//! settings.
 
 #![no_main]
 
@@ -31,7 +32,7 @@ fn check(description: &MetadataDescription) {
     for certificate in certificates.unwrap_or_default() {
         assert!(!certificate.contains(char::is_whitespace));
     }
-    // What an administrator does not say is never taken away, and never loosened.
+    // Metadata never removes or loosens a setting that the administrator did not specify.
     assert!(
         change.single_logout.as_ref().is_none_or(Option::is_some)
             && change.require_signed_requests != Some(false)
@@ -64,7 +65,7 @@ fuzz_target!(|input: &[u8]| {
     let entity_id = description.change.entity_id.clone().expect("an entity ID");
     assert!(!entity_id.is_empty());
 
-    // For one that is known, by its entity ID: the registered format stays if it is one of those.
+    // For a registered application, found by its entity ID: the registered format stays if the metadata lists it.
     let mut registered = SamlSettings::new(entity_id.clone());
     registered.name_id.default = NameIdFormat::Persistent;
     registered.require_signed_requests = true;

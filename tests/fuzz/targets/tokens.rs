@@ -1,4 +1,4 @@
-//! Tokens and identifiers: each has one spelling, and one kind.
+//! Tokens and identifiers: each has exactly one spelling and one kind.
 
 #![no_main]
 

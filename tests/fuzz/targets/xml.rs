@@ -1,11 +1,11 @@
-//! The XML reader: what is read is within the limits, and has nothing in it that XML could not hold.
+//! The XML reader: a parsed document is within the limits, and contains only characters that XML allows.
 
 #![no_main]
 
 use assent_saml_core::xml::{Document, ShapeError, XmlLimits, is_ncname, is_text};
 use libfuzzer_sys::fuzz_target;
 
-/// Small, so that inputs reach them.
+/// Small limits, so that inputs reach them.
 const LIMITS: XmlLimits = XmlLimits {
     bytes: 5_000,
     nodes: 300,

@@ -1,5 +1,5 @@
-//! Exclusive canonicalization: the canonical form of a canonical form is itself, and says the same. Inputs are the
-//! inclusive prefixes on a line, then a document.
+//! Exclusive canonicalization is idempotent and preserves the content. An input is the inclusive prefixes on one line,
+//! then a document.
 
 #![no_main]
 
@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
     let Ok(form) = canonical(document.unverified(), &prefixes, None) else {
         return;
     };
-    // An element may declare more than the limit once what is declared around it is declared in it.
+    // An element may exceed the limit of declarations, because its canonical form repeats inherited declarations.
     let Ok(again) = Document::read(form.as_bytes(), XmlLimits::MESSAGE) else {
         return;
     };
@@ -37,7 +37,7 @@ fuzz_target!(|input: &[u8]| {
         name && before.text() == after.text() && before.attribute("ID") == after.attribute("ID")
     }));
 
-    // Each element's form stands alone: around it is nothing that it needs.
+    // Each element's form is self-contained: it needs no declaration outside.
     for element in document.unverified().descendants().take(20) {
         let Ok(part) = canonical(element, &[], None) else {
             continue;

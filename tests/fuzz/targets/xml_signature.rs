@@ -1,4 +1,5 @@
-//! Signatures: the key has signed two messages, and its private half is gone. Whatever passes is one of them.
+//! Signatures: the key signed two messages, and its private key was deleted. Each valid document is one of these
+//! messages.
 
 #![no_main]
 
@@ -19,7 +20,7 @@ kDNRrNr7wrqPQI82rpqFvq+hB4j80LpBcdIcTV8jVXoNInhpA2oV5mp+E3SKiYAH\n\
 gQIDAQAB\n\
 -----END PUBLIC KEY-----";
 
-/// What was signed, in canonical form.
+/// The signed messages, in canonical form.
 const SIGNED: [&str; 2] = [
     r#"<samlp:AuthnRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" ID="_r1" Version="2.0"><saml:Issuer xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion">https://sp.example.org/</saml:Issuer><samlp:NameIDPolicy AllowCreate="true"></samlp:NameIDPolicy></samlp:AuthnRequest>"#,
     r#"<p:LogoutRequest xmlns:p="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:xs="http://www.w3.org/2001/XMLSchema" ID="_r1"><p:SessionIndex a="&#x9;&quot;">x &amp; y</p:SessionIndex></p:LogoutRequest>"#,

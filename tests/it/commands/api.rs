@@ -223,6 +223,36 @@ async fn commands_create_a_user_an_application_and_an_account() {
 }
 
 #[tokio::test]
+async fn users_and_groups_are_found_by_name_and_lists_have_columns() {
+    let host = TestHost::start().await;
+    for arguments in [
+        "users create --name ada --email ada@example.org",
+        "groups create --name Staff",
+        "applications create --name Wiki --application-type web --redirect-uri https://a.example/cb",
+        "groups members add Staff --user ada",
+        "applications groups assign Wiki Staff --role reader --role editor",
+        "invitations create --user ada@example.org --delivery link",
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        done(&host, &arguments).await;
+    }
+    let ada = json_of(&host, &["users", "show", "ada"]).await;
+    for (arguments, words) in [
+        ("groups members list Staff", "ada"),
+        ("groups applications list Staff", "reader, editor"),
+        ("applications groups list Wiki", "Staff"),
+        ("applications groups list Wiki", "reader, editor"),
+        ("audit events list", "sign-in.completed"),
+        ("audit events list --quiet", "sign-in.completed"),
+        ("invitations list --quiet", ada["id"].text()),
+    ] {
+        let arguments: Vec<&str> = arguments.split(' ').collect();
+        let listed = done(&host, &arguments).await;
+        assert!(listed.contains(words), "{arguments:?}: {listed}");
+    }
+}
+
+#[tokio::test]
 async fn commands_update_and_delete_a_user_and_an_application() {
     let host = TestHost::start().await;
     let user = host.user("ada").await;

@@ -392,10 +392,7 @@ async fn config_check_validates_the_folder_of_compiled_plugins() {
             .expect("set");
     }
     for (compiled, message) in [
-        (
-            "file",
-            "plugins.compiled_folder: file: it must be a folder",
-        ),
+        ("file", "plugins.compiled_folder: file: it must be a folder"),
         (
             "file/below",
             "plugins.compiled_folder: file/below: Not a directory",

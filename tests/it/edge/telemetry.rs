@@ -283,17 +283,26 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
     }
 }
 
-/// The names and types of the metrics in the list that the alert rules and the dashboard are checked against.
+/// The names, types and texts of the metrics in the list that the alert rules, the dashboard and the reference page
+/// are checked against or made from.
 fn documented() -> BTreeSet<String> {
     let list = include_str!("../../../packaging/monitoring/metrics.txt").lines();
-    list.filter_map(|line| Some(line.rsplit_once(' ')?.0.to_owned()))
-        .collect()
+    let lines = list.map(|line| {
+        let [name, kind, _labels, help] = line.splitn(4, ' ').collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        [format!("TYPE {name} {kind}"), format!("HELP {name} {help}")]
+    });
+    lines.flatten().collect()
 }
 
-/// The names and types of the metrics that the server serves.
+/// The names, types and texts of the metrics that the server serves.
 fn served(text: &str) -> BTreeSet<String> {
-    let types = text.lines().filter_map(|line| line.strip_prefix("# TYPE "));
-    types.map(str::to_owned).collect()
+    let about = text.lines().filter_map(|line| line.strip_prefix("# "));
+    about
+        .filter(|line| line.starts_with("TYPE ") || line.starts_with("HELP "))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The value of an exported counter with a label of this value.

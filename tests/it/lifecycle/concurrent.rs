@@ -1,5 +1,5 @@
-//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "Concurrent sign-in
-//! requests: attack model" in the README.
+//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "MFA fatigue and
+//! concurrent requests" in `docs/explanation/threat-model.md`.
 
 use assent_test_macros::both_databases;
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! A newcomer's path, as docs/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the
+//! A newcomer's path, as docs/developers/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the
 //! settings of a instance that serves, and the claim is in a real ID token. In Rust and in TypeScript.
 
 use std::path::{Path, PathBuf};
@@ -372,7 +372,7 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
     newcomer.deploy().await;
 }
 
-/// A sign-in that the template's stub approves, with the changes of the settings in docs/plugin-channels.md.
+/// A sign-in that the template's stub approves, with the changes of the settings in docs/developers/approval-channels.md.
 async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
     let mut stub = stub.stdout(std::process::Stdio::piped()).start();

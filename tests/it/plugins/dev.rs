@@ -127,7 +127,7 @@ async fn untestable_components_are_explained() {
     let error = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(1), "{error}");
     assert!(
-        error.contains("tries claim mappers only") && error.contains("A channel against a stub"),
+        error.contains("tries claim mappers only") && error.contains("Try a channel with a stub"),
         "{error}"
     );
 

@@ -31,7 +31,7 @@ pub enum AdminScope {
 }
 
 impl AdminScope {
-    /// Every admin scope there is.
+    /// All admin scopes.
     pub const ALL: [Self; 5] = [
         Self::Read,
         Self::Users,
@@ -40,7 +40,7 @@ impl AdminScope {
         Self::Operate,
     ];
 
-    /// The scope's name on the wire.
+    /// Returns the name of the scope in protocols.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Read => "admin:read",
@@ -51,7 +51,7 @@ impl AdminScope {
         }
     }
 
-    /// What it is for, in a few words.
+    /// Returns a short description.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Read => "Read everything",
@@ -62,7 +62,7 @@ impl AdminScope {
         }
     }
 
-    /// Whether it gives this permission.
+    /// Whether the scope grants this permission.
     pub fn gives(self, permission: Permission) -> bool {
         use Permission as P;
         match (self, permission) {
@@ -105,7 +105,7 @@ impl AdminScope {
 pub struct AdminScopes(BTreeSet<AdminScope>);
 
 impl AdminScopes {
-    /// The admin scopes that a text names, without what is none.
+    /// Parses the known admin scopes in a text. Unknown names are ignored.
     pub fn known(text: &str) -> Self {
         let named: Vec<&str> = text.split(' ').collect();
         AdminScope::ALL
@@ -114,7 +114,7 @@ impl AdminScopes {
             .collect()
     }
 
-    /// The admin scopes that a text names; `None` if one of them is none.
+    /// Parses the admin scopes in a text. Returns `None` if a name is unknown.
     pub fn parse(text: &str) -> Option<Self> {
         let named = text.split(' ').filter(|name| !name.is_empty());
         named
@@ -126,22 +126,22 @@ impl AdminScopes {
             .collect()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Whether every scope of this set is in the other one.
+    /// Whether the other set contains every scope of this set.
     pub fn within(&self, other: &Self) -> bool {
         self.0.is_subset(&other.0)
     }
 
-    /// What both sets hold.
+    /// Returns the intersection of both sets.
     pub fn both(&self, other: &Self) -> Self {
         Self(self.0.intersection(&other.0).copied().collect())
     }
 
-    /// Whether one of them gives this permission.
+    /// Whether a scope of the set grants this permission.
     pub fn grants(&self, permission: Permission) -> bool {
         self.0.iter().any(|scope| scope.gives(permission))
     }

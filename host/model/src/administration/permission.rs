@@ -1,4 +1,4 @@
-//! The permissions of the admin API, and the console roles that give them.
+//! The permissions of the admin API, and the console roles that grant them.
 
 use serde::Serialize;
 #[cfg(feature = "openapi")]
@@ -13,7 +13,7 @@ use crate::user::ConsoleRole;
 /// Defines the permissions with their stable names.
 macro_rules! permissions {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What may be done in the admin API. Each route names the one that it needs.
+        /// A permission of the admin API. Each route declares the permission that it requires.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
         pub enum Permission {
             $($(#[$doc])* #[serde(rename = $text)] $name,)*
@@ -31,7 +31,7 @@ macro_rules! permissions {
             }
         }
 
-        // The derivation does not see names that come from this macro.
+        // The derive macro does not support names from this macro.
         #[cfg(feature = "openapi")]
         impl PartialSchema for Permission {
             fn schema() -> RefOr<Schema> {
@@ -48,47 +48,47 @@ macro_rules! permissions {
 }
 
 permissions! {
-    /// To see who one is. Everybody has it.
+    /// To read the caller's own identity. Every caller has this permission.
     Me = "me",
-    /// To read users, with their devices, sessions, consents and what happened in their name.
+    /// To read users, with their devices, sessions, consents and activity.
     UsersRead = "users:read",
-    /// To make and change users; their devices, enrolment links, sessions, consents and addresses.
+    /// To create and change users; their devices, enrolment links, sessions, consents and external authenticators.
     UsersWrite = "users:write",
-    /// To change a user's email address, to vouch for it or for a telephone number, and to delete or erase users.
+    /// To change a user's email address, to mark it or a telephone number as verified, and to delete or erase users.
     UsersManage = "users:manage",
     /// To read accounts.
     AccountsRead = "accounts:read",
-    /// To let an account be used, or not.
+    /// To suspend and reactivate accounts.
     AccountsState = "accounts:state",
-    /// To make, change and delete accounts, with what their applications call the person and the roles there.
+    /// To create, change and delete accounts, with their names and roles.
     AccountsWrite = "accounts:write",
     /// To read applications.
     ApplicationsRead = "applications:read",
-    /// To make, change and delete applications, their secrets, certificates and pictures.
+    /// To create, change and delete applications, their secrets, certificates and logos.
     ApplicationsWrite = "applications:write",
-    /// To see what applications are told about people, and why.
+    /// To read which claims applications receive about users, and why.
     ClaimsRead = "claims:read",
     /// To read the audit log.
     AuditRead = "audit:read",
-    /// To read which keys there are.
+    /// To list the keys.
     KeysRead = "keys:read",
     /// To rotate and revoke keys.
     KeysWrite = "keys:write",
-    /// To read which plugins there are and how they fare.
+    /// To list the plugins and their status.
     PluginsRead = "plugins:read",
-    /// To exchange the plugins.
+    /// To replace the plugins.
     PluginsWrite = "plugins:write",
-    /// To read the settings in force.
+    /// To read the current settings.
     SettingsRead = "settings:read",
     /// To send a test email.
     MailSend = "mail:send",
     /// To read the counts of the overview.
     OverviewRead = "overview:read",
-    /// To give and take console roles and admin scopes, and to act upon those who have them.
+    /// To grant and revoke console roles and admin scopes, and to change users and applications that have them.
     RolesWrite = "roles:write",
 }
 
-/// Everything that is read.
+/// All permissions to read.
 pub(super) const READS: &[Permission] = &[
     Permission::UsersRead,
     Permission::AccountsRead,
@@ -102,10 +102,10 @@ pub(super) const READS: &[Permission] = &[
 ];
 
 impl ConsoleRole {
-    /// Every role there is.
+    /// All roles.
     pub const ALL: [Self; 4] = [Self::Owner, Self::Admin, Self::Support, Self::Auditor];
 
-    /// Whether the role gives this permission.
+    /// Whether the role grants this permission.
     pub fn gives(self, permission: Permission) -> bool {
         use Permission::{AccountsRead, AccountsState, Me, RolesWrite, UsersRead, UsersWrite};
         match self {
@@ -119,8 +119,8 @@ impl ConsoleRole {
         }
     }
 
-    /// Whether who has this role may act upon somebody with that one, or with none. Else a phone that support enrols
-    /// for an owner would make an owner of support.
+    /// Whether a user with this role may manage a user with the other role, or with no role. Otherwise a support user
+    /// could become an owner by enrolling a device for an owner.
     pub const fn may_act_upon(self, other: Option<Self>) -> bool {
         match (self, other) {
             (Self::Owner, _) | (Self::Support, None) => true,

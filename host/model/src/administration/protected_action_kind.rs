@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A kind of protected action: an action in the console that needs a new approval on the administrator's own device,
-/// because another person with access to the administrator's browser could cause harm with it.
+/// A kind of protected action: an action in the console that needs a new approval on the administrator's own device.
+/// Otherwise an attacker with access to the administrator's browser could cause harm with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -13,56 +13,58 @@ pub enum ProtectedActionKind {
     /// Erases the personal data of a user.
     EraseUser,
     /// Creates a user with a console role; or changes a user's name, email address or console role, or terminates the
-    /// user. Whoever has the address or the name can pass for the user in an application that knows users by it.
+    /// user. An attacker with the address or the name could impersonate the user in an application that identifies
+    /// users by it.
     UpdateUser,
     /// Creates and updates the users or accounts of a table. A dry run is not protected.
     ImportTable,
-    /// Creates a link that enrols another device of a user, who can approve already: its holder can sign in as the
-    /// user.
+    /// Creates a link that enrols another device of a user who has a device already. The holder of the link can sign in
+    /// as the user.
     EnrolDevice,
-    /// Lets an identifier at a vendor approve as a user, who can approve already: its holder can sign in as the user.
+    /// Lets an identifier at a vendor approve for a user who has a device already. The holder of the identifier can
+    /// sign in as the user.
     SetExternalAuthenticator,
     /// Creates an account with another name than the user's.
     CreateAccount,
-    /// Changes the name of an account, or terminates it. An application that knows users by their names takes one for
-    /// another.
+    /// Changes the name of an account, or terminates it. An application that identifies users by their names could
+    /// confuse two users.
     UpdateAccount,
-    /// Deletes an account, whose name another user can get then.
+    /// Deletes an account. Another user can then receive its name.
     DeleteAccount,
-    /// Gives a group another name, which applications receive, or changes many of its members at once.
+    /// Changes the name of a group, which applications receive, or many of its members at once.
     UpdateGroup,
-    /// Deletes a group. Its members lose the access that it gives.
+    /// Deletes a group. Its members lose the access that it grants.
     DeleteGroup,
     /// Assigns an application to a group or to everyone, with roles, or removes an assignment.
     ChangeAccess,
     /// Revokes the device of a user with a console role.
     RevokeDevice,
-    /// Creates recovery codes in the portal, which any user may do: each of them enrols a device.
+    /// Creates recovery codes in the portal, which any user may do. Each code enrols a device.
     CreateRecoveryCodes,
     /// Deletes an application.
     DeleteApplication,
     /// Creates an application with admin scopes.
     GrantAdminScopes,
-    /// Changes how an application authenticates, where it receives answers, or what it receives; and everything of a
-    /// service account.
+    /// Changes how an application authenticates, where it receives answers, or which data it receives; and all settings
+    /// of a service account.
     UpdateApplication,
-    /// Changes a service provider to what its metadata says.
+    /// Changes a service provider according to its metadata.
     ApplyMetadata,
-    /// Creates a client secret, which replaces the others or is valid beside another one.
+    /// Creates a client secret, which replaces the others or is valid in addition to another one.
     RotateClientSecret,
     /// Deletes a client secret.
     DeleteClientSecret,
-    /// Lets another key sign.
+    /// Activates another signing key.
     RotateKey,
     /// Revokes a key.
     RevokeKey,
-    /// Replaces the plugins by those that the settings name.
+    /// Replaces the plugins with those of the settings.
     ReloadPlugins,
     /// Restores the plugins before the last replacement.
     RollBackPlugins,
     /// Compiles and runs a component that is not loaded, as a candidate.
     TryComponent,
-    /// Applies a manifest, or an application of one: creates, updates and deletes the objects of its owner.
+    /// Applies a manifest, or one application of a manifest: creates, updates and deletes the objects of its owner.
     ApplyManifest,
 }
 
@@ -97,7 +99,7 @@ impl ProtectedActionKind {
         Self::ApplyManifest,
     ];
 
-    /// Whether nothing brings back what the action takes away, so that a client should ask for a confirmation.
+    /// Whether the effect of the action cannot be undone, so that a client should ask for a confirmation.
     pub const fn is_irreversible(self) -> bool {
         matches!(
             self,
@@ -112,7 +114,7 @@ impl ProtectedActionKind {
         )
     }
 
-    /// The stable name of the kind, in the OpenAPI document and in the audit log.
+    /// Returns the stable name of the kind, for the OpenAPI document and the audit log.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::DeleteUser => "delete-user",
@@ -144,7 +146,7 @@ impl ProtectedActionKind {
         }
     }
 
-    /// The kind with this name.
+    /// Returns the kind with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }

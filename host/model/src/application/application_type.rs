@@ -1,4 +1,4 @@
-//! The specification's three types of OpenID Connect application.
+//! The three types of OpenID Connect applications.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,12 +11,12 @@ pub enum ApplicationType {
     Web,
     /// Public: runs in a browser.
     Spa,
-    /// Public: runs on a person's device.
+    /// Public: runs on a user's device.
     Native,
 }
 
 impl ApplicationType {
-    /// Whether the application authenticates itself at the token endpoint.
+    /// Whether the application authenticates at the token endpoint.
     pub const fn is_confidential(self) -> bool {
         matches!(self, Self::Web)
     }

@@ -1,14 +1,14 @@
-//! The audit log as hash chains: each entry names the digest of the one before it, so a changed, removed or inserted
-//! entry shows.
+//! The audit log as hash chains: each entry contains the digest of the preceding entry, so that a changed, removed or
+//! inserted entry is detected.
 //!
-//! The log has lanes, each of which is a chain with one writer at a time. So writers never wait for each other. The
-//! last entry of each transaction has a message authentication code, and so have a lane's anchor (where retention
-//! deleted up to) and the root (the heads of all lanes, every second). Their key is not in the database.
+//! The log has lanes. Each lane is a chain with one writer at a time, so writers never wait for each other. The last
+//! entry of each transaction has a message authentication code. So have a lane's anchor (the last entry that retention
+//! deleted), and the root (the heads of all lanes, every second). The key of these codes is not in the database.
 //!
-//! A digest is SHA-256 over a name with a version and then each value in order: numbers as eight bytes, texts with
-//! their length before them, optional values after a byte that says whether they are present. So no two entries have
-//! the same encoding. Personal data is covered by a salted digest of its own. Once the salt is erased, nobody can guess
-//! the data, and the chain stays intact.
+//! A digest is the SHA-256 of a name with a version, followed by each value in order. Numbers have eight bytes, texts
+//! follow their length, and optional values follow a byte that indicates their presence. So two different entries never
+//! have the same encoding. A separate salted digest covers personal data. After erasure of the salt, the data cannot be
+//! guessed, and the chain remains intact.
 
 mod mark;
 mod record;

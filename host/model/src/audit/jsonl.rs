@@ -1,12 +1,12 @@
-//! An entry as one line of JSON: in an export, and in a stream. Its values stand there letter by letter as they were
-//! chained, so a file of such lines is verified by itself.
+//! An entry as one line of JSON, in an export and in a stream. The values have exactly the chained form, so a file of
+//! such lines can be verified without the database.
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::audit::chain::Record;
 
-/// The line, with borrowed values on the way in.
+/// The line. Reading borrows the values.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Line<'a> {
@@ -25,7 +25,7 @@ struct Line<'a> {
     personal: Option<&'a RawValue>,
     personal_salt: Option<String>,
     personal_digest: Option<String>,
-    /// Only where a user acted upon another user's object.
+    /// Only if a user changed another user's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     origin: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,7 +43,10 @@ struct Actor {
     id: Option<String>,
 }
 
-/// The entry as a line, without its end.
+/// Returns the entry as a line, without a line end.
+///
+/// # Errors
+/// If the entry cannot be written as JSON.
 pub fn write(record: &Record) -> Result<String, serde_json::Error> {
     let detail = raw(&record.detail)?;
     let personal = record.personal.as_deref().map(raw).transpose()?;
@@ -76,8 +79,8 @@ pub fn write(record: &Record) -> Result<String, serde_json::Error> {
     serde_json::to_string(&line)
 }
 
-/// The text as it is. What is no JSON on one line was not written by a host; it becomes a string, so that the rest can
-/// be told, and verifying finds it.
+/// Returns the unchanged text. A value that is not JSON on one line was not written by the server. It becomes a string,
+/// so that the rest can be exported, and verification detects it.
 fn raw(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     let one_line = !text.contains(['\n', '\r']);
     match RawValue::from_string(text.to_owned()) {
@@ -86,7 +89,10 @@ fn raw(text: &str) -> Result<Box<RawValue>, serde_json::Error> {
     }
 }
 
-/// The entry that a line is.
+/// Parses a line.
+///
+/// # Errors
+/// If the line is not an entry.
 pub fn read(line: &str) -> Result<Record, serde_json::Error> {
     let line: Line<'_> = serde_json::from_str(line)?;
     let at: jiff::Timestamp = line
@@ -124,7 +130,7 @@ mod tests {
     use crate::audit::chain::{Mark, Walk, personal_digest};
     use crate::secret::Digest;
 
-    /// Any record, in its place after the first mark.
+    /// Any record, at its position after the first mark.
     fn any_record() -> impl Strategy<Value = Record> {
         let text = || "\\PC{0,12}";
         let some = || proptest::option::of(text());
@@ -192,7 +198,7 @@ mod tests {
             prop_assert_eq!(Walk::after(1, Mark::START).step(&record), Ok(()));
         }
 
-        /// No two entries have one encoding: whatever differs, the digest does.
+        /// Two different entries never have the same encoding, so their digests differ.
         #[test]
         fn entries_that_differ_have_digests_that_differ(one in any_record(), other in any_record()) {
             let said = |record: &Record| Record {
@@ -204,7 +210,7 @@ mod tests {
                 ..record.clone()
             };
             prop_assert_eq!(said(&one) == said(&other), one.covered() == other.covered());
-            // A letter that goes over from one value to the next.
+            // A character that moves from one value to the next.
             let mut moved = one.clone();
             if let Some(letter) = moved.event.pop() {
                 moved.actor_kind.insert(0, letter);
@@ -255,8 +261,8 @@ mod tests {
         }
     }
 
-    /// The encoding is what others verify by: a change of it is a new version. The digests were made by another
-    /// program.
+    /// External verifiers depend on the encoding, so a change needs a new version. Another program computed the
+    /// digests.
     #[test]
     fn the_encoding_stays_as_it_is() {
         let mut record = read(concat!(

@@ -1,7 +1,7 @@
-//! The audit log: what was done, by whom, about whom, and when.
+//! The audit log: the events, their actors, the affected users and applications, and their times.
 //!
-//! What says who somebody is stands apart from the rest, so that it can be erased while the entry stays. No secret,
-//! token, code or matching number is ever in an entry.
+//! Personal data is separate from the other data of an entry, so that it can be erased while the entry stays. An entry
+//! never contains a secret, token, code or matching number.
 
 pub mod chain;
 pub mod jsonl;
@@ -14,39 +14,39 @@ use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ApprovalId, AuditId, DeviceId, Did, TokenId, UserId};
 
-/// Members of the personal data with the origin of an action.
+/// Members of the personal data that describe the origin of an action.
 const ORIGIN: [&str; 2] = ["ip_address", "browser"];
 
-/// The kind of actor that a user is.
+/// The kind of actor for users.
 pub const USER_KIND: &str = "user";
 
 /// An entry of the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Ordered by time.
+    /// The id, ordered by time.
     pub id: AuditId,
-    /// When it happened.
+    /// The time of the event.
     pub at: Timestamp,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// The actor.
     pub actor: Actor,
-    /// The user that it is about.
+    /// The affected user.
     pub user: Option<UserId>,
-    /// The application that it is about.
+    /// The affected application.
     pub application: Option<Did>,
-    /// The approval on a phone that allowed it, where one was asked for.
+    /// The approval on a device that permitted the action, if one was required.
     pub approval: Option<ApprovalId>,
     /// Further details, without personal data.
     pub detail: Map<String, Value>,
-    /// What does: addresses, browsers, names. Empty where it was erased.
+    /// Personal data: addresses, browsers, names. Empty after erasure.
     pub personal: Map<String, Value>,
     /// See [`AuditContext::keyed_request`]. It is not part of the stored entry.
     pub keyed_request: Option<RequestAttempt>,
 }
 
 impl Entry {
-    /// An entry about nobody yet.
+    /// Returns an entry without an affected user.
     pub fn new(event: Event, by: &AuditContext, at: Timestamp, entropy: &dyn Entropy) -> Self {
         let mut entry = Self {
             id: AuditId::new(at, entropy),
@@ -69,8 +69,8 @@ impl Entry {
         entry
     }
 
-    /// The actor's address and browser, where a user acts upon another user's object, and the other personal data. The
-    /// first is data of the actor, the second of the user in the entry.
+    /// Splits the personal data. The first part is the actor's address and browser, if a user changed another user's
+    /// object. It is data of the actor. The second part is the other personal data, of the affected user.
     pub fn origin_apart(&self) -> (Map<String, Value>, Map<String, Value>) {
         let is_own = match self.actor {
             Actor::User(actor) => self.user == Some(actor),
@@ -82,28 +82,28 @@ impl Entry {
             .partition(|(name, _)| !is_own && ORIGIN.contains(&name.as_str()))
     }
 
-    /// The same, about this user.
+    /// Returns the entry with this affected user.
     #[must_use]
     pub fn about(mut self, user: UserId) -> Self {
         self.user = Some(user);
         self
     }
 
-    /// The same, about this application.
+    /// Returns the entry with this affected application.
     #[must_use]
     pub fn in_application(mut self, application: Did) -> Self {
         self.application = Some(application);
         self
     }
 
-    /// The same, with more of what happened.
+    /// Returns the entry with a further detail, which must not be personal data.
     #[must_use]
     pub fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.detail.insert(name.to_owned(), value.into());
         self
     }
 
-    /// The same, with more that says who somebody is.
+    /// Returns the entry with further personal data.
     #[must_use]
     pub fn personal(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.personal.insert(name.to_owned(), value.into());
@@ -111,22 +111,21 @@ impl Entry {
     }
 }
 
-/// Who does something, and from where.
+/// The actor of an action, and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuditContext {
-    /// Who.
+    /// The actor.
     pub actor: Actor,
-    /// From where.
+    /// The origin.
     pub origin: Origin,
-    /// The approval on their phone that allowed it, where one was asked for.
+    /// The approval on the actor's device that permitted the action, if one was required.
     pub approval: Option<ApprovalId>,
-    /// The attempt, if the request has an `Idempotency-Key`: the transaction of each of its changes records that the
-    /// request was executed.
+    /// The attempt, if the request has an `Idempotency-Key`. The transaction of each change records that the request
+    /// was executed.
     pub keyed_request: Option<RequestAttempt>,
 }
 
-/// An attempt to execute a request with an `Idempotency-Key`. Only the attempt that has claimed the key may make
-/// changes.
+/// An attempt to execute a request with an `Idempotency-Key`. Only the attempt that claimed the key may make changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestAttempt {
     /// The id of the request: the digest of its caller, method, path and key.
@@ -144,7 +143,7 @@ impl AuditContext {
         keyed_request: None,
     };
 
-    /// This one, from there.
+    /// Returns a context with this actor and this origin.
     pub const fn new(actor: Actor, origin: Origin) -> Self {
         Self {
             actor,
@@ -154,7 +153,7 @@ impl AuditContext {
         }
     }
 
-    /// The same, allowed by this approval.
+    /// Returns the context with this approval.
     #[must_use]
     pub const fn with_approval(mut self, approval: ApprovalId) -> Self {
         self.approval = Some(approval);
@@ -162,24 +161,24 @@ impl AuditContext {
     }
 }
 
-/// From where something was done.
+/// The origin of an action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The address that the request came from.
+    /// The IP address of the request.
     pub address: Option<IpAddr>,
     /// The browser and operating system.
     pub browser: Option<String>,
 }
 
 impl Origin {
-    /// Where no request was.
+    /// The origin of an action without a request.
     pub const NOWHERE: Self = Self {
         address: None,
         browser: None,
     };
 }
 
-/// Who did something.
+/// The actor of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// The server, or an operator on its machine.
@@ -197,7 +196,7 @@ pub enum Actor {
 }
 
 impl Actor {
-    /// What kind of actor it is, by its stable name.
+    /// Returns the stable name of the kind of actor.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -209,7 +208,7 @@ impl Actor {
         }
     }
 
-    /// Which one; `None` for the server.
+    /// Returns the id of the actor; `None` for the server.
     pub fn id(&self) -> Option<String> {
         match self {
             Self::Server => None,
@@ -221,7 +220,7 @@ impl Actor {
         }
     }
 
-    /// The actor with this kind and id.
+    /// Returns the actor with this kind and id.
     pub fn parse(kind: &str, id: Option<&str>) -> Option<Self> {
         Some(match (kind, id) {
             ("server", None) => Self::Server,
@@ -238,7 +237,7 @@ impl Actor {
 /// Defines the events with their stable names.
 macro_rules! events {
     ($($(#[$doc:meta])* $name:ident = $text:literal,)*) => {
-        /// What happened. The names are stable: who reads the log relies on them.
+        /// An event of the audit log. The names are stable, because readers of the log depend on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Event {
             $($(#[$doc])* $name,)*
@@ -248,7 +247,7 @@ macro_rules! events {
             /// All events.
             pub const ALL: &[Self] = &[$(Self::$name,)*];
 
-            /// The event's stable name.
+            /// Returns the stable name of the event.
             pub const fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $text,)*
@@ -259,34 +258,34 @@ macro_rules! events {
 }
 
 events! {
-    /// A browser asked for a sign-in by a person's name. `prompted` in the detail says whether a device received the
+    /// A browser requested a sign-in with a user's name. `prompted` in the detail says whether a device received the
     /// request.
     SignInRequested = "sign-in.requested",
-    /// The person approved it.
+    /// The user approved the sign-in.
     SignInApproved = "sign-in.approved",
-    /// The person denied it.
+    /// The user denied the sign-in.
     SignInDenied = "sign-in.denied",
-    /// The person says that it was not theirs.
+    /// The user reported that the sign-in was not theirs.
     SignInReported = "sign-in.reported",
-    /// A wrong number was typed for it.
+    /// The user typed a wrong number for the sign-in.
     NumberMatchFailed = "sign-in.number-match-failed",
-    /// The person is signed in.
+    /// The user signed in.
     SignedIn = "sign-in.completed",
-    /// The person signed out.
+    /// The user signed out.
     SignedOut = "session.signed-out",
-    /// A session was ended by another than its person's own browser.
+    /// A session was ended, but not from its own browser.
     SessionEnded = "session.ended",
-    /// A cooldown began: requests reach no device of the user.
+    /// A cooldown started: no device of the user receives requests.
     CooldownStarted = "cooldown.started",
     /// The user ended the cooldown.
     CooldownLifted = "cooldown.lifted",
-    /// A link to enrol an authenticator was made.
+    /// A link to enrol an authenticator was created.
     EnrolmentLinkCreated = "enrolment.link-created",
     /// The email with an invitation was sent.
     InvitationSent = "invitation.sent",
-    /// The email with an invitation was given up.
+    /// The server stopped its attempts to send the email with an invitation.
     InvitationFailed = "invitation.failed",
-    /// A link took the place of an invited user's earlier one.
+    /// A new link replaced the earlier link of an invited user.
     InvitationResent = "invitation.resent",
     /// The link of an invited user was withdrawn.
     InvitationWithdrawn = "invitation.withdrawn",
@@ -294,32 +293,32 @@ events! {
     MailTested = "mail.tested",
     /// An authenticator was enrolled.
     DeviceEnrolled = "device.enrolled",
-    /// An authenticator got another name.
+    /// An authenticator was renamed.
     DeviceRenamed = "device.renamed",
     /// An authenticator was revoked.
     DeviceRevoked = "device.revoked",
-    /// A passkey was added to an authenticator: from now on it approves with that alone.
+    /// A passkey was added to an authenticator, which can now approve only with the passkey.
     PasskeyAdded = "passkey.added",
-    /// It was removed, by an assertion of it.
+    /// A passkey was removed, authorized by an assertion of the passkey.
     PasskeyRemoved = "passkey.removed",
-    /// Its user agreed that it signs in by itself where an application permits that. It may be a new one, in place of
-    /// the one before.
+    /// A user allowed a passkey to sign in without an approval in applications that permit this. The passkey may be a
+    /// new one that replaces another.
     PasskeySignInAllowed = "passkey.sign-in-allowed",
-    /// Its user withdrew that.
+    /// A user withdrew the permission for a passkey to sign in without an approval.
     PasskeySignInStopped = "passkey.sign-in-stopped",
-    /// Its signature counter went backwards, so somebody may have a copy of it. Nothing was approved.
+    /// The signature counter of a passkey went backwards, so an attacker may have a copy. The server approved nothing.
     PasskeyCloneSuspected = "passkey.clone-suspected",
-    /// Recovery codes were made, in place of those before.
+    /// Recovery codes were created, which replaced all earlier ones.
     RecoveryCodesCreated = "recovery.codes-created",
-    /// A recovery code was used, which gave a link to enrol an authenticator.
+    /// A recovery code was used, and the user received a link to enrol an authenticator.
     RecoveryCodeUsed = "recovery.code-used",
-    /// Somebody tried to recover with the person's name, and a code that is none of theirs, or was used.
+    /// A recovery attempt with the user's name failed, because the code was wrong or already used.
     RecoveryFailed = "recovery.failed",
-    /// A user was made.
+    /// A user was created.
     UserCreated = "user.created",
-    /// A user was changed, but for the state.
+    /// A user was changed, except the lifecycle state.
     UserUpdated = "user.updated",
-    /// A user's state changed.
+    /// The lifecycle state of a user changed.
     UserLifecycleChanged = "user.lifecycle-changed",
     /// A user's personal data was erased.
     UserErased = "user.erased",
@@ -327,11 +326,11 @@ events! {
     UserDeleted = "user.deleted",
     /// A list of users was exported to a file.
     UsersExported = "users.exported",
-    /// An account was made.
+    /// An account was created.
     AccountCreated = "account.created",
-    /// An account was changed, but for the state.
+    /// An account was changed, except the lifecycle state.
     AccountUpdated = "account.updated",
-    /// An account's state changed.
+    /// The lifecycle state of an account changed.
     AccountLifecycleChanged = "account.lifecycle-changed",
     /// An account was deleted.
     AccountDeleted = "account.deleted",
@@ -339,13 +338,13 @@ events! {
     AccountsExported = "accounts.exported",
     /// A group was created.
     GroupCreated = "group.created",
-    /// A group got another name or description.
+    /// The name or description of a group changed.
     GroupUpdated = "group.updated",
     /// A group was deleted.
     GroupDeleted = "group.deleted",
-    /// A user became a member of a group.
+    /// A user was added to a group.
     GroupMemberAdded = "group.member-added",
-    /// A user is no member of a group any more.
+    /// A user was removed from a group.
     GroupMemberRemoved = "group.member-removed",
     /// The members of a group were exported to a file.
     GroupMembersExported = "group.members-exported",
@@ -353,70 +352,70 @@ events! {
     AccessAssigned = "application.access-assigned",
     /// An assignment was removed.
     AccessRemoved = "application.access-removed",
-    /// What a vendor knows a person by was set.
+    /// A user's identifier at a vendor's authenticator was set.
     ExternalAuthenticatorSet = "external-authenticator.set",
-    /// It was removed.
+    /// A user's identifier at a vendor's authenticator was removed.
     ExternalAuthenticatorRemoved = "external-authenticator.removed",
-    /// The person let an application know more.
+    /// A user consented to give an application access to more data.
     ConsentGranted = "consent.granted",
-    /// The person took that back.
+    /// A user withdrew a consent.
     ConsentWithdrawn = "consent.withdrawn",
-    /// A refresh token was used twice, so what came of its sign-in is over.
+    /// A refresh token was reused, so the server revoked its token family.
     RefreshTokenReused = "refresh-token.reused",
-    /// An application or service provider was made.
+    /// An application or service provider was created.
     ApplicationCreated = "application.created",
-    /// It was changed.
+    /// An application or service provider was changed.
     ApplicationUpdated = "application.updated",
-    /// It was deleted, with its accounts.
+    /// An application or service provider was deleted, with its accounts.
     ApplicationDeleted = "application.deleted",
-    /// It was changed to what its metadata says.
+    /// A service provider was changed according to its metadata.
     MetadataApplied = "application.metadata-applied",
-    /// It got a client secret, in place of all others.
+    /// An application got a client secret, which replaced all others.
     ClientSecretRotated = "application.secret-rotated",
-    /// It got a client secret beside the others.
+    /// An application got an additional client secret.
     ClientSecretCreated = "application.secret-created",
-    /// One of its client secrets was deleted.
+    /// A client secret of an application was deleted.
     ClientSecretDeleted = "application.secret-deleted",
-    /// It got a picture.
+    /// The logo of an application was set.
     LogoSet = "application.logo-set",
-    /// Its picture was taken away.
+    /// The logo of an application was removed.
     LogoRemoved = "application.logo-removed",
-    /// The next certificate towards a service provider was published.
+    /// The next certificate for a service provider was published.
     CertificatePublished = "certificate.published",
-    /// It signs from now on.
+    /// A certificate for a service provider was activated, so that its key signs.
     CertificateActivated = "certificate.activated",
-    /// One was taken out of the metadata.
+    /// A certificate was removed from the metadata for a service provider.
     CertificateWithdrawn = "certificate.withdrawn",
-    /// The next key for ID tokens was published.
+    /// The next signing key for ID tokens was published.
     SigningKeyPublished = "signing-key.published",
-    /// It signs from now on.
+    /// A signing key for ID tokens was activated.
     SigningKeyActivated = "signing-key.activated",
-    /// One was taken out of use.
+    /// A signing key for ID tokens was revoked.
     SigningKeyRevoked = "signing-key.revoked",
     /// A sealing key was created, because the master key was replaced.
     SealingKeyCreated = "sealing-key.created",
-    /// Sealing keys that were replaced, and that nothing needed any more, were deleted.
+    /// Replaced sealing keys, which nothing used any more, were deleted.
     SealingKeyDeleted = "sealing-key.deleted",
     /// The operator revoked all access and refresh tokens.
     TokensRevoked = "tokens.revoked",
-    /// A backup was restored: everything that could be used once or revoked has ended.
+    /// A backup was restored. All single-use and revocable objects ended.
     DatabaseRestored = "database.restored",
-    /// The plugins were exchanged.
+    /// The plugins were replaced.
     PluginsReloaded = "plugins.reloaded",
-    /// An administrator had a candidate plugin make somebody's claims.
+    /// An administrator computed a user's claims with a candidate plugin.
     ClaimsCompared = "claims.compared",
     /// An administrator started a test sign-in.
     TestSignInStarted = "test-sign-in.started",
-    /// The test sign-in has a result.
+    /// A test sign-in has a result.
     TestSignInEnded = "test-sign-in.ended",
-    /// The plugins were put back that were there before the last exchange.
+    /// The plugins before the last replacement were restored.
     PluginsRolledBack = "plugins.rolled-back",
-    /// A token for the admin API was made.
+    /// A token for the admin API was created.
     AdminTokenCreated = "admin-token.created",
 }
 
 impl Event {
-    /// Whether a person's devices tell them of it, since it gives somebody a way in or takes one away.
+    /// Whether the user's devices show the event as an account notification, because it grants or removes access.
     pub const fn is_account_notification(self) -> bool {
         matches!(
             self,
@@ -434,7 +433,7 @@ impl Event {
         )
     }
 
-    /// The event with this name.
+    /// Returns the event with this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL
             .iter()

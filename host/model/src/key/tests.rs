@@ -10,7 +10,7 @@ fn day(number: u32) -> Timestamp {
     START + DAY * number
 }
 
-/// Two generations: the first signs from the start, the second from day 90, published a day before.
+/// Returns two generations: the first signs from the start, the second from day 90, published a day before.
 fn two() -> [KeyTimes; 2] {
     let second = KeyTimes {
         generation: 2,
@@ -42,7 +42,7 @@ fn a_key_that_was_revoked_before_it_signed_retires_no_other() {
     let mut all = two();
     all[1].revoked_at = Some(day(89));
     assert_eq!(all[0].life_at(&all, day(100)).stage, KeyStage::Signing);
-    // One that had signed did retire the one before, which does not come back.
+    // If the revoked key had signed before, the preceding key is retired and does not return.
     all[1].revoked_at = Some(day(95));
     let third = KeyTimes {
         generation: 3,
@@ -60,7 +60,7 @@ fn the_next_is_due_once_and_in_time() {
     let due = |all: &[KeyTimes], number| is_next_due(all, DAY * 90, DAY, day(number));
     assert!(!due(&two()[..1], 88));
     assert!(due(&two()[..1], 89));
-    // After a long sleep too, and then not again while it waits.
+    // Also after a long downtime, but not again while the next key waits.
     assert!(due(&two()[..1], 300));
     assert!(!due(&two(), 89));
     assert!(!due(&two(), 90));
@@ -69,7 +69,7 @@ fn the_next_is_due_once_and_in_time() {
 }
 
 proptest! {
-    /// However the moments lie, even before any of them, one key signs as long as one was not revoked.
+    /// For any timestamps, even in the future, exactly one key signs unless all keys were revoked.
     #[test]
     fn exactly_one_key_signs(
         days in proptest::collection::vec((0..100_u32, 0..100_u32, proptest::option::of(0..100_u32)), 1..6),

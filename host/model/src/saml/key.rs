@@ -1,4 +1,4 @@
-//! The keys that responses to a service provider are signed with, and their stages.
+//! The keys for signing responses to a service provider, and their stages.
 
 use std::time::Duration;
 
@@ -7,28 +7,28 @@ use serde::{Deserialize, Serialize};
 use crate::clock::Timestamp;
 use crate::id::{Did, KeyId};
 
-/// A key that a service provider's responses are signed with.
+/// A key that signs responses to a service provider.
 #[derive(Clone)]
 pub struct SamlKey {
     /// The row's id.
     pub id: KeyId,
     /// The service provider.
     pub application: Did,
-    /// Counts the service provider's keys.
+    /// The number of the key among the keys of the service provider.
     pub generation: i64,
     /// The PKCS #8 private key, sealed with the master key: base64.
     pub sealed: String,
-    /// Its certificate in PEM form.
+    /// The certificate of the key in PEM form.
     pub certificate: String,
-    /// When it was published.
+    /// The time of publication.
     pub created_at: Timestamp,
-    /// When it begins to sign, and the one before it ends to.
+    /// The time at which the key begins to sign, and the preceding key stops.
     pub signs_from: Timestamp,
-    /// When the certificate ends.
+    /// The expiry of the certificate.
     pub expires_at: Timestamp,
 }
 
-/// Without the key.
+/// Omits the key.
 impl std::fmt::Debug for SamlKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("SamlKey")
@@ -43,21 +43,21 @@ impl std::fmt::Debug for SamlKey {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum SamlKeyStage {
-    /// It is in the metadata, and will sign.
+    /// The key is in the metadata, and will sign later.
     Published,
     /// The active certificate.
     Signing,
-    /// It is still in the metadata, for those who look late.
+    /// The key is still in the metadata, for service providers that read it late.
     Retired,
-    /// It is of no use any more.
+    /// The key is no longer used.
     Expired,
 }
 
-/// How long a key that signs no more stays in the metadata.
+/// The time for which a retired key stays in the metadata.
 pub const RETIRED: Duration = Duration::from_secs(2 * 24 * 60 * 60);
 
-/// The keys of one service provider, each with its stage, the latest first. One signs at any time: if the clock was set
-/// back to before all of them, the earliest does.
+/// Returns the keys of one service provider with their stages, the latest first. One key always signs: if the clock was
+/// set back to before the first key, the earliest one signs.
 pub fn stages(mut keys: Vec<SamlKey>, now: Timestamp) -> Vec<(SamlKey, SamlKeyStage)> {
     keys.sort_by_key(|key| std::cmp::Reverse(key.generation));
     let signing = keys

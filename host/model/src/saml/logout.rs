@@ -11,7 +11,7 @@ use crate::saml::name_id::NameId;
 use crate::saml::settings::Binding;
 use crate::secret::Digest;
 
-/// A service provider's part in a session: what it was told, by which it will speak of the session again.
+/// A service provider's participation in a session: the identifiers of the session that the service provider received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Participation {
     /// The session's `sid`.
@@ -20,23 +20,23 @@ pub struct Participation {
     pub application: Did,
     /// The user.
     pub user_id: UserId,
-    /// What it calls the person.
+    /// The user's NameID at the service provider.
     pub name_id: NameId,
-    /// The digest of its `SessionIndex`: the index itself proves to an unsigned LogoutRequest that its sender knows the
-    /// session.
+    /// The digest of the `SessionIndex`. Knowledge of the index proves that the sender of an unsigned LogoutRequest
+    /// knows the session.
     pub session_index: Digest,
 }
 
-/// What is left to do of a session that has ended: its service providers can only be told by the browser that held it.
+/// The remaining work for an ended session. Only the browser of the session can notify the service providers.
 #[derive(Clone, Debug, Default)]
 pub struct SessionEnd {
-    /// The service providers that took part.
+    /// The participating service providers.
     pub participants: Vec<Participation>,
-    /// The cookies that show a browser to be the one.
+    /// The cookies that identify the browser of the session.
     pub browsers: Vec<SessionBrowser>,
 }
 
-/// A browser that held a session.
+/// A browser of a session.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SessionBrowser {
     /// The session's `sid`.
@@ -46,7 +46,8 @@ pub struct SessionBrowser {
 }
 
 impl SessionEnd {
-    /// Lets the browser whose cookie has this digest tell all of them: it has just shown that it holds the session.
+    /// Lets the browser with this cookie digest notify all service providers. The browser has proved that it has the
+    /// session.
     pub fn held_by(mut self, cookie: Digest) -> Self {
         let sids: BTreeSet<&String> = self
             .participants
@@ -64,73 +65,73 @@ impl SessionEnd {
     }
 }
 
-/// A logout whose service providers are told one after the other.
+/// A logout that notifies service providers one after the other.
 #[derive(Clone, Debug)]
 pub struct Logout {
-    /// The row's id; it stands in the address of its page.
+    /// The row's id. The address of the logout page contains it.
     pub id: LogoutId,
-    /// The browsers that may tell them.
+    /// The browsers that may notify the service providers.
     pub browsers: Vec<SessionBrowser>,
-    /// What the browser does when all were told.
+    /// The continuation after all notifications.
     pub continuation: LogoutContinuation,
-    /// Until when it can be gone on with.
+    /// The expiry of the logout.
     pub expires_at: Timestamp,
 }
 
-/// What the browser does when all were told.
+/// The continuation of the browser after all service providers were notified.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LogoutContinuation {
-    /// It is shown the page that says that they are signed out.
+    /// The browser shows the page that confirms the logout.
     Page,
-    /// It goes to a registered address of an OpenID Connect client.
+    /// The browser goes to a registered address of an OpenID Connect client.
     Redirect {
         /// The address.
         redirect: CheckedRedirect,
-        /// Goes along.
+        /// The `state` parameter of the redirect.
         state: Option<String>,
     },
-    /// The service provider that asked is answered.
+    /// The server answers the service provider that requested the logout.
     Respond(LogoutAnswer),
 }
 
-/// Where a LogoutResponse goes.
+/// The recipient of a LogoutResponse.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogoutAnswer {
     /// The service provider.
     pub application: Did,
-    /// Its URL.
+    /// The URL of the service provider.
     pub destination: CheckedRedirect,
-    /// How it travels.
+    /// The binding of the response.
     pub binding: Binding,
     /// The `ID` of the LogoutRequest.
     pub in_response_to: String,
-    /// Given back as it came.
+    /// Returned unchanged.
     pub relay_state: Option<String>,
 }
 
-/// A service provider that is to be told of a logout.
+/// The notification of one service provider about a logout.
 #[derive(Clone, Debug)]
 pub struct LogoutTurn {
     /// The `ID` of the LogoutRequest.
     pub request: String,
-    /// Whom it tells.
+    /// The service provider.
     pub application: Did,
     /// The `sid` of the session that ended.
     pub sid: String,
-    /// What the service provider calls the person.
+    /// The user's NameID at the service provider.
     pub name_id: NameId,
-    /// When it was sent.
+    /// The time at which the request was sent.
     pub requested_at: Option<Timestamp>,
     /// The result.
     pub outcome: Option<LogoutOutcome>,
 }
 
-/// What came of telling a service provider of a logout.
+/// The result of the notification of a service provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogoutOutcome {
-    /// It ended its session.
+    /// The service provider ended its session.
     Told,
-    /// It did not, or did not answer in time.
+    /// The service provider did not end its session, or did not answer in time.
     Failed,
 }

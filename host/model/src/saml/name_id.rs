@@ -1,4 +1,4 @@
-//! What a service provider calls a person (SAML core section 8.3).
+//! The identifiers of users for service providers (SAML core section 8.3).
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ pub enum NameIdFormat {
     /// An email address.
     #[default]
     EmailAddress,
-    /// The same opaque text at each sign-on, and another for each service provider.
+    /// The same opaque identifier at each sign-on, different for each service provider.
     Persistent,
-    /// An opaque text that is good for one session.
+    /// An opaque identifier that is valid for one session.
     Transient,
-    /// Whatever the two parties agreed on.
+    /// An identifier that both parties agreed on.
     Unspecified,
 }
 
 impl NameIdFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: [Self; 4] = [
         Self::EmailAddress,
         Self::Persistent,
@@ -29,7 +29,7 @@ impl NameIdFormat {
         Self::Unspecified,
     ];
 
-    /// Its URI.
+    /// Returns the URI.
     pub const fn uri(self) -> &'static str {
         match self {
             Self::EmailAddress => "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress",
@@ -39,7 +39,7 @@ impl NameIdFormat {
         }
     }
 
-    /// The format with this URI.
+    /// Returns the format with this URI.
     pub fn from_uri(uri: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.uri() == uri)
     }
@@ -57,19 +57,19 @@ pub enum NameIdSource {
     AccountName,
 }
 
-/// How a service provider is told who somebody is.
+/// The settings for the identification of users to a service provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameIdSettings {
-    /// The format for requests that name none.
+    /// The format for requests without a format.
     pub default: NameIdFormat,
-    /// What else a request may ask for. The default one is never in it.
+    /// The other formats that a request may specify. They never include the default one.
     pub others: BTreeSet<NameIdFormat>,
     /// The source of the NameID in formats that are not opaque.
     pub source: NameIdSource,
 }
 
 impl NameIdSettings {
-    /// Those of a new application.
+    /// Returns the settings of a new application.
     pub const fn new() -> Self {
         Self {
             default: NameIdFormat::EmailAddress,
@@ -78,7 +78,7 @@ impl NameIdSettings {
         }
     }
 
-    /// The formats that are configured, the default one first.
+    /// Returns the configured formats, the default one first.
     pub fn formats(&self) -> impl Iterator<Item = NameIdFormat> {
         std::iter::once(self.default).chain(
             self.others
@@ -88,8 +88,8 @@ impl NameIdSettings {
         )
     }
 
-    /// The format of a request that asks for this one, if it may have it. `unspecified` leaves the choice to this host
-    /// (SAML core section 3.4.1.1), unless it is configured itself.
+    /// Returns the format for a request with this format, if it is permitted. `unspecified` leaves the choice to this
+    /// server (SAML core section 3.4.1.1), unless it is configured itself.
     pub fn asked(&self, uri: &str) -> Option<NameIdFormat> {
         match NameIdFormat::from_uri(uri)? {
             NameIdFormat::Unspecified if !self.others.contains(&NameIdFormat::Unspecified) => {
@@ -100,11 +100,11 @@ impl NameIdSettings {
     }
 }
 
-/// A person's name as a service provider is told it (SAML core section 2.2.3).
+/// The identifier of a user for a service provider (SAML core section 2.2.3).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NameId {
-    /// Its format.
+    /// The format.
     pub format: NameIdFormat,
-    /// Its text.
+    /// The text.
     pub value: String,
 }

@@ -6,44 +6,44 @@ use url::Url;
 use crate::redirect::{CheckedRedirect, RedirectUri};
 use crate::saml::name_id::NameIdSettings;
 
-/// The settings of a service provider. What was not there when the application was kept has its default.
+/// The settings of a service provider. A setting that is newer than the stored application has its default.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SamlSettings {
-    /// Whether users can sign in to it.
+    /// Whether users can sign in to the application.
     #[serde(default = "crate::application::enabled")]
     pub enabled: bool,
-    /// The SP entity ID, which is the audience of its assertions.
+    /// The SP entity ID, which is the audience of assertions.
     pub entity_id: String,
-    /// Where responses are posted. There is one at least, and no two have the same index.
+    /// The endpoints that receive responses: at least one, with distinct indexes.
     pub acs: Vec<AssertionConsumer>,
-    /// Where it takes part in single logout.
+    /// The endpoint for single logout, if the service provider supports it.
     #[serde(default)]
     pub single_logout: Option<SingleLogout>,
-    /// How it is told who somebody is.
+    /// The settings for the identification of users.
     #[serde(default)]
     pub name_id: NameIdSettings,
-    /// Whether an AuthnRequest without a signature is rejected.
+    /// Whether the server rejects an AuthnRequest without a signature.
     #[serde(default)]
     pub require_signed_requests: bool,
-    /// What it signs with.
+    /// The certificates of the service provider's signing keys.
     #[serde(default)]
     pub certificates: Vec<PartnerCertificate>,
-    /// What the plugin for SAML attributes adds to its assertions.
+    /// The attributes that the plugin for SAML attributes adds to assertions.
     #[serde(default)]
     pub custom_attributes: Vec<CustomAttribute>,
-    /// Sign-on that begins at this host.
+    /// IdP-initiated sign-on.
     #[serde(default)]
     pub idp_initiated: IdpInitiated,
-    /// How far its clock may be from ours, in seconds.
+    /// The maximum clock skew of the service provider, in seconds.
     #[serde(default = "default_clock_skew")]
     pub clock_skew: u32,
-    /// What this host calls itself towards it; the issuer's URL where there is nothing.
+    /// The entity ID of this server for the service provider. The default is the issuer's URL.
     #[serde(default)]
     pub idp_entity_id: Option<String>,
-    /// Where its metadata is read from again.
+    /// The URL from which the metadata can be read again.
     #[serde(default)]
     pub metadata_url: Option<Url>,
-    /// Whether users who agreed to it sign in with a passkey on the login page.
+    /// Whether users who agreed to passkey sign-in can sign in with a passkey on the login page.
     #[serde(default)]
     pub passkey_sign_in: bool,
 }
@@ -56,7 +56,7 @@ impl SamlSettings {
     /// The clock skew of a new application, in seconds.
     pub const CLOCK_SKEW: u32 = 60;
 
-    /// The settings of a new application, which still needs an assertion consumer.
+    /// Returns the settings of a new application, which still needs an assertion consumer service.
     pub const fn new(entity_id: String) -> Self {
         Self {
             enabled: true,
@@ -75,7 +75,7 @@ impl SamlSettings {
         }
     }
 
-    /// The assertion consumer with exactly this URL.
+    /// Returns the assertion consumer service with exactly this URL.
     pub fn acs_by_url(&self, url: &str) -> Option<CheckedRedirect> {
         self.acs
             .iter()
@@ -83,7 +83,7 @@ impl SamlSettings {
             .map(|acs| acs.url.checked())
     }
 
-    /// The assertion consumer with this index.
+    /// Returns the assertion consumer service with this index.
     pub fn acs_by_index(&self, index: u16) -> Option<CheckedRedirect> {
         self.acs
             .iter()
@@ -91,7 +91,8 @@ impl SamlSettings {
             .map(|acs| acs.url.checked())
     }
 
-    /// The one for requests that name none: the default one, else the first (SAML metadata section 2.2.3).
+    /// Returns the assertion consumer service for requests without one: the default, or else the first (SAML metadata
+    /// section 2.2.3).
     pub fn default_acs(&self) -> Option<CheckedRedirect> {
         self.acs
             .iter()
@@ -129,7 +130,7 @@ pub struct SingleLogout {
 }
 
 impl SingleLogout {
-    /// Where responses go.
+    /// Returns the URL of responses.
     pub fn responses(&self) -> &RedirectUri {
         self.response_url.as_ref().unwrap_or(&self.url)
     }
@@ -140,14 +141,14 @@ impl SingleLogout {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Binding {
-    /// In the query of an address.
+    /// The query of a URL.
     Redirect,
-    /// In a form.
+    /// A form.
     Post,
 }
 
 impl Binding {
-    /// Its URI.
+    /// Returns the URI.
     pub const fn uri(self) -> &'static str {
         match self {
             Self::Redirect => "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect",
@@ -156,8 +157,8 @@ impl Binding {
     }
 }
 
-/// A certificate that a service provider signs with. Only its key counts: who gave it to the administrator vouches for
-/// it.
+/// The certificate of a service provider's signing key. Only its key matters: trust comes from the registration by an
+/// administrator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartnerCertificate {
     /// The certificate in PEM form.
@@ -174,12 +175,12 @@ pub struct CustomAttribute {
     pub values: Vec<String>,
 }
 
-/// Sign-on that begins at this host (SAML profiles section 4.1.5).
+/// IdP-initiated sign-on (SAML profiles section 4.1.5).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdpInitiated {
-    /// Whether there is any.
+    /// Whether IdP-initiated sign-on is enabled.
     pub enabled: bool,
-    /// What is sent as RelayState where nothing was chosen.
+    /// The default RelayState.
     #[serde(default)]
     pub relay_state: Option<String>,
     /// Further RelayStates that a link may specify.
@@ -202,7 +203,10 @@ impl IdpInitiated {
         }
     }
 
-    /// The RelayState for a link that asks for this one; `Err` if it may not.
+    /// Returns the RelayState for a link.
+    ///
+    /// # Errors
+    /// [`RelayStateError`] if the requested RelayState is not registered.
     pub fn chosen(&self, asked: Option<&str>) -> Result<Option<String>, RelayStateError> {
         match asked {
             None => Ok(self.relay_state.clone()),
@@ -222,7 +226,7 @@ impl IdpInitiated {
     }
 }
 
-/// A link asks for a RelayState that is not registered.
+/// The requested RelayState of a link is not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the RelayState of the link is not registered for this application")]
 pub struct RelayStateError;

@@ -1,4 +1,4 @@
-//! Requests for sign-on (SAML core section 3.4.1), before and after the browser comes with its cookies.
+//! Requests for sign-on (SAML core section 3.4.1), before and after the browser sends its cookies.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,58 +11,59 @@ use crate::saml::name_id::NameIdFormat;
 use crate::secret::Digest;
 use crate::session::Acr;
 
-/// A checked request for sign-on (SAML core section 3.4.1), or one that began here.
+/// A checked request for sign-on (SAML core section 3.4.1), or an IdP-initiated sign-on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SignOnRequest {
     /// The service provider.
     pub application: Did,
-    /// Where the response goes.
+    /// The URL that receives the response.
     pub acs: CheckedRedirect,
-    /// The `ID` of the AuthnRequest; none where the sign-on began here.
+    /// The `ID` of the AuthnRequest; `None` for IdP-initiated sign-on.
     pub in_response_to: Option<String>,
-    /// Given back as it came.
+    /// Returned unchanged.
     pub relay_state: Option<String>,
-    /// `ForceAuthn`: an old session is not enough.
+    /// `ForceAuthn`: an existing session is not sufficient.
     pub fresh_login: bool,
     /// `IsPassive`: no page may be shown.
     pub passive: bool,
-    /// The format of the name that the person gets.
+    /// The format of the user's NameID.
     pub name_id_format: NameIdFormat,
-    /// `Subject`: nobody else will do.
+    /// `Subject`: only this user may sign in.
     pub subject: Option<RequestedSubject>,
-    /// The name to start with.
+    /// The prefilled name.
     pub login_hint: Option<LoginName>,
-    /// `RequestedAuthnContext` is not met by a vendor's word.
+    /// `RequestedAuthnContext` excludes a vendor's approval.
     #[serde(default)]
     pub needs_device: bool,
-    /// The assertion names the class `unspecified`, because `RequestedAuthnContext` requests it.
+    /// The assertion contains the class `unspecified`, because `RequestedAuthnContext` requests it.
     #[serde(default)]
     pub unspecified_context: bool,
-    /// What the assertion says of a sign-in by a passkey.
+    /// The authentication context of a passkey sign-in in the assertion.
     #[serde(default)]
     pub passkey_context: PasskeyContext,
-    /// What it is for.
+    /// The purpose of the sign-in.
     #[serde(default, skip_serializing_if = "SignInPurpose::is_application")]
     pub purpose: SignInPurpose,
 }
 
-/// How `RequestedAuthnContext` and the class of phishing-resistant sign-ins relate.
+/// The relation between `RequestedAuthnContext` and the class of phishing-resistant sign-ins.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PasskeyContext {
-    /// The request has no `RequestedAuthnContext`, so a sign-in by a passkey has that class.
+    /// The request has no `RequestedAuthnContext`, so a passkey sign-in has that class.
     #[default]
     Free,
-    /// The request names that class and others that an approval meets.
+    /// The request contains that class, and others that an approval satisfies.
     Named,
-    /// Only that class meets the request.
+    /// Only that class satisfies the request.
     Required,
-    /// The request names other classes only: the assertion names one of them.
+    /// The request contains only other classes. The assertion contains one of them.
     Unnamed,
 }
 
 impl SignOnRequest {
-    /// Whether a sign-in of this kind meets `RequestedAuthnContext`. One by a passkey meets whatever an approval meets.
+    /// Whether a sign-in of this kind satisfies `RequestedAuthnContext`. A passkey satisfies each class that an
+    /// approval does.
     pub fn admits(&self, acr: Acr) -> bool {
         match acr {
             Acr::PhishingResistant => true,
@@ -74,31 +75,31 @@ impl SignOnRequest {
     }
 }
 
-/// Whom an AuthnRequest asks for.
+/// The requested user of an AuthnRequest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestedSubject {
-    /// The format of the name; none where any will do.
+    /// The format of the NameID; `None` if any format is acceptable.
     pub format: Option<String>,
-    /// The name.
+    /// The NameID.
     pub value: String,
 }
 
-/// A checked request that waits for the browser to come with its cookies.
+/// A checked request that waits until the browser sends its cookies.
 #[derive(Clone, Debug)]
 pub struct PendingSignOn {
-    /// The row's id; it stands in the address that the browser is sent to.
+    /// The row's id. The address for the browser contains it.
     pub id: SignOnId,
     /// The request.
     pub request: SignOnRequest,
-    /// Until when the browser may come.
+    /// The expiry of the request.
     pub expires_at: Timestamp,
 }
 
-/// A message that counts once, and how long another with its `ID` is known to be a replay.
+/// The claim of a single-use message. Until its expiry, another message with the same `ID` is a replay.
 #[derive(Clone, Copy, Debug)]
 pub struct MessageClaim {
-    /// Tells the service provider's message from all others.
+    /// Identifies the message of the service provider.
     pub digest: Digest,
-    /// Until when it is remembered: as long as its `IssueInstant` would do.
+    /// The expiry of the claim. From then on, the message's `IssueInstant` is too old.
     pub until: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! What applications may be told about a user (OpenID Connect Core section 5.1).
+//! The claims about a user that applications may receive (OpenID Connect Core section 5.1).
 
 use serde::{Deserialize, Serialize};
 
@@ -70,12 +70,12 @@ pub struct Address {
 }
 
 impl Address {
-    /// Whether nothing of it is known.
+    /// Whether all members are empty.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The members, by their names in the claim.
+    /// Returns the members by their names in the claim.
     pub fn members(&self) -> [(&'static str, Option<&String>); 6] {
         [
             ("formatted", self.formatted.as_ref()),
@@ -87,7 +87,7 @@ impl Address {
         ]
     }
 
-    /// The address in lines, as people write it: as it was formatted, or else of its members.
+    /// Returns the address in lines: `formatted`, or else lines composed from the members.
     pub fn in_lines(&self) -> Vec<String> {
         if let Some(formatted) = &self.formatted {
             return formatted.lines().map(str::to_owned).collect();
@@ -110,7 +110,7 @@ impl Address {
 }
 
 impl Profile {
-    /// The first field that does not hold what its claim stands for, with what would do.
+    /// Returns the first field with an invalid value for its claim, and the expected value.
     pub fn unfit_field(&self) -> Option<(&'static str, &'static str)> {
         const TEXT: &str = "expected at most 1,024 characters, no control characters";
         let is_text =
@@ -154,7 +154,7 @@ impl Profile {
     }
 }
 
-/// What would do for a claim that is more than a text, where this text does not.
+/// Returns the expected value if this text is invalid for a claim with a specific format.
 fn unfit_claim(name: &str, text: &str) -> Option<&'static str> {
     let (fits, expected) = match name {
         "picture" | "profile" | "website" => (
@@ -181,17 +181,17 @@ fn is_web_address(text: &str) -> bool {
         .is_ok_and(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
 }
 
-/// A date, one without its year, or a year (OpenID Connect Core 1.0 section 5.1).
+/// Whether the text is a date, a date without its year, or a year (OpenID Connect Core 1.0 section 5.1).
 fn is_birthdate(text: &str) -> bool {
     let is_year = |text: &str| text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
-    // A leap year in place of the one that is left out, so that the 29th of February is a day.
+    // A leap year replaces the omitted one, so that February 29 is valid.
     let whole = text
         .strip_prefix("0000-")
         .map_or_else(|| text.to_owned(), |day| format!("2000-{day}"));
     is_year(text) || whole.len() == 10 && whole.parse::<jiff::civil::Date>().is_ok()
 }
 
-/// The form of a name in the time zone database. Which names there are changes from year to year.
+/// Whether the text has the form of a name in the time zone database. The names themselves change from year to year.
 fn is_zone(text: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty()
@@ -202,7 +202,8 @@ fn is_zone(text: &str) -> bool {
     text.split('/').all(is_part) && text.len() <= 64
 }
 
-/// The form of a language tag (RFC 5646 section 2.1); with underscores as well, which much software writes.
+/// Whether the text has the form of a language tag (RFC 5646 section 2.1). Underscores are accepted, because many
+/// programs write them.
 fn is_locale(text: &str) -> bool {
     let is_subtag = |part: &str| {
         (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric())
@@ -214,7 +215,7 @@ fn is_locale(text: &str) -> bool {
     is_primary && subtags.all(is_subtag) && text.len() <= 64
 }
 
-/// Digits as people write them, with an extension as RFC 3966 has it.
+/// Whether the text is a telephone number: digits in the usual notation, with an extension as in RFC 3966.
 fn is_phone_number(text: &str) -> bool {
     let (number, extension) = text.split_once(";ext=").unwrap_or((text, "0"));
     let digits = number.strip_prefix('+').unwrap_or(number);

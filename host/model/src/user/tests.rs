@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::LifecycleState::{Active, Invited, Suspended, Terminated};
 use super::Profile;
 
-/// A profile with one member, by its name.
+/// Returns a profile with only this member.
 fn with(name: &str, value: &str) -> Profile {
     serde_json::from_value(serde_json::json!({ name: value })).unwrap_or_default()
 }

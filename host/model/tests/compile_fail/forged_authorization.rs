@@ -1,4 +1,4 @@
-//! A use case makes an authorization itself.
+//! A use case creates an authorization itself.
 
 use assent_model::caller::Authorization;
 

@@ -1,4 +1,4 @@
-//! A use case makes a plan from its parts.
+//! A use case creates a plan from its parts.
 
 use assent_model::command::AuthorizedPlan;
 

@@ -1,4 +1,4 @@
-//! A use case plans without the checks of the caller.
+//! A use case creates a plan without the checks of the caller.
 
 use assent_model::command::AuthorizedPlan;
 

@@ -1,4 +1,4 @@
-//! A field has a class that there is not.
+//! A field has an unknown class.
 
 assent_model::admin_command! {
     pub struct UpdateUser {

@@ -1,19 +1,19 @@
-//! The common part of the adapters of the two approval contracts. Their generated bindings have the same functions, but
-//! on different types.
+//! The common part of the adapters of the two approval contracts. Their generated bindings have the same functions with
+//! different types.
 
 use wasmtime::component::{Component, HasSelf, Linker};
 
 use crate::bindings::approval::assent::host::{clock, http, log};
 use crate::call::CallState;
 
-/// What the components of both contracts get: log, clock, and HTTP through their grant.
+/// The imports of the components of both contracts: the log, the clock, and HTTP to the granted hosts.
 pub(super) const IMPORTS: &[&str] = &[
     "assent:host/log@1.0.0",
     "assent:host/http@1.0.0",
     "assent:host/clock@1.0.0",
 ];
 
-/// A linker with these imports.
+/// Returns a linker with these imports.
 pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState>> {
     let mut linker = Linker::<CallState>::new(component.engine());
     log::add_to_linker::<_, HasSelf<CallState>>(&mut linker, |call| call)?;
@@ -22,9 +22,9 @@ pub(super) fn linker(component: &Component) -> wasmtime::Result<Linker<CallState
     Ok(linker)
 }
 
-/// Implements a channel component over the bindings of a contract. The module that uses the macro has the types of the
-/// contract as `wit`, and the functions `request`, `started`, `state` and `callback_content` for what differs between
-/// the contracts.
+/// Implements a channel component over the bindings of a contract. The module that uses the macro must define the types
+/// of the contract as `wit`. It must also define the functions `request`, `started`, `state` and `callback_content` for
+/// the differences between the contracts.
 macro_rules! channel_component {
     ($pre:ident, $interface:ident) => {
         struct V1($pre<CallState>);
@@ -107,7 +107,7 @@ macro_rules! channel_component {
             }
         }
 
-        /// The result in the host's own terms.
+        /// Translates the result to the types of this crate.
         fn translate<T, U>(
             result: CallResult<Result<T, wit::Failure>>,
             change: impl FnOnce(T) -> U,

@@ -1,4 +1,4 @@
-//! One approval channel.
+//! An approval channel.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use crate::spec::Trust;
 use crate::usage::CallResult;
 use assent_model::id::Did;
 
-/// One approval channel.
+/// An approval channel.
 pub(crate) struct ApprovalChannel {
     pub(crate) identity: Arc<PluginIdentity>,
     pub(crate) runner: Runner,
     pub(crate) component: Box<dyn ChannelComponent>,
     pub(crate) trust: Trust,
     pub(crate) shows_letters: bool,
-    /// The applications it serves; `None` stands for all, and for the host's own pages.
+    /// The applications that the channel serves. `None` means all of them, and the server's own pages.
     pub(crate) applications: Option<Vec<Did>>,
     pub(crate) config: String,
 }
@@ -30,7 +30,7 @@ impl ApprovalChannel {
         self.runner.name()
     }
 
-    /// Whether it carries approvals for this application, or without one for the host's own pages.
+    /// Returns whether the channel carries approvals for this application. `None` stands for the server's own pages.
     pub(crate) fn serves(&self, application: Option<&Did>) -> bool {
         let served =
             |list: &Vec<Did>| application.is_some_and(|application| list.contains(application));
@@ -45,7 +45,7 @@ impl ApprovalChannel {
         }
     }
 
-    /// Sends a request on its way.
+    /// Sends an approval request.
     pub(crate) async fn begin(
         &self,
         opening: ChannelRequest,
@@ -69,7 +69,7 @@ impl ApprovalChannel {
         })
     }
 
-    /// Asks how a request stands.
+    /// Polls the state of a request.
     pub(crate) async fn poll(&self, handle: Vec<u8>) -> Result<ChannelState, ChannelFailure> {
         self.judged(
             self.component
@@ -78,7 +78,7 @@ impl ApprovalChannel {
         )
     }
 
-    /// Reads what came to the callback address.
+    /// Passes a callback to the channel.
     pub(crate) async fn on_callback(
         &self,
         callback: Callback,
@@ -90,7 +90,7 @@ impl ApprovalChannel {
         )
     }
 
-    /// Takes a request back.
+    /// Cancels a request.
     pub(crate) async fn cancel(&self, handle: Vec<u8>) -> Result<(), ChannelFailure> {
         self.judged(
             self.component

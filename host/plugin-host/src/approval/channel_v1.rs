@@ -17,7 +17,7 @@ use crate::contract::{
 use crate::usage::CallResult;
 use crate::world::World;
 
-/// The version, with what its components get.
+/// This version of the contract, with the imports of its components.
 pub(crate) const VERSION: ContractVersion = ContractVersion {
     world: World::ApprovalChannel,
     version: "1.0.0",

@@ -1,4 +1,4 @@
-//! Approval channels: plugins that carry the question to a person's authenticator.
+//! Approval channels: plugins that carry approval requests to a user's authenticator.
 
 mod adapter;
 mod channel;

@@ -1,4 +1,4 @@
-//! What an approval channel receives and returns.
+//! The arguments and results of approval channels.
 
 use std::time::Duration;
 
@@ -6,81 +6,82 @@ use crate::fault::Fault;
 use crate::spec::Trust;
 use assent_model::clock::Timestamp;
 
-/// Bytes of a handle.
+/// The largest handle, in bytes.
 const HANDLE: usize = 4 << 10;
 
-/// What is sent to a device. The number that the person types is not in it.
+/// A notice to a device. It never contains the matching number that the user types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// Names the approval; a channel is idempotent on it.
+    /// Identifies the approval. A channel is idempotent for this id.
     pub request_id: String,
-    /// After this the notice is of no use; channels see whole seconds.
+    /// The expiry of the notice. Channels receive whole seconds.
     pub expires_at: Timestamp,
-    /// Where the device is reached, in the terms of the channel.
+    /// The address of the device, in the format of the channel.
     pub address: String,
-    /// For the device alone to open.
+    /// The encrypted content, which only the device can open.
     pub sealed: Vec<u8>,
-    /// A later notice with the same key takes the place of this one. At most 32 characters of base64url are carried
-    /// by every channel.
+    /// A later notice with the same key replaces this one. Every channel supports a key of up to 32 characters of
+    /// base64url.
     pub collapse_key: String,
-    /// Where this host takes callbacks for the channel.
+    /// The URL at which the server accepts callbacks for the channel.
     pub callback_url: String,
 }
 
-/// What is put to a vendor's authenticator, in plain words. The number that the person types is not in it.
+/// A question in plain text to the authenticator of a vendor. It never contains the matching number that the user
+/// types.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Question {
-    /// Names the approval; a channel is idempotent on it.
+    /// Identifies the approval. A channel is idempotent for this id.
     pub request_id: String,
-    /// After this nobody waits for the answer; channels see whole seconds.
+    /// The expiry of the question: no sign-in waits for a later answer. Channels receive whole seconds.
     pub expires_at: Timestamp,
-    /// What the vendor knows the person by.
+    /// The user's identifier at the vendor.
     pub address: String,
-    /// What the person signs in to.
+    /// The name of the application to which the user signs in.
     pub application: String,
-    /// The name that was typed.
+    /// The user name from the login page.
     pub account: String,
-    /// Where the browser seems to be.
+    /// The approximate location of the browser.
     pub place: String,
     /// The browser and operating system.
     pub browser: String,
-    /// A few letters that the waiting page shows as well.
+    /// A few letters that the waiting page shows too.
     pub binding: String,
-    /// Where this host takes callbacks for the channel.
+    /// The URL at which the server accepts callbacks for the channel.
     pub callback_url: String,
 }
 
-/// What a channel is given to begin with, by its kind.
+/// The request that a channel carries, by the kind of the channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelRequest {
-    /// For a channel that carries to a device of this host.
+    /// For a channel that carries requests to a device of this server.
     Notice(Notice),
-    /// For a channel that carries to a vendor.
+    /// For a channel that carries requests to a vendor.
     Question(Question),
 }
 
-/// What there is to know of a channel before it is used.
+/// The properties of a channel that its users know before they call it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelInfo {
     /// The plugin's name in the settings.
     pub name: String,
-    /// Whether what it says can be verified.
+    /// Whether the server verifies the channel's result or trusts it.
     pub trust: Trust,
-    /// Whether a vendor's app shows the letters of the waiting page, so that users compare them.
+    /// Whether a vendor's app shows the letters of the waiting page, so that the user compares them.
     pub shows_letters: bool,
 }
 
-/// A request that is on its way.
+/// A request that the channel accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartedRequest {
-    /// What the channel needs to find the request again; at most 4 KiB.
+    /// The data by which the channel finds the request again; at most 4 KiB.
     pub handle: Vec<u8>,
-    /// When to poll first; `None` if there is nothing to poll for.
+    /// The delay before the first poll. `None` if there is nothing to poll for.
     pub poll_after: Option<Duration>,
 }
 
 impl StartedRequest {
-    /// Itself, if the host can keep its handle.
+    /// Returns the request if its handle is within the limit.
     pub(crate) fn checked(self) -> Result<Self, Fault> {
         if self.handle.len() > HANDLE {
             return Err(Fault::Answer(format!(
@@ -91,77 +92,77 @@ impl StartedRequest {
     }
 }
 
-/// What a device sent back: bytes from outside, until they have been verified.
+/// The channel proof that a device returned. It is untrusted until the server has verified it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Evidence {
-    /// The approval that it claims to be for.
+    /// The approval to which the proof claims to belong.
     pub request_id: String,
-    /// What the device signed.
+    /// The data that the device signed.
     pub proof: Vec<u8>,
 }
 
-/// How a request stands, as the channel tells it.
+/// The state of a request, as the channel reports it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChannelState {
-    /// Nothing yet; poll again after this.
+    /// There is no answer yet. Poll again after this delay.
     Pending(Duration),
     /// The device answered.
     Evidence(Evidence),
-    /// The vendor says that the person approved. Only a delegated channel can say so.
+    /// The vendor reports that the user approved. Only a delegated channel may report this.
     Approved,
-    /// The channel says that the person denied.
+    /// The channel reports that the user denied.
     Denied,
-    /// The channel gave up.
+    /// The channel ended the request without an answer.
     Expired,
 }
 
-/// A request that arrived at the channel's callback address.
+/// An HTTP request to the channel's callback URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Callback {
-    /// Names and values.
+    /// The headers, as names and values.
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// What a channel made of a callback.
+/// The channel's result for a callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallbackContent {
-    /// What devices sent back.
+    /// The channel proofs that devices returned.
     Evidence(Vec<Evidence>),
-    /// Requests that are worth a poll.
+    /// The ids of the requests that the server should poll at once.
     Requests(Vec<String>),
 }
 
-/// Why a channel did not do what it was asked. A login need not fail for it: the device can pull the request.
+/// A failure of a channel. The sign-in can still succeed, because the device can also fetch the request itself.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("channel `{channel}` {kind}")]
 pub struct ChannelFailure {
     /// The channel.
     pub channel: String,
-    /// What went wrong.
+    /// The reason.
     pub kind: ChannelFailureKind,
 }
 
-/// What went wrong with a channel.
+/// The reason why a channel failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelFailureKind {
     /// No plugin has this name.
     #[error("is not configured")]
     Unknown,
-    /// It is of the other kind: of those that take the question in plain words, or of those that do not.
+    /// The channel is of the other kind: it takes notices instead of questions, or questions instead of notices.
     #[error("is of the wrong kind")]
     WrongKind,
-    /// The address is no longer valid: forget it.
+    /// The address is invalid from now on. The server must delete it.
     #[error("says that the address is gone")]
     Gone,
-    /// Try again after this.
+    /// The caller may retry after this delay.
     #[error("asks to try again after {0:?}")]
     RetryAfter(Duration),
-    /// It will not work this way; the text is for the log.
+    /// The channel rejected the request, and a retry would fail too. The text is for the log.
     #[error("rejects the request: {0}")]
     Rejected(String),
-    /// The plugin failed, or broke its contract.
+    /// The plugin failed or broke its contract.
     #[error("{0}")]
     Fault(Fault),
 }

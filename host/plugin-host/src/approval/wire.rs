@@ -1,4 +1,4 @@
-//! Values as the contract of the channels has them.
+//! Conversions to the types of the channels' contracts.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use super::types::ChannelFailureKind;
 use crate::log_line::one_line;
 use assent_model::clock::Timestamp;
 
-/// Whole seconds, as channels see a time.
+/// Returns a time in whole seconds, as the contracts define it.
 pub(super) fn whole_seconds(at: Timestamp) -> u64 {
     u64::try_from(at.seconds()).unwrap_or(0)
 }
@@ -15,7 +15,7 @@ pub(super) fn milliseconds(count: u32) -> Duration {
     Duration::from_millis(count.into())
 }
 
-/// A channel's own reason, as it is logged.
+/// Returns the failure with a channel's own reason, as the log shows it.
 pub(super) fn rejected(why: &str) -> ChannelFailureKind {
     ChannelFailureKind::Rejected(one_line(why))
 }

@@ -1,4 +1,4 @@
-//! What a plugin may ask of the host: a line in the log, the time, a request.
+//! The functions that a plugin may call on the host: log, clock and HTTP.
 
 use std::time::Instant;
 

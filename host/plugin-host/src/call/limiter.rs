@@ -1,4 +1,4 @@
-//! The limit on a call's memory.
+//! The memory limit of a call.
 
 use wasmtime::ResourceLimiter;
 
@@ -13,7 +13,7 @@ impl ResourceLimiter for CallState {
         desired: usize,
         _maximum: Option<usize>,
     ) -> wasmtime::Result<bool> {
-        // A component may have several memories; the limit is one for all of them.
+        // A component may have several memories. The limit applies to their sum.
         let used = self
             .used_memory
             .saturating_sub(current)
@@ -60,7 +60,7 @@ mod tests {
             journal: None,
             last_words: None,
         };
-        // One memory begins with 40 and grows to 60; another begins with 40, and then neither can grow.
+        // The first memory starts with 40 and grows to 60. The second starts with 40; after that, neither can grow.
         for (current, desired) in [(0, 40), (40, 60), (0, 40)] {
             assert!(
                 call.memory_growing(current, desired, None).is_ok(),

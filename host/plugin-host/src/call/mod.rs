@@ -1,12 +1,12 @@
-//! One call of a plugin, and the walls around it.
+//! One call of a plugin, in its sandbox.
 //!
-//! Its code runs on a fiber, so a wait for the host holds no thread. A thread of the engine ticks every ten
-//! milliseconds; at each tick running code yields to the other tasks of its thread, and it ends once it used more
-//! processor time than its deadline. Only the time of the plugin's own code is counted, so neither the host's waits nor
-//! a busy machine are held against it.
+//! The code runs on a fiber, so a wait for the host blocks no thread. A thread of the engine ticks every ten
+//! milliseconds. At each tick running code yields to the other tasks of its thread. The call fails when its code has
+//! used more processor time than its deadline. Only the time of the plugin's own code counts. Waits for the host and a
+//! busy machine do not count.
 //!
 //! While its own code runs, a call holds one of the few turns that all plugins share (see `turns`). Each application
-//! has its share of them and of the plugin's places, and a breaker of its own.
+//! has its share of the turns and of the plugin's places, and a breaker of its own.
 
 mod host_functions;
 mod limiter;
@@ -57,8 +57,8 @@ pub(crate) enum CallOrigin<'a> {
     Stranger,
 }
 
-/// Calls a function of a component in a fresh instance of it: `fresh!(runner, component, interface.function,
-/// arguments...)`, with `runner for asker` for others than the plugin itself.
+/// Calls a function of a component in a fresh instance: `fresh!(runner, component, interface.function, arguments...)`.
+/// The origin of the call is the plugin itself.
 macro_rules! fresh {
     ($runner:expr, $($rest:tt)*) => {
         $crate::call::fresh_for!($runner, $crate::call::CallOrigin::Itself, $($rest)*)
@@ -66,7 +66,8 @@ macro_rules! fresh {
 }
 pub(crate) use fresh;
 
-/// The same, for an asker.
+/// Like [`fresh`], with another origin of the call:
+/// `fresh_for!(runner, origin, component, interface.function, arguments...)`.
 macro_rules! fresh_for {
     ($runner:expr, $asker:expr, $component:expr, $interface:ident . $function:ident $(, $argument:expr)*) => {{
         let call = async |mut store: wasmtime::Store<$crate::call::CallState>| {
@@ -82,7 +83,7 @@ macro_rules! fresh_for {
 }
 pub(crate) use fresh_for;
 
-/// What a plugin's calls have in common: its name, its limits, its place in the pool, what it may reach.
+/// The common state of a plugin's calls: its name, its limits, its pool, and its access to the network.
 pub(crate) struct Runner {
     engine: Engine,
     name: Arc<str>,
@@ -90,17 +91,17 @@ pub(crate) struct Runner {
     clock: SharedClock,
     outside: EgressMode,
     meter: Arc<Meter>,
-    /// The asker for the plugin's own calls.
+    /// The key of the plugin itself as a caller.
     itself: Arc<str>,
-    /// The common asker of all unauthenticated callers, so that they delay the plugin's own calls by one turn at most.
+    /// The common key of all unauthenticated callers, so that they delay the plugin's own calls by one turn at most.
     strangers: Arc<str>,
-    /// A place for each call that has an instance.
+    /// The places: one for each call that has an instance.
     places: Turns,
-    /// The turns of all plugins: a call holds one while its code runs.
+    /// The turns of all plugins. A call holds one while its code runs.
     turns: Arc<Turns>,
     breakers: Breakers,
     lines: Arc<LogLimit>,
-    /// The host's own lines about the plugin.
+    /// The rate limit of the host's own log lines about the plugin.
     host_lines: LogLimit,
     journal: Option<Arc<Journal>>,
 }
@@ -134,12 +135,13 @@ impl Runner {
         }
     }
 
-    /// The same with a journal of the log lines of its calls.
+    /// Returns the runner with a journal that records the log lines of its calls.
     pub(crate) fn with_journal(self, journal: Option<Arc<Journal>>) -> Self {
         Self { journal, ..self }
     }
 
-    /// The same for calls that are not counted. The error is the end of a sentence about the plugin.
+    /// Returns a runner of the same plugin with metrics of its own, so that its calls do not count. The error is the
+    /// end of a sentence about the plugin.
     pub(crate) fn uncounted(&self) -> Result<Self, String> {
         let (engine, clock, outside) = (
             self.engine.clone(),
@@ -158,22 +160,22 @@ impl Runner {
         ))
     }
 
-    /// The plugin's name.
+    /// Returns the plugin's name.
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// The limits of its calls.
+    /// Returns the limits of each call.
     pub(crate) const fn limits(&self) -> &CallLimits {
         &self.limits
     }
 
-    /// What its calls used until now.
+    /// Returns the metrics of the plugin's calls.
     pub(crate) fn meter(&self) -> &Meter {
         &self.meter
     }
 
-    /// Runs one call in a store of its own, which it gives back; see [`fresh`].
+    /// Runs one call in a store of its own, which the call returns at its end; see [`fresh`].
     pub(crate) async fn run<T, F>(
         &self,
         asker: CallOrigin<'_>,
@@ -187,7 +189,7 @@ impl Runner {
             CallOrigin::Itself => Arc::clone(&self.itself),
             CallOrigin::Stranger => Arc::clone(&self.strangers),
         };
-        // An unauthenticated caller could break a limit at will, and so suspend the plugin.
+        // The breaker ignores unauthenticated callers. They could exceed a limit at will, and so suspend the plugin.
         let admitted = match (!matches!(asker, CallOrigin::Stranger))
             .then(|| self.breakers.admit(&key))
             .transpose()
@@ -202,7 +204,7 @@ impl Runner {
             return self.rejected();
         };
         let waiting = self.meter.waits();
-        // One deadline for both queues: a place of the plugin, and the first turn of its code.
+        // One deadline applies to both queues: for a place of the plugin, and for the first turn of its code.
         let begin = async {
             place.turn().await;
             let turn = self.turns.enter(&key, Some(self.engine.clone()))?;
@@ -251,7 +253,7 @@ impl Runner {
         CallResult::not_begun(Fault::Busy)
     }
 
-    /// Whether the host may write one more line about this plugin into the log.
+    /// Returns whether the rate limit permits one more log line of the host about this plugin.
     pub(crate) fn may_log(&self) -> bool {
         let allowed = self.host_lines.count(self.clock.now());
         say_suppressed(&self.name, allowed.suppressed);
@@ -289,7 +291,7 @@ impl Runner {
         Ok(store)
     }
 
-    /// What an error of the engine means, after what the plugin complained of last.
+    /// Translates an error of the engine to a fault. `last_words` is the plugin's latest log line at level `error`.
     fn fault(&self, error: &wasmtime::Error, last_words: Option<&str>) -> Fault {
         if let Some(fault) = error.downcast_ref::<Fault>() {
             return fault.clone();
@@ -308,7 +310,7 @@ impl Runner {
                     .to_owned(),
                 last_words: last_words.map(str::to_owned),
             },
-            // The engine has no type for it that could be compared.
+            // The engine has no type of its own for this error.
             None if error.root_cause().to_string().contains(TOO_MUCH) => {
                 Fault::TooLarge(self.limits.output_bytes)
             }
@@ -317,8 +319,9 @@ impl Runner {
     }
 }
 
-/// How many calls of a plugin have an instance or wait for one. Claim mappers are called for applications, of which
-/// none has more than half of the places, and each a queue of its own; calls of a channel are for all of them.
+/// Returns how many calls of a plugin may have an instance or wait for one. Each application has at most half of a
+/// claim mapper's places and a queue of its own. The calls of a channel serve all applications, so they share one
+/// queue.
 fn bounds(limits: &CallLimits, outside: &EgressMode) -> TurnBounds {
     let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX);
     let (all, each_waiting) = (count(limits.concurrency), count(limits.queue_length));

@@ -1,21 +1,21 @@
-//! How long a call's own code runs, without the waits for the host and for a turn.
+//! The time of a call's own code, without the waits for the host and for a turn.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// How long a call's own code ran.
+/// The time of a call's own code.
 #[derive(Default)]
 pub(super) struct OwnTime(Mutex<Spans>);
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Spans {
-    /// The start of its run, and its thread's processor time at that moment.
+    /// The start of the current run, and the processor time of its thread at that moment.
     since: Option<(Instant, Duration)>,
-    /// How long it ran before.
+    /// The running time of the earlier runs.
     pub(super) total: Duration,
-    /// Its processor time in earlier runs.
+    /// The processor time of the earlier runs.
     pub(super) processor: Duration,
 }
 
@@ -33,7 +33,7 @@ impl OwnTime {
         });
     }
 
-    /// Its processor time until now. The caller must be on the thread that runs it.
+    /// Returns the processor time so far. The caller must be on the thread that runs the call.
     pub(super) fn processor(&self) -> Duration {
         let Spans {
             since, processor, ..
@@ -52,7 +52,7 @@ impl OwnTime {
     }
 }
 
-/// The processor time of this thread.
+/// Returns the processor time of this thread.
 fn thread_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(

@@ -10,20 +10,20 @@ use crate::plugin_egress::PluginEgress;
 use crate::script::SharedScript;
 use assent_model::clock::SharedClock;
 
-/// Lines that one call may write to the log.
+/// The log lines of one call.
 pub(super) const LOG_LINES: u32 = 32;
 
-/// Requests that one call may send.
+/// The HTTP requests of one call.
 pub(super) const REQUESTS: u32 = 4;
 
-/// Where the requests of a plugin go.
+/// The destinations of a plugin's HTTP requests.
 #[derive(Clone)]
 pub(crate) enum EgressMode {
-    /// Nowhere.
+    /// No destination.
     Closed,
-    /// To the hosts that the operator granted.
+    /// The hosts that the operator granted.
     Granted(Arc<PluginEgress>),
-    /// To whoever tries the plugin out.
+    /// A script in place of the network, for tests.
     Scripted(Arc<SharedScript>),
 }
 
@@ -31,22 +31,22 @@ pub(crate) enum EgressMode {
 pub(crate) struct CallState {
     pub(super) plugin: Arc<str>,
     pub(super) memory: usize,
-    /// Bytes of linear memory that it has.
+    /// The linear memory of the call, in bytes.
     pub(super) used_memory: usize,
     pub(super) deadline: Duration,
-    /// How long its code ran.
+    /// The time of the call's own code.
     pub(super) own: Arc<OwnTime>,
-    /// What it waited for the host.
+    /// The time of its waits for the host.
     pub(super) waited: Duration,
     pub(super) clock: SharedClock,
     pub(super) outside: EgressMode,
-    /// Requests that it may still send.
+    /// The remaining HTTP requests of the call.
     pub(super) requests: u32,
-    /// Lines that it may still write to the log.
+    /// The remaining log lines of the call.
     pub(super) lines: u32,
-    /// Lines that the plugin may have in the log.
+    /// The rate limit of the plugin's log lines.
     pub(super) limit: Arc<LogLimit>,
     pub(super) journal: Option<Arc<Journal>>,
-    /// The last line of it that was an error. A Rust plugin that panics says so in one.
+    /// The latest log line of the call at level `error`. A Rust plugin that panics logs the panic's text there.
     pub(super) last_words: Option<String>,
 }

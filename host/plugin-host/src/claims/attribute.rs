@@ -1,27 +1,27 @@
-//! Attributes for assertions, and what XML lets their values be.
+//! Attributes of SAML assertions, and the values that XML permits.
 
 use base64::Engine;
 
-/// An attribute for the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1). Every text in it is one that
-/// XML 1.0 can carry; escaping is up to whoever writes it.
+/// An attribute of the assertion's AttributeStatement (SAML 2.0 Core, section 2.7.3.1). XML 1.0 can represent every
+/// text in it. The writer of the XML must escape the texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SamlAttribute {
     /// `Name`.
     pub name: String,
-    /// `NameFormat`; never the basic one, which is that of an attribute without.
+    /// `NameFormat`. It is never the basic format, which is the default (SAML 2.0 Core, section 8.2.3).
     pub name_format: Option<String>,
     /// `FriendlyName`.
     pub friendly_name: Option<String>,
-    /// What the values are.
+    /// The type of the values.
     pub value_type: ValueType,
-    /// One `AttributeValue` each.
+    /// The values; each becomes an `AttributeValue`.
     pub values: Vec<String>,
 }
 
-/// The `NameFormat` of an attribute that names none (SAML 2.0 Core, section 8.2.3).
+/// The `NameFormat` of an attribute without one (SAML 2.0 Core, section 8.2.3).
 pub(super) const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 
-/// What the values of an attribute are (XML Schema Part 2).
+/// The type of an attribute's values (XML Schema Part 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ValueType {
     /// `xs:string`
@@ -39,7 +39,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// What `xsi:type` says.
+    /// Returns the value of `xsi:type`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::String => "xs:string",
@@ -51,7 +51,7 @@ impl ValueType {
         }
     }
 
-    /// Whether a value is of this type.
+    /// Returns whether a value is valid for this type.
     pub(super) fn admits(self, value: &str) -> bool {
         match self {
             Self::String => true,
@@ -69,7 +69,7 @@ impl ValueType {
     }
 }
 
-/// `Char` of XML 1.0, section 2.2.
+/// Returns whether the character is a `Char` of XML 1.0, section 2.2.
 pub(super) fn is_xml_char(character: char) -> bool {
     matches!(character, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }

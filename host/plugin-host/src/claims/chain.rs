@@ -1,4 +1,4 @@
-//! The chain of claim mappers: each sees what the earlier ones made.
+//! The chain of claim mappers. Each mapper sees the result of the earlier ones.
 
 use std::borrow::Borrow;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::types::{
 };
 use crate::spec::OnFailure;
 
-/// Runs the chain, each plugin seeing what the earlier ones made.
+/// Runs the chain. Each mapper sees the result of the earlier ones.
 pub(crate) async fn run_chain(
     chain: &[impl Borrow<ClaimMapper>],
     mut input: ClaimInput,
@@ -44,7 +44,8 @@ pub(crate) async fn run_chain(
                 let changed = mapped.apply(plugin, changes);
                 step(&mut mapped, MapperRunEnd::Changed(changed));
             }
-            // That it is busy says nothing of this person: who makes it busy must not choose what is left out.
+            // A busy plugin is independent of this user's data. An attacker who causes load must not choose the omitted
+            // claims.
             Err(MapFailureKind::Fault(fault))
                 if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() =>
             {
@@ -69,14 +70,14 @@ pub(crate) async fn run_chain(
     Ok(mapped)
 }
 
-/// Claims that the host has a verdict on, and the claim that tells it.
+/// Claims that the server verifies, each with the claim that states the verification.
 const VOUCHED: [(&str, &str); 2] = [
     ("email", "email_verified"),
     ("phone_number", "phone_number_verified"),
 ];
 
 impl MappedClaims {
-    /// Adds an attribute, or its values to those of the same.
+    /// Adds an attribute. If the attribute exists with this name, name format and type, its values are appended.
     fn add(&mut self, attribute: SamlAttribute) {
         let same = self.attributes.iter_mut().find(|other| {
             other.name == attribute.name
@@ -104,7 +105,7 @@ impl MappedClaims {
         traced
     }
 
-    /// Sets or removes a claim. What the host vouched for of the old value goes with it.
+    /// Sets or removes a claim. If the value changes, the claim that states its verification is removed too.
     fn claim(
         &mut self,
         plugin: &str,

@@ -1,4 +1,4 @@
-//! One claim mapper: which changes it suggests, and which of them it may make.
+//! A claim mapper: the changes that it suggests, and its permissions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,11 +20,11 @@ use crate::spec::OnFailure;
 use crate::usage::Usage;
 use assent_model::id::Did;
 
-/// What a claim mapper is asked for; everything, where a list is not there.
+/// The calls for which a claim mapper runs. A missing list means all.
 pub(crate) struct MapperScope {
-    /// The applications, by the operator's settings.
+    /// The applications, from the operator's settings.
     pub(crate) applications: Option<Vec<Did>>,
-    /// Where the claims go, by the plugin's own description.
+    /// The destinations of claims, from the plugin's own description.
     pub(crate) sinks: Option<Vec<Sink>>,
 }
 
@@ -43,20 +43,21 @@ impl MapperScope {
 /// One claim mapper of the chain.
 pub(crate) struct ClaimMapper {
     pub(crate) identity: Arc<PluginIdentity>,
-    /// The places that UserInfo and introspection may use.
+    /// The part of the plugin's places for UserInfo and introspection.
     pub(crate) lookups: Share,
     pub(crate) runner: Runner,
     pub(crate) component: Box<dyn MapperComponent>,
     pub(crate) scope: MapperScope,
     pub(crate) grants: Grants,
     pub(crate) on_failure: OnFailure,
-    /// How long a result may be reused although the time has changed.
+    /// The time for which a result may be reused although the clock has advanced.
     pub(crate) result_max_age: Duration,
     pub(crate) config: String,
 }
 
 impl ClaimMapper {
-    /// A claim that this plugin and the other may both write for one application: then neither would be its owner.
+    /// Returns a claim that this plugin and the other one may both write for one application. Then neither would be its
+    /// owner.
     pub(crate) fn contended_claim(&self, other: &Self) -> Option<&str> {
         let overlap = match (&self.scope.applications, &other.scope.applications) {
             (Some(ours), Some(theirs)) => {
@@ -75,7 +76,7 @@ impl ClaimMapper {
         self.runner.name()
     }
 
-    /// Asks it once, as the chain would; what that used is not counted, and how it ends is not logged.
+    /// Calls the mapper once, as the chain does, but does not count its use and does not log its result.
     pub(crate) async fn try_out(&self, input: &ClaimInput) -> Result<(), MapFailureKind> {
         let runner = self
             .runner
@@ -87,22 +88,23 @@ impl ClaimMapper {
             .map(drop)
     }
 
-    /// Whether it is asked for claims of this application that go there.
+    /// Returns whether the mapper runs for claims of this application with this destination.
     pub(crate) fn is_asked_for(&self, application: &Did, sink: Sink) -> bool {
         self.scope.includes(application, sink)
     }
 
-    /// Whether it may add attributes to assertions.
+    /// Returns whether the mapper may add attributes to assertions.
     pub(crate) fn writes_attributes(&self) -> bool {
         self.grants.any_attribute()
     }
 
-    /// Whether it may write this claim.
+    /// Returns whether the mapper may write this claim.
     pub(crate) fn writes_claim(&self, name: &str) -> bool {
         !is_protected(name) && self.grants.claim(name)
     }
 
-    /// An application to try it out with for this place, if it makes claims for it.
+    /// Returns an application for the smoke test with this destination. `None` if the mapper does not run for the
+    /// destination.
     pub(crate) fn application_for_smoke_test(&self, sink: Sink) -> Option<Did> {
         let none = Did::from_ed25519(&[0; 32]);
         let application = self
@@ -123,7 +125,7 @@ impl ClaimMapper {
         &self.runner
     }
 
-    /// What this plugin would change, and what asking it used.
+    /// Returns the changes of this plugin, and the use of the call.
     pub(super) async fn changes(
         &self,
         runner: &Runner,
@@ -162,7 +164,7 @@ impl ClaimMapper {
         (changes.map_err(MapFailureKind::Fault), ran.usage)
     }
 
-    /// The edit as a change that this plugin may make. One that it may not make spoils all.
+    /// Checks an edit and returns it as a change. One edit without permission makes the whole result a fault.
     fn change(&self, sink: Sink, edit: Edit) -> Result<ClaimChange, Fault> {
         match edit {
             Edit::Set(name, json) => {
@@ -209,8 +211,8 @@ impl ClaimMapper {
                 if !self.grants.attribute(&name) {
                     return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));
                 }
-                // Service providers may go by the friendly name, so it is granted like a name. The name format needs no
-                // grant of its own: the granted name stays the same in each.
+                // A service provider may use the friendly name as the name, so it needs a grant of its own. The name
+                // format needs none, because the granted name is the same in each format.
                 if let Some(friendly) = friendly_name
                     .as_ref()
                     .filter(|friendly| !self.grants.attribute(friendly))
@@ -242,7 +244,7 @@ impl ClaimMapper {
         }
     }
 
-    /// The claim's name, if this plugin may write it.
+    /// Returns the claim's name if this plugin may write the claim.
     fn writable(&self, name: String) -> Result<String, Fault> {
         if is_protected(&name) {
             Err(Fault::Protected(name))
@@ -256,7 +258,7 @@ impl ClaimMapper {
     }
 }
 
-/// A change that may be made.
+/// A permitted change.
 pub(super) enum ClaimChange {
     Set(String, Value),
     Remove(String),

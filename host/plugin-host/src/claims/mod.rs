@@ -1,4 +1,4 @@
-//! Claim mappers: the chain of plugins that decides what an application is told about a person.
+//! Claim mappers: the chain of plugins that decides which claims about a user an application receives.
 
 mod attribute;
 mod chain;

@@ -1,4 +1,4 @@
-//! What a claim mapper receives, and what it and the chain answer.
+//! The input of claim mappers, and the results of a mapper and of the chain.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,107 +28,107 @@ pub enum Protocol {
 pub struct RequestedClaim {
     /// The claim's name.
     pub name: String,
-    /// Whether the application says it can't do without.
+    /// Whether the claim is essential for the application.
     pub essential: bool,
-    /// In the order of preference; empty when any value will do.
+    /// The requested values, in the order of preference. Empty if the application accepts any value.
     pub values: Vec<Value>,
 }
 
-/// Everything that a claim mapper gets to know.
+/// The input of a claim mapper.
 #[derive(Clone, Debug)]
 pub struct ClaimInput {
     /// The protocol that the application speaks.
     pub protocol: Protocol,
-    /// Where the claims are going.
+    /// The destination of the claims.
     pub sink: Sink,
-    /// The present moment; plugins see whole seconds.
+    /// The current time. Plugins receive whole seconds.
     pub now: Timestamp,
-    /// The application, by which the plugins are chosen.
+    /// The application, which selects the plugins.
     pub application_id: Did,
-    /// The application as plugins see it, a JSON object.
+    /// The application in the format for plugins, a JSON object.
     pub application: Value,
-    /// The person in this application, a JSON object.
+    /// The user's account in this application, a JSON object.
     pub account: Value,
-    /// The person, a JSON object.
+    /// The user, a JSON object.
     pub user: Value,
-    /// The person's roles in this application.
+    /// The user's roles in this application.
     pub roles: Vec<String>,
-    /// The scopes that were granted.
+    /// The granted scopes.
     pub scopes: Vec<String>,
-    /// What the request asked for by name.
+    /// The claims that the request names.
     pub requested: Vec<RequestedClaim>,
-    /// Authentication context class of the login.
+    /// The authentication context class of the sign-in.
     pub acr: Option<String>,
-    /// Authentication methods of the login (RFC 8176).
+    /// The authentication methods of the sign-in (RFC 8176).
     pub amr: Vec<String>,
-    /// The claims that the host made.
+    /// The claims from the server.
     pub claims: Map<String, Value>,
 }
 
-/// What the chain made.
+/// The result of the chain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MappedClaims {
-    /// All claims: the host's, as the plugins edited them. The protected ones are as they came.
+    /// All claims: those of the server with the edits of the plugins. Protected claims are unchanged.
     pub claims: Map<String, Value>,
-    /// Which plugin set or removed a claim, by the claim's name.
+    /// The plugin that set or removed each claim, by the claim's name.
     pub owners: BTreeMap<String, String>,
-    /// Attributes for the assertion, in the order in which they were made.
+    /// The attributes of the assertion, in the order in which the plugins added them.
     pub attributes: Vec<SamlAttribute>,
     /// The plugin calls, in their order.
     pub steps: Vec<MapperRun>,
 }
 
-/// What one plugin of the chain did.
+/// The run of one plugin in the chain.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapperRun {
     /// The plugin.
     pub plugin: Arc<PluginIdentity>,
-    /// What its call used.
+    /// The use of its call.
     pub usage: Usage,
     /// The outcome.
     pub end: MapperRunEnd,
 }
 
-/// How a plugin's part in the chain ended.
+/// The outcome of a plugin's run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum MapperRunEnd {
-    /// It changed this, in this order.
+    /// The plugin made these changes, in this order.
     Changed(Vec<TracedChange>),
-    /// It failed, and its claims were left out.
+    /// The plugin failed, and its edits were omitted.
     LeftOut(Fault),
-    /// It denied, or failed, and the chain ended.
+    /// The plugin denied or failed, and the chain stopped.
     Stopped(MapFailureKind),
 }
 
 /// One change of a plugin.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TracedChange {
-    /// It set or removed a claim.
+    /// The plugin set or removed a claim.
     Claim {
         /// The claim's name.
         name: String,
-        /// The value before it, if there was one.
+        /// The earlier value, if the claim existed.
         before: Option<Value>,
-        /// The value after it, if there is one.
+        /// The later value, if the claim exists.
         after: Option<Value>,
     },
-    /// It added an attribute, or values to it.
+    /// The plugin added an attribute, or values to an attribute.
     Attribute(SamlAttribute),
 }
 
-/// Why there are no claims. Nothing was made: the login fails closed.
+/// The reason why the chain has no result. The sign-in fails closed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[error("plugin `{plugin}` {kind}")]
 pub struct MapFailure {
     /// The plugin that failed or denied.
     pub plugin: String,
-    /// What it did.
+    /// Its denial or fault.
     pub kind: MapFailureKind,
-    /// What each plugin did until then, the one that stopped the chain as the last.
+    /// The runs of the plugins so far. The last one stopped the chain.
     pub steps: Vec<MapperRun>,
 }
 
-/// An edit as a plugin suggests it, before it is judged.
+/// An edit that a plugin suggests, before the check of its permissions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Edit {
     /// Sets a claim to a value, which is JSON text.
@@ -139,27 +139,27 @@ pub(crate) enum Edit {
     Attribute(SamlAttribute),
 }
 
-/// What a plugin answers in place of edits.
+/// The result of a plugin that returned no edits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum MapError {
-    /// The person does not get in.
+    /// The plugin denied the user access. The text is the reason.
     Deny(String),
-    /// It could not do its work.
+    /// The plugin reported a failure of its own.
     Fault(String),
 }
 
-/// What a plugin did instead of making claims.
+/// The reason why a plugin returned no claims.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MapFailureKind {
-    /// It decided that the person does not get into the application, and tells them why in one sentence.
+    /// The plugin denied the user access to the application. The text is the reason for the user, in one sentence.
     #[error("denies: {0}")]
     Deny(String),
-    /// It failed, or broke its contract.
+    /// The plugin failed or broke its contract.
     #[error("{0}")]
     Fault(Fault),
 }
 
-/// JSON always has a text; made this way it takes a fraction of the time that its `Display` does.
+/// Serializes JSON to text. This is several times faster than its `Display` implementation, and JSON always has a text.
 pub(super) fn json_text(json: &impl Serialize) -> String {
     serde_json::to_string(json).unwrap_or_default()
 }

@@ -14,7 +14,7 @@ use crate::contract::{
 use crate::sink::Sink;
 use crate::world::World;
 
-/// The version, with what its components get: the log.
+/// This version of the contract. Its components import only the log.
 pub(crate) const VERSION: ContractVersion = ContractVersion {
     world: World::ClaimMapper,
     version: "1.0.0",
@@ -55,7 +55,7 @@ impl MapperComponent for V1 {
         config: &'a str,
     ) -> CallFuture<'a, Result<Vec<Edit>, MapError>> {
         Box::pin(async move {
-            // The record borrows all that it holds, down to each role.
+            // The record borrows all of its content, down to each role.
             let [application, account, user] =
                 [&input.application, &input.account, &input.user].map(json_text);
             let (roles, scopes, amr) = (

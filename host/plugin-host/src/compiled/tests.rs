@@ -7,7 +7,7 @@
 use super::*;
 use crate::{CallLimits, engine};
 
-/// An empty component: its preamble alone.
+/// An empty component, which has only the preamble.
 const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
 fn warm() -> Engine {
@@ -76,7 +76,7 @@ fn only_what_this_host_made_of_this_component_is_loaded() {
     );
 }
 
-/// A component with this core module, which it instantiates so often.
+/// A component with this core module and this number of instances of it.
 fn component(module: &[u8], instances: u8) -> Vec<u8> {
     let mut bytes = EMPTY.to_vec();
     let length = |bytes: &[u8]| u8::try_from(bytes.len()).unwrap();
@@ -109,7 +109,7 @@ fn what_does_not_fit_is_said_in_the_terms_of_the_limits() {
     };
     let (memory, table) = (module(5, &[1, 0, 1]), module(4, &[1, 0x70, 0, 1]));
     assert_eq!(said(&component(&memory, 3)), None);
-    // 1,024 pages; 30,000 entries.
+    // 1,024 pages, and 30,000 table entries.
     for (bytes, expected) in [
         (
             component(&module(5, &[1, 0, 0x80, 0x08]), 1),

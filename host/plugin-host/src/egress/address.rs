@@ -1,8 +1,8 @@
-//! Which addresses may be connected to.
+//! The addresses to which the server may connect.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether this address may be connected to.
+/// Returns whether the server may connect to this address.
 pub(super) fn reachable(address: IpAddr, allow_private: bool) -> bool {
     let inside = match address {
         IpAddr::V4(v4) => v4.is_loopback() || v4.is_private(),
@@ -11,7 +11,7 @@ pub(super) fn reachable(address: IpAddr, allow_private: bool) -> bool {
     is_public(address) || (allow_private && inside)
 }
 
-/// Whether an address is for use on the public internet (IANA's special-purpose address registries, RFC 6890).
+/// Returns whether an address is globally reachable (IANA's special-purpose address registries, RFC 6890).
 fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(v4) => is_public_v4(v4),
@@ -41,7 +41,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
         return is_public_v4(v4);
     }
     let [s0, s1, s2, s3, s4, s5, s6, s7] = address.segments();
-    // Translated IPv4 (RFC 6052): as public as the address inside.
+    // Translated IPv4 (RFC 6052): public if the IPv4 address inside is public.
     if [s0, s1, s2, s3, s4, s5] == [0x64, 0xff9b, 0, 0, 0, 0] {
         return is_public_v4(Ipv4Addr::from((u32::from(s6) << 16) | u32::from(s7)));
     }

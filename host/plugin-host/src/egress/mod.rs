@@ -1,7 +1,7 @@
-//! The way out: HTTP to addresses that others named, such as an application's `jwks_uri`.
+//! Egress: HTTP requests to URLs that others choose, such as the `jwks_uri` of an application.
 //!
-//! Whoever names a URL that this host calls could have it call what only this host reaches. So each name is resolved
-//! here and each address is judged before a connection is made to it; redirects are not followed and no proxy is asked.
+//! The author of such a URL could make the server call a service that only the server can reach (SSRF). So the server
+//! resolves each name itself and checks each address before it connects. It follows no redirects and uses no proxy.
 
 mod address;
 
@@ -21,54 +21,54 @@ use assent_telemetry::{SPANS, field};
 
 use address::reachable;
 
-/// How long a call may take, from the resolving of the name to the last byte of the answer.
+/// The time limit of a call, from the name resolution to the last byte of the response.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Time to connect, out of the call's whole time.
+/// The time limit of the connection. It is part of the time limit of the call.
 const CONNECT: Duration = Duration::from_secs(5);
-/// How many names one client looks up at once.
+/// The largest number of concurrent name resolutions of one client.
 const LOOKUPS: usize = 16;
-/// Bytes of the answer to a form that are of interest.
+/// The largest part of the response to a form that is read, in bytes.
 const FORM_ANSWER: usize = 4 << 10;
 
-/// The host's own way out.
+/// The HTTP client for the server's own requests.
 #[derive(Debug)]
 pub struct Egress {
     client: HttpClient,
     allow_private: bool,
 }
 
-/// What came back, whatever its status.
+/// The response, with any status.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EgressResponse {
-    /// The HTTP status. A redirect is one too: it is not followed.
+    /// The HTTP status. It may be a redirect, because redirects are not followed.
     pub status: u16,
     /// The body.
     pub body: Vec<u8>,
 }
 
-/// Why a call brought no answer. The message is the end of a sentence and may be logged.
+/// The reason why a call has no response. The message is the end of a sentence and may be logged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EgressError {
-    /// The URL leads where this host does not call.
+    /// The server does not call this URL.
     #[error("{0}")]
     Refused(String),
-    /// No whole answer in time.
+    /// The response was not complete in time.
     #[error("there was no answer in time")]
     TimedOut,
-    /// The answer is longer than the caller takes.
+    /// The response is larger than the caller's limit.
     #[error("the answer is too large")]
     TooLarge,
-    /// No connection, or one that broke.
+    /// The connection failed or broke.
     #[error("the request failed: {0}")]
     Unreachable(String),
-    /// This machine's TLS can't be used.
+    /// The TLS configuration of this machine is not usable.
     #[error("the HTTP client can't be set up: {0}")]
     Setup(String),
 }
 
 impl Egress {
-    /// A way out to the public internet by https; with `allow_private`, by http and to this machine and private
-    /// networks too.
+    /// Creates a client for the public internet with https. With `allow_private`, it also permits http, this machine
+    /// and private networks.
     pub fn new(allow_private: bool) -> Self {
         Self {
             client: HttpClient::new(allow_private, TIMEOUT),
@@ -76,8 +76,11 @@ impl Egress {
         }
     }
 
-    /// Gets what is at `url`, with `accept` as the header of that name. An answer longer than `most_bytes` is
-    /// [`EgressError::TooLarge`].
+    /// Sends a GET request to `url` with `accept` as the `Accept` header.
+    ///
+    /// # Errors
+    /// [`EgressError::TooLarge`] if the response is longer than `most_bytes`. Otherwise the URL is not permitted, or
+    /// the connection fails.
     pub async fn get(
         &self,
         url: &Url,
@@ -100,7 +103,11 @@ impl Egress {
         })
     }
 
-    /// Posts a form to `url`. The status counts: of the body there are the first 4 KiB, or what came of them.
+    /// Posts a form to `url`. The result has the status and at most the first 4 KiB of the body. If the connection
+    /// breaks, the body ends there.
+    ///
+    /// # Errors
+    /// The URL is not permitted, or the connection fails.
     pub async fn post_form(
         &self,
         url: &Url,
@@ -123,8 +130,11 @@ impl Egress {
         })
     }
 
-    /// What can be judged before a name is resolved: [`EgressError::Refused`] where no call is ever made. An address in
-    /// place of a name is never resolved, so it is judged here.
+    /// Checks a URL before its name is resolved. An IP address in place of a name is never resolved, so it is checked
+    /// here.
+    ///
+    /// # Errors
+    /// [`EgressError::Refused`] if the server never calls this URL.
     pub fn judge(&self, url: &Url) -> Result<(), EgressError> {
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
@@ -160,12 +170,12 @@ async fn send(request: reqwest::RequestBuilder) -> Result<reqwest::Response, req
     Ok(response)
 }
 
-/// An HTTP client that connects to public addresses alone, or with `allow_private` to private ones too and by plain
-/// http; that follows no redirect and asks no proxy. An address in place of a name is not judged by it, since there is
-/// nothing to resolve: that is the caller's part.
+/// An HTTP client that connects only to public addresses, or with `allow_private` also to private ones and by plain
+/// http. It follows no redirects and uses no proxy. The client cannot check an IP address in place of a name, because
+/// it resolves nothing. The caller must check it.
 ///
-/// It is made at its first use: it reads this machine's certificate authorities, which would be a third of the host's
-/// start.
+/// The client is created at its first use. It reads the certificate authorities of this machine, which would take a
+/// third of the server's start.
 #[derive(Debug)]
 pub struct HttpClient {
     allow_private: bool,
@@ -174,7 +184,7 @@ pub struct HttpClient {
 }
 
 impl HttpClient {
-    /// A client whose calls may take so long.
+    /// Creates a client. `timeout` is the time limit of each call.
     pub fn new(allow_private: bool, timeout: Duration) -> Self {
         Self {
             allow_private,
@@ -183,7 +193,10 @@ impl HttpClient {
         }
     }
 
-    /// The client. [`EgressError::Setup`] if this machine's TLS can't be used.
+    /// Returns the client.
+    ///
+    /// # Errors
+    /// [`EgressError::Setup`] if the TLS configuration of this machine is not usable.
     pub async fn ready(&self) -> Result<&reqwest::Client, EgressError> {
         let (allow_private, timeout) = (self.allow_private, self.timeout);
         let make = async || {
@@ -231,11 +244,11 @@ impl From<reqwest::Error> for EgressError {
     }
 }
 
-/// Resolves names, and leaves out the addresses that may not be reached.
+/// Resolves names and omits forbidden addresses.
 struct Resolver {
     allow_private: bool,
-    /// Each look-up holds a thread, and those are for signatures too: however many requests wait for a slow name
-    /// server, no more of them look at once.
+    /// Limits the concurrent name resolutions. Each of them holds a thread, and signatures need these threads too. So a
+    /// slow name server cannot block all of them.
     turns: Arc<Semaphore>,
 }
 
@@ -244,7 +257,7 @@ impl Resolve for Resolver {
         let (allow_private, turns) = (self.allow_private, Arc::clone(&self.turns));
         Box::pin(async move {
             let turn = turns.acquire_owned().await?;
-            // Whoever gives up waiting for a name does not end the look-up.
+            // A cancelled request does not end the name resolution, so it keeps its permit until the resolution ends.
             let found = tokio::spawn(async move {
                 let found = tokio::net::lookup_host((name.as_str(), 0))
                     .await
@@ -265,7 +278,7 @@ impl Resolve for Resolver {
     }
 }
 
-/// A host that has only addresses inside.
+/// A host name that has only forbidden addresses.
 #[derive(Debug)]
 struct AddressError(String);
 
@@ -298,7 +311,7 @@ mod tests {
         Url::parse(text).expect("a URL")
     }
 
-    /// A server on loopback that gives this answer once, and its address.
+    /// Starts a server on loopback that sends this response once. Returns its address.
     async fn server(answer: &'static str) -> (SocketAddr, tokio::task::JoinHandle<String>) {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.expect("a port");
         let address = listener.local_addr().expect("an address");
@@ -329,7 +342,7 @@ mod tests {
             "https://[::1]/",
             "https://[::ffff:127.0.0.1]/",
             "https://[fd00:ec2::254]/",
-            // A name that has only addresses inside.
+            // This name has only loopback addresses.
             "https://localhost/",
         ] {
             let got = egress.get(&url(inside), "*/*", 10).await;

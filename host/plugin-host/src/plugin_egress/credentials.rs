@@ -1,4 +1,4 @@
-//! Credentials that the host adds to plugins' requests when they leave.
+//! Credentials that the host adds to plugins' requests.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const CONTENT_DIGEST: HeaderName = HeaderName::from_static("content-digest");
 /// RFC 9421, section 4.
 const SIGNATURE_INPUT: HeaderName = HeaderName::from_static("signature-input");
 const SIGNATURE: HeaderName = HeaderName::from_static("signature");
-/// Shorter texts occur in answers by chance.
+/// The shortest permitted secret. A response could contain a shorter text by chance.
 const SHORTEST_SECRET: usize = 8;
 
 /// The credentials of one plugin's requests.
@@ -33,10 +33,10 @@ pub(super) struct Keychain {
 }
 
 struct Key {
-    /// Empty for every host that the plugin may call.
+    /// The hosts of the credential. Empty means every host that the plugin may call.
     hosts: Vec<HostPattern>,
     kind: CredentialKind,
-    /// The secret, in the forms in which an answer may repeat it.
+    /// The secret, in the encodings in which a response may repeat it.
     forms: Vec<Zeroizing<Vec<u8>>>,
 }
 
@@ -53,7 +53,7 @@ enum CredentialKind {
 }
 
 impl Keychain {
-    /// The error is the end of a sentence about the plugin.
+    /// Reads the credentials. The error is the end of a sentence about the plugin.
     pub(super) fn new(
         grants: &[CredentialGrant],
         credentials: Arc<dyn Credentials>,
@@ -67,8 +67,9 @@ impl Keychain {
         })
     }
 
-    /// Adds what belongs to a request to this URL, in place of what the plugin gave. `elsewhere` says that it was
-    /// redirected to another origin: then only what is meant for this very host. The error says why there is none.
+    /// Adds the credentials for this URL. They replace the plugin's own headers of these names. `elsewhere` means that
+    /// the request was redirected to another origin. Then only credentials with a list of hosts that matches are added.
+    /// The error is the reason for a missing credential.
     pub(super) fn add(
         &self,
         headers: &mut HeaderMap,
@@ -99,8 +100,8 @@ impl Keychain {
         Ok(())
     }
 
-    /// Whether a text from outside holds one of the secrets, as it is or in a usual form of writing it. A service that
-    /// wants to pass a secret on finds another form: this is against those that repeat a request without thinking.
+    /// Returns whether a text contains one of the secrets, plain or in a common encoding. This protects from services
+    /// that repeat a request carelessly. A malicious service can use another encoding.
     pub(super) fn is_repeated_in(&self, text: &[u8]) -> bool {
         let holds = |form: &Zeroizing<Vec<u8>>| {
             text.windows(form.len())
@@ -183,7 +184,7 @@ fn long_enough(secret: &Secret) -> Result<(), String> {
     Ok(())
 }
 
-/// A secret as it is, and as JSON, percent encoding, base64 and hexadecimal write it.
+/// Returns a secret in plain form and in JSON, percent encoding, base64 and hexadecimal.
 fn forms(secret: &Secret) -> Vec<Zeroizing<Vec<u8>>> {
     let text = secret.expose();
     let json = serde_json::to_string(text).unwrap_or_default();
@@ -211,8 +212,8 @@ fn sensitive(value: &str) -> Result<HeaderValue, String> {
     Ok(value)
 }
 
-/// The headers of a signed request: `Content-Digest` (RFC 9530) and a signature (RFC 9421) of method, URL and digest,
-/// made at `created`, in seconds since the epoch.
+/// Returns the headers of a signed request: `Content-Digest` (RFC 9530) and a signature (RFC 9421) over the method, the
+/// URL and the digest. `created` is in seconds since the epoch.
 fn signature(
     method: &reqwest::Method,
     url: &Url,
@@ -333,7 +334,7 @@ mod tests {
         };
         let keychain = keychain(&[], credential).expect("a keychain");
         let headers = added(&keychain, "https://api.example/requests?a=b");
-        // What `printf '{}' | openssl dgst -sha256 -binary | base64` says.
+        // The output of `printf '{}' | openssl dgst -sha256 -binary | base64`.
         assert_eq!(
             headers[CONTENT_DIGEST],
             "sha-256=:RBNvo1WzZ4oRRq0W9+hknpT7T8If536DEMBg9hyq/4o=:"

@@ -1,8 +1,8 @@
-//! The hosts and headers of a plugin's requests.
+//! The permitted hosts and headers of a plugin's requests.
 
 use url::{Host, Url};
 
-/// Headers that belong to the connection (RFC 9110, section 7.6.1) or that the host sets.
+/// The headers that belong to the connection (RFC 9110, section 7.6.1) or that the host sets.
 pub(super) const HOST_HEADERS: [&str; 13] = [
     "host",
     "content-length",
@@ -15,23 +15,23 @@ pub(super) const HOST_HEADERS: [&str; 13] = [
     "transfer-encoding",
     "upgrade",
     "expect",
-    // What comes back in another form, or in parts, can't be looked through.
+    // The host cannot search a compressed or partial response for secrets.
     "accept-encoding",
     "range",
 ];
 
-/// A host, or all hosts below a name, that the operator granted.
+/// A granted host, or all hosts below a granted name.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct HostPattern {
-    /// Whether names below `host` are meant, instead of `host` itself.
+    /// Whether the grant is for the names below `host`, instead of `host` itself.
     below: bool,
     host: String,
-    /// `None` stands for the scheme's own.
+    /// `None` means the default port of the scheme.
     port: Option<u16>,
 }
 
 impl HostPattern {
-    /// Reads `host`, `*.suffix`, either with `:port`. The error is the end of a sentence about the plugin.
+    /// Parses `host` or `*.suffix`, both with an optional `:port`. The error is the end of a sentence about the plugin.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
@@ -61,7 +61,7 @@ impl HostPattern {
         }
     }
 
-    /// Whether a URL with this host is meant.
+    /// Returns whether a URL with this host matches the grant.
     pub(super) fn matches(&self, host: &str, url: &Url) -> bool {
         let named = if self.below {
             host.strip_suffix(self.host.as_str())

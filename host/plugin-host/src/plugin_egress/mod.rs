@@ -1,8 +1,8 @@
-//! Outgoing HTTP for plugins: only to granted hosts, never to an address inside.
+//! The HTTP requests of plugins: only to granted hosts, and never to a private address.
 //!
-//! The client of `egress` judges each address before a connection is made to it, so a granted name that points inside
-//! is refused too. Credentials are added here, after the plugin has had its say, and an answer that repeats one does
-//! not reach the plugin.
+//! The client in `egress` checks each address before it connects. So a request fails also if a granted name resolves to
+//! a private address. The host adds credentials last, so the plugin cannot read them. A response that repeats a
+//! credential does not reach the plugin.
 
 mod credentials;
 mod host;
@@ -25,17 +25,17 @@ use crate::egress::{self, EgressError};
 use assent_model::clock::SharedClock;
 use assent_telemetry::{SPANS, field};
 
-/// How many redirects are followed, where they are.
+/// The largest number of redirects.
 const REDIRECTS: u32 = 5;
-/// Bytes of a request's body.
+/// The largest body of a request, in bytes.
 const REQUEST_BODY: usize = 64 << 10;
-/// Bytes of an answer's body.
+/// The largest body of a response, in bytes.
 const RESPONSE_BODY: usize = 256 << 10;
-/// Bytes of an answer's headers that reach the plugin.
+/// The largest headers of a response that reach the plugin, in bytes.
 const RESPONSE_HEADERS: usize = 32 << 10;
-/// Headers of a request.
+/// The largest number of a request's headers.
 const REQUEST_HEADERS: usize = 32;
-/// One plugin's way out.
+/// The HTTP client of one plugin.
 pub(super) struct PluginEgress {
     grants: Vec<HostPattern>,
     allow_private: bool,
@@ -46,7 +46,7 @@ pub(super) struct PluginEgress {
 }
 
 impl PluginEgress {
-    /// The way out that `grant` allows. The error is the end of a sentence about the plugin.
+    /// Creates a client with the permissions of `grant`. The error is the end of a sentence about the plugin.
     pub(super) fn new(
         grant: &HttpGrant,
         timeout: Duration,
@@ -68,7 +68,7 @@ impl PluginEgress {
         })
     }
 
-    /// Sends one request, and those that it is redirected to where that is granted.
+    /// Sends a request, and follows granted redirects.
     pub(super) async fn send(&self, request: Request) -> Result<Response, Error> {
         let span =
             tracing::info_span!(target: SPANS, "http.client", caller = "plugin", status = Empty);
@@ -101,7 +101,7 @@ impl PluginEgress {
                 .get(LOCATION)
                 .filter(|_| self.follow_redirects);
             let kept = match response.status().as_u16() {
-                // RFC 9110, section 15.4: these two keep the method and the body.
+                // RFC 9110, section 15.4: these two codes preserve the method and the body.
                 307 | 308 => true,
                 301..=303 => false,
                 _ => return self.answer(response).await,
@@ -158,7 +158,7 @@ impl PluginEgress {
         sent.map_err(failure)
     }
 
-    /// Reads an answer, up to the limits. One that repeats a secret is none.
+    /// Reads a response up to the limits. Rejects a response that repeats a secret.
     async fn answer(&self, response: reqwest::Response) -> Result<Response, Error> {
         let answer = answer(response).await?;
         let repeats = |text: &[u8]| self.keychain.is_repeated_in(text);
@@ -175,7 +175,7 @@ impl PluginEgress {
         Ok(answer)
     }
 
-    /// The URL, if the plugin may call it.
+    /// Parses the URL and checks that the plugin may call it.
     fn permitted(&self, url: &str) -> Result<Url, Error> {
         let url = Url::parse(url)
             .map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
@@ -223,7 +223,7 @@ fn method(method: Method) -> reqwest::Method {
     }
 }
 
-/// The plugin's headers, if it may set them.
+/// Returns the plugin's headers if it may set all of them.
 fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
     if given.len() > REQUEST_HEADERS {
         return Err(Error::Invalid(format!(
@@ -247,7 +247,7 @@ fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
     Ok(headers)
 }
 
-/// Reads an answer, up to the limits.
+/// Reads a response up to the limits.
 async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
     let mut headers = Vec::new();
     let mut size = 0_usize;
@@ -276,7 +276,7 @@ async fn answer(mut response: reqwest::Response) -> Result<Response, Error> {
     })
 }
 
-/// What an error of the HTTP client means for the plugin.
+/// Translates an error of the HTTP client to the plugin's contract.
 fn failure(error: reqwest::Error) -> Error {
     match EgressError::from(error) {
         EgressError::Refused(why) => Error::Refused(why),

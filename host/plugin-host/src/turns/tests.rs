@@ -60,7 +60,7 @@ fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
     assert!(has_turn(&calls[0]) && !has_turn(&calls[1]));
     turns.queue().askers.get_mut(&long).expect("an asker").used += UNTAKEN;
     calls[0].end();
-    // The second call has the turn now and has not taken it.
+    // The second call has an assigned turn and has not taken it yet.
     let other = turns.enter(&short, None).expect("room");
     assert!(!has_turn(&other));
     assert!(
@@ -91,7 +91,7 @@ fn applications_that_come_again_and_again_do_not_keep_another_from_its_turn() {
     let patient = turns.enter(&asker("patient"), None).expect("room");
     assert!(has_turn(&patient));
     run(&patient);
-    // Each of the others takes its turn, ends, and enters again while the other one waits.
+    // Each of the others takes its turn, ends, and enters again while `other` waits.
     let mut others = std::collections::VecDeque::from(
         ["a", "b"].map(|name| turns.enter(&asker(name), None).expect("room")),
     );

@@ -1,5 +1,5 @@
-//! The compression of the redirect binding: DEFLATE alone, without a header or checksum (RFC 1951, SAML bindings
-//! section 3.4.4.1).
+//! The compression of the redirect binding: raw DEFLATE, without a header or checksum (RFC 1951, SAML bindings section
+//! 3.4.4.1).
 
 use std::io::Write;
 
@@ -8,13 +8,14 @@ use flate2::{Compression, Decompress, FlushDecompress, Status};
 
 use super::BindingError;
 
-/// Decompresses a whole stream to at most so many bytes. No more than these are ever made, whatever a stream would
-/// become.
+/// Decompresses a complete stream. The output never exceeds `limit` bytes in memory, independent of the decompressed
+/// size.
 ///
 /// # Errors
-/// [`BindingError::TooLong`], [`BindingError::Deflate`] for what is malformed or cut off, [`BindingError::Trailing`].
+/// [`BindingError::TooLong`], [`BindingError::Deflate`] for a malformed or truncated stream,
+/// [`BindingError::Trailing`].
 pub(super) fn inflate(stream: &[u8], limit: usize) -> Result<Vec<u8>, BindingError> {
-    // One more, so that a stream which ends right at the limit differs from one that goes on.
+    // One byte more than the limit distinguishes a stream that ends at the limit from a longer one.
     let mut out = Vec::with_capacity(limit.saturating_add(1));
     let mut inflater = Decompress::new(false);
     let status = inflater.decompress_vec(stream, &mut out, FlushDecompress::Finish);
@@ -30,10 +31,10 @@ pub(super) fn inflate(stream: &[u8], limit: usize) -> Result<Vec<u8>, BindingErr
     }
 }
 
-/// Compresses.
+/// Compresses bytes.
 ///
 /// # Errors
-/// Those of the compressor; writing to memory makes none.
+/// An error of the compressor. Writing to memory cannot fail.
 pub(super) fn deflate(bytes: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::default());
     encoder.write_all(bytes)?;
@@ -78,7 +79,7 @@ mod tests {
                 "{trailing:?}"
             );
         }
-        // A second stream is something that follows, too.
+        // A second stream is trailing data, too.
         stream.extend(stream.clone());
         assert_eq!(inflate(&stream, 1000), Err(BindingError::Trailing));
     }

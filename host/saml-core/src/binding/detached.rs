@@ -11,16 +11,16 @@ pub(super) const SIGNATURE: &str = "Signature";
 /// The signature of a query.
 #[derive(Clone, Debug)]
 pub(super) struct Detached {
-    /// What it covers.
+    /// The signed octets.
     octets: Vec<u8>,
-    /// Which algorithm is no matter as long as the signature is not asked for.
+    /// An unsupported algorithm is an error only if the signature is checked.
     algorithm: Result<SignatureAlgorithm, AlgorithmError>,
     value: Vec<u8>,
 }
 
 impl Detached {
-    /// The signature of a query, if there is one. It covers the message, the relay state if there is one, and the
-    /// algorithm, in this order, in whichever order they came (SAML bindings section 3.4.4.1).
+    /// Returns the signature of a query, if the query has one. It covers the message, the relay state (if present) and
+    /// the algorithm, in this order. Their order in the query has no effect (SAML bindings section 3.4.4.1).
     pub(super) fn from_query(
         parameters: &MessageParameters<'_>,
         kind: MessageKind,
@@ -47,10 +47,10 @@ impl Detached {
         }))
     }
 
-    /// Whether one of the keys made it.
+    /// Whether one of these keys signed the query.
     ///
     /// # Errors
-    /// [`AlgorithmError`] if it would prove nothing, whoever made it.
+    /// [`AlgorithmError`] if the algorithm is not accepted.
     pub(super) fn is_of(&self, keys: &[TrustedKey]) -> Result<bool, AlgorithmError> {
         let algorithm = self.algorithm?;
         Ok(keys

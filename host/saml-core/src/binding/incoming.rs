@@ -1,10 +1,10 @@
-//! A message that a browser brought.
+//! Messages received from a browser.
 
 use crate::binding::detached::Detached;
 use crate::binding::kind::MessageKind;
 use crate::xml::Document;
 
-/// A message that a browser brought. It is XML; nothing else about it is known, and who sent it is not known either.
+/// A message received from a browser. It is well-formed XML; its content and its sender are not verified yet.
 #[derive(Clone, Debug)]
 pub struct Incoming {
     pub(super) kind: MessageKind,
@@ -13,27 +13,27 @@ pub struct Incoming {
     pub(super) carrier: MessageCarrier,
 }
 
-/// What brought a message.
+/// The transport of a message.
 #[derive(Clone, Debug)]
 pub(super) enum MessageCarrier {
-    /// A redirect, perhaps with a signature in its query.
+    /// A redirect, with the signature of its query if the query has one.
     Redirect(Option<Detached>),
-    /// A form.
+    /// A posted form.
     Post,
 }
 
 impl Incoming {
-    /// Whether it asks or answers, as its parameter says.
+    /// Returns whether the message is a request or a response, according to its parameter.
     pub const fn kind(&self) -> MessageKind {
         self.kind
     }
 
-    /// The relay state, decoded: what goes back is exactly this. It can hold anything, markup too.
+    /// The decoded relay state, which must be returned unchanged. It can contain any text, including markup.
     pub fn relay_state(&self) -> Option<&str> {
         self.relay_state.as_deref()
     }
 
-    /// Whether there is a signature, in the query or the message, be it good or not.
+    /// Whether the query or the message has a signature, valid or not.
     pub fn is_signed(&self) -> bool {
         matches!(self.carrier, MessageCarrier::Redirect(Some(_))) || self.document.has_signature()
     }

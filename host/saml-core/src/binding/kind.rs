@@ -1,16 +1,16 @@
 //! The two kinds of message.
 
-/// Whether a message asks or answers.
+/// Whether a message is a request or a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageKind {
-    /// It came as `SAMLRequest`.
+    /// The message was the parameter `SAMLRequest`.
     Request,
-    /// It came as `SAMLResponse`.
+    /// The message was the parameter `SAMLResponse`.
     Response,
 }
 
 impl MessageKind {
-    /// The parameter that such a message is in.
+    /// Returns the name of the parameter that contains such a message.
     pub const fn parameter(self) -> &'static str {
         match self {
             Self::Request => "SAMLRequest",

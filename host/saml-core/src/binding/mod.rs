@@ -1,8 +1,8 @@
-//! How a browser carries messages: in the query of a redirect, or in a form that it posts (SAML bindings sections 3.4
-//! and 3.5).
+//! The bindings by which a browser carries messages: the query of a redirect, or a posted form (SAML bindings sections
+//! 3.4 and 3.5).
 //!
-//! What came is [`Incoming`]. Its content is had by [`Incoming::trusted`] alone, which is told whose signature counts
-//! and whether there must be one.
+//! A received message is an [`Incoming`]. Only [`Incoming::trusted`] returns its content. The caller passes the trusted
+//! keys, and whether a signature is required.
 
 mod deflate;
 mod detached;

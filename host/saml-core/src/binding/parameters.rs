@@ -1,4 +1,4 @@
-//! The parameters that carry a message, as the octets that came.
+//! The parameters that carry a message, as received octets.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -8,16 +8,17 @@ use super::relay_state::{RELAY_STATE, RELAY_STATE_BYTES};
 use super::{BindingError, MessageKind};
 use crate::xml::{Document, XmlLimits};
 
-/// The known parameters of a query or a form, each at most once. Unknown ones are ignored: other systems on the way add
-/// their own.
+/// The known parameters of a query or a form, each at most once. Unknown parameters are ignored, because intermediate
+/// systems add their own.
 #[derive(Debug)]
 pub(super) struct MessageParameters<'q>(Vec<(&'static str, &'q [u8])>);
 
 impl<'q> MessageParameters<'q> {
-    /// Finds the message, the relay state, and those of the other names that are there.
+    /// Finds the message, the relay state, and those of the `others` that are present.
     ///
     /// # Errors
-    /// [`BindingError::Repeated`]. A name may be percent-encoded as well, and is repeated all the same.
+    /// [`BindingError::Repeated`]. Names are compared after percent-decoding, so an encoded name counts as a
+    /// repetition.
     pub(super) fn find(encoded: &'q [u8], others: &[&'static str]) -> Result<Self, BindingError> {
         let own = [
             MessageKind::Request.parameter(),
@@ -40,7 +41,7 @@ impl<'q> MessageParameters<'q> {
         Ok(Self(found))
     }
 
-    /// The octets of a value as they came.
+    /// Returns the received octets of a value.
     pub(super) fn raw(&self, name: &str) -> Option<&'q [u8]> {
         self.0
             .iter()
@@ -48,7 +49,7 @@ impl<'q> MessageParameters<'q> {
             .map(|(_, value)| *value)
     }
 
-    /// A value without its percent-encoding, in which `+` is a space.
+    /// Returns a percent-decoded value, in which `+` is a space.
     ///
     /// # Errors
     /// [`BindingError::Escape`]
@@ -67,16 +68,17 @@ impl<'q> MessageParameters<'q> {
         Ok(Some(percent_decode(&spaced).collect()))
     }
 
-    /// What a value holds in base64. Some senders break it into lines, which the standard forbids and nobody minds.
+    /// Returns the base64-decoded value. White space is ignored, because some senders break the value into lines,
+    /// contrary to the standard.
     ///
     /// # Errors
-    /// [`BindingError::Base64`], and [`BindingError::TooLong`] for what no message can be.
+    /// [`BindingError::Base64`], and [`BindingError::TooLong`] for a value that exceeds every message.
     pub(super) fn base64(&self, name: &'static str) -> Result<Option<Vec<u8>>, BindingError> {
         let Some(mut text) = self.decoded(name)? else {
             return Ok(None);
         };
         text.retain(|byte| !byte.is_ascii_whitespace());
-        // Not even decoded: it could be no message. Padding may stand for up to three of the bytes.
+        // Rejected before decoding, because it cannot be a message. Padding accounts for up to three bytes.
         if text.len() / 4 * 3 > XmlLimits::MESSAGE.bytes.saturating_add(3) {
             return Err(BindingError::TooLong);
         }
@@ -86,7 +88,7 @@ impl<'q> MessageParameters<'q> {
             .map_err(|_| BindingError::Base64(name))
     }
 
-    /// Whether a request or a response came.
+    /// Returns whether the parameters contain a request or a response.
     ///
     /// # Errors
     /// [`BindingError::Missing`] or [`BindingError::Both`]
@@ -102,7 +104,7 @@ impl<'q> MessageParameters<'q> {
         }
     }
 
-    /// The message in base64, which may yet be compressed.
+    /// Returns the base64-decoded message, which may still be compressed.
     pub(super) fn message(&self) -> Result<(MessageKind, Vec<u8>), BindingError> {
         let kind = self.kind()?;
         Ok((
@@ -112,11 +114,11 @@ impl<'q> MessageParameters<'q> {
         ))
     }
 
-    /// The relay state.
+    /// Returns the relay state.
     ///
     /// # Errors
-    /// [`BindingError::RelayStateTooLong`] or [`BindingError::RelayStateEncoding`]: changed it is of no use to its
-    /// sender.
+    /// [`BindingError::RelayStateTooLong`] or [`BindingError::RelayStateEncoding`], because a modified relay state is
+    /// useless to its sender.
     pub(super) fn relay_state(&self) -> Result<Option<String>, BindingError> {
         let Some(bytes) = self.decoded(RELAY_STATE)? else {
             return Ok(None);

@@ -8,11 +8,11 @@ use super::incoming::{Incoming, MessageCarrier};
 use super::parameters::{MessageParameters, document};
 
 impl Incoming {
-    /// Reads the body of a form, whose type is `application/x-www-form-urlencoded`. Its signature is the message's own:
-    /// parameters `SigAlg` and `Signature` are unknown here, and ignored.
+    /// Reads the body of a form of the type `application/x-www-form-urlencoded`. Only the message itself can have a
+    /// signature: the parameters `SigAlg` and `Signature` are unknown here and ignored.
     ///
     /// # Errors
-    /// [`BindingError`] unless there is one message that is XML.
+    /// [`BindingError`] unless the form contains exactly one message, and the message is XML.
     pub fn read_post(body: &[u8]) -> Result<Self, BindingError> {
         let parameters = MessageParameters::find(body, &[])?;
         let (kind, message) = parameters.message()?;
@@ -26,8 +26,7 @@ impl Incoming {
     }
 }
 
-/// The value of the form's field that is named [`MessageKind::parameter`](super::MessageKind::parameter), for this
-/// message.
+/// Returns the value for the form field with the name [`MessageKind::parameter`](super::MessageKind::parameter).
 pub fn post_value(xml: &str) -> String {
     STANDARD.encode(xml)
 }

@@ -1,5 +1,5 @@
-//! The HTTP Redirect binding (SAML bindings section 3.4). Its signature is over the octets of the query, so these are
-//! kept as they came: two encoders seldom make the same of a text.
+//! The HTTP Redirect binding (SAML bindings section 3.4). Its signature covers the octets of the query. The octets are
+//! stored as received, because two encoders seldom encode a text identically.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,9 +14,9 @@ use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
 use crate::xml::{Signer, XmlLimits};
 
 const ENCODING: &str = "SAMLEncoding";
-/// The one encoding (SAML bindings section 3.4.4.1).
+/// The only supported encoding (SAML bindings section 3.4.4.1).
 const DEFLATE: &[u8] = b"urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE";
-/// All but the unreserved characters (RFC 3986 section 2.3).
+/// All characters except the unreserved ones (RFC 3986 section 2.3).
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -24,10 +24,11 @@ const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 
 impl Incoming {
-    /// Reads a query: what stands after the `?`, exactly as it came.
+    /// Reads a query: the received text after the `?`, unchanged.
     ///
     /// # Errors
-    /// [`BindingError`] unless there is one message that is XML, signed wholly or not at all.
+    /// [`BindingError`] unless the query contains exactly one message, the message is XML, and the signature is
+    /// complete or absent.
     pub fn read_redirect(query: &[u8]) -> Result<Self, BindingError> {
         let parameters = MessageParameters::find(query, &[ENCODING, ALGORITHM, SIGNATURE])?;
         if parameters
@@ -49,8 +50,8 @@ impl Incoming {
     }
 }
 
-/// The address that a browser is sent to with a message: `url`, which has no fragment, with the message added to its
-/// query. With a signer the query is signed, and then the message has no signature in it.
+/// Returns the redirect address for a message: `url` (without a fragment) with the message added to its query. With a
+/// signer the query is signed, and the message must contain no signature.
 ///
 /// # Errors
 /// [`SendError`]

@@ -1,8 +1,8 @@
-//! The relay state, which goes back to its sender as it came.
+//! The relay state, which is returned to its sender unchanged.
 
-/// How long a relay state may be, in bytes. The standard says 80 (SAML bindings section 3.4.3), but service providers
-/// keep whole addresses in it.
+/// The maximum length of a relay state, in bytes. The standard allows 80 (SAML bindings section 3.4.3), but service
+/// providers put complete addresses into it.
 pub const RELAY_STATE_BYTES: usize = 2048;
 
-/// The parameter that holds it.
+/// The parameter with the relay state.
 pub(super) const RELAY_STATE: &str = "RelayState";

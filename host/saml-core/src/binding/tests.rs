@@ -1,4 +1,4 @@
-//! What a browser brings, forged and not.
+//! Messages from a browser, valid and forged.
 
 use std::slice;
 
@@ -28,7 +28,7 @@ fn compressed(xml: &str) -> String {
     escape(&STANDARD.encode(deflate(xml.as_bytes()).unwrap()))
 }
 
-/// A query of our own making.
+/// A query that the redirect binding creates.
 fn query(relay_state: Option<&str>, signer: Option<&Signer>) -> String {
     let location = redirect_location(
         "https://id.example.org/sso",
@@ -44,7 +44,7 @@ fn query(relay_state: Option<&str>, signer: Option<&Signer>) -> String {
         .to_owned()
 }
 
-/// A query signed by the partner, in a way of his own: what he signs, and what he says of it.
+/// A query signed with the partner's key. The caller chooses the signed text and the algorithm.
 fn signed(covered: &str, algorithm: &str) -> String {
     let covered = format!("{covered}&SigAlg={}", escape(algorithm));
     let signature = STANDARD.encode(PARTNER.signer.sign(covered.as_bytes()).unwrap());
@@ -83,7 +83,7 @@ fn a_redirect_brings_a_message_and_its_relay_state() {
     let trusted = incoming.trusted(keys(), Signature::Optional).unwrap();
     assert!(trusted.root().attribute("ID") == Some("_r1") && !trusted.is_signed());
     assert_eq!(redirect(&query(None, None)).relay_state(), None);
-    // An empty one is one.
+    // An empty relay state is present.
     assert_eq!(redirect(&query(Some(""), None)).relay_state(), Some(""));
 }
 
@@ -104,7 +104,8 @@ fn a_message_joins_the_query_that_is_there() {
 
 #[test]
 fn a_post_brings_a_message_and_its_relay_state() {
-    // Broken into lines, as some libraries do it; the signature of a redirect means nothing in a form.
+    // The message has line breaks, as some libraries send it. The parameters of a redirect's signature are ignored in a
+    // form.
     let mut message = post_value(PLAIN);
     message.insert_str(64, "\r\n ");
     let message = escape(&message);
@@ -116,7 +117,7 @@ fn a_post_brings_a_message_and_its_relay_state() {
         (MessageKind::Response, Some("<b> &"))
     );
     assert!(!incoming.is_signed());
-    // It is not compressed.
+    // The message of a form is not compressed.
     let compressed = format!("SAMLRequest={}", compressed(PLAIN));
     assert!(matches!(
         Incoming::read_post(compressed.as_bytes()),
@@ -161,7 +162,7 @@ fn a_repeated_parameter_is_refused() {
     ] {
         let repeated = format!("{name}=a&{good}&{name}=b");
         assert_eq!(refused(&repeated), BindingError::Repeated(name));
-        // Its name may be spelled in another way.
+        // A repeated name may be percent-encoded.
         let spelled = format!("%{:02x}{}", name.as_bytes()[0], &name[1..]);
         assert_eq!(
             refused(&format!("{name}&{good}&{spelled}=b")),
@@ -176,7 +177,7 @@ fn a_repeated_parameter_is_refused() {
         let repeated = Incoming::read_post(format!("{body}{extra}").as_bytes()).unwrap_err();
         assert_eq!(repeated, BindingError::Repeated(name));
     }
-    // What is not ours may come as often as it likes, and be what it likes.
+    // Unknown parameters may be repeated and may have any value.
     assert!(
         redirect(&format!("utm=%&{good}&utm=%zz&&=&"))
             .trusted(keys(), Signature::Required)
@@ -239,7 +240,7 @@ fn a_bomb_and_trailing_bytes_are_refused() {
         refused(&carried(&stream[..stream.len() - 1])),
         BindingError::Deflate
     );
-    // What is too long is not even decoded.
+    // A value that is too long is not even decoded.
     let long = "A".repeat(XmlLimits::MESSAGE.bytes * 2);
     assert_eq!(
         refused(&format!("SAMLRequest={long}")),
@@ -333,7 +334,7 @@ fn a_signed_query_is_trusted_as_a_whole() {
 #[test]
 fn the_octets_count_as_they_came_and_in_the_order_of_the_standard() {
     let message = compressed(PLAIN);
-    // Escapes in lower case, and one that was not needed.
+    // Escapes in lower case, and an unnecessary escape.
     let lower = message
         .replace("%2B", "%2b")
         .replace("%2F", "%2f")
@@ -354,14 +355,14 @@ fn the_octets_count_as_they_came_and_in_the_order_of_the_standard() {
                 .is_ok()
         );
     }
-    // The same text otherwise encoded is not what was signed.
+    // The same text in another encoding is not the signed one.
     assert_untrusted!(
         redirect(&query.replace("%61", "a")),
         keys(),
         Required,
         TrustError::Query
     );
-    // Signed in another order than the standard's it is not signed.
+    // A signature over another order than the standard's is invalid.
     let swapped = signed(&format!("RelayState=a&SAMLRequest={message}"), RSA_SHA256);
     assert_untrusted!(redirect(&swapped), keys(), Required, TrustError::Query);
 }
@@ -502,7 +503,7 @@ fn a_signature_that_is_there_must_be_good() {
             );
         }
     }
-    // Without it, it is a message that nobody signed.
+    // Without its signature, the message is unsigned.
     let stripped = post(&signed.replace(signature, ""));
     assert!(
         !stripped
@@ -523,7 +524,7 @@ fn the_signature_of_a_redirect_is_in_its_query() {
             .is_signed()
     );
     assert_untrusted!(bare, keys(), Required, TrustError::Unsigned);
-    // With both, both count.
+    // If both signatures are present, both must be valid.
     let with = |xml: &str| {
         redirect(&signed(
             &format!("SAMLRequest={}", compressed(xml)),

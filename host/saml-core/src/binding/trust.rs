@@ -1,4 +1,4 @@
-//! Whose message it is.
+//! The trust in a received message.
 
 use super::incoming::{Incoming, MessageCarrier};
 use crate::xml::{AlgorithmError, Document, Element, SignatureError, SignedDocument, TrustedKey};
@@ -6,28 +6,28 @@ use crate::xml::{AlgorithmError, Document, Element, SignatureError, SignedDocume
 /// Whether a message must be signed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signature {
-    /// By one of the registered keys.
+    /// The message must be signed with one of the registered keys.
     Required,
-    /// It need not be. But where it is, and there are registered keys, it must be by one of these.
+    /// The message may be unsigned. If it is signed and keys are registered, it must be signed with one of them.
     Optional,
 }
 
-/// A message that may be acted upon as far as signatures go. What it says of itself is still to be checked.
+/// A message with an acceptable signature, or none if none is required. The caller must still check its content.
 #[derive(Clone, Debug)]
 pub struct TrustedMessage<'m>(MessageContent<'m>);
 
 #[derive(Clone, Debug)]
 enum MessageContent<'m> {
-    /// Nobody signed it, or somebody whose keys are not registered.
+    /// Unsigned, or signed but without registered keys.
     Unsigned(&'m Document),
-    /// The query was signed, and so all of the message.
+    /// The signature of the query covers the complete message.
     Query(&'m Document),
-    /// What the message's own signature covers.
+    /// The content that the message's own signature covers.
     Message(SignedDocument),
 }
 
 impl TrustedMessage<'_> {
-    /// The message's root element.
+    /// Returns the message's root element.
     pub fn root(&self) -> Element<'_> {
         match &self.0 {
             MessageContent::Unsigned(document) | MessageContent::Query(document) => {
@@ -37,49 +37,49 @@ impl TrustedMessage<'_> {
         }
     }
 
-    /// Whether a registered key signed it. If not, anybody can have written it.
+    /// Whether a registered key signed the message. If not, it may come from any sender.
     pub const fn is_signed(&self) -> bool {
         !matches!(self.0, MessageContent::Unsigned(_))
     }
 }
 
-/// Why a message is nobody's. The texts hold nothing of it.
+/// The reasons not to trust a message. The texts contain no part of it.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum TrustError {
-    /// It has to be signed, and is not.
+    /// A signature is required, and the message has none.
     #[error(
         "the message is not signed as its binding has it; set the service provider to sign its messages"
     )]
     Unsigned,
-    /// It has to be signed, and nobody could know whose signature counts.
+    /// A signature is required, but no keys are registered.
     #[error(
         "the message has to be signed, but no certificate of the service provider is registered"
     )]
     NoKeys,
-    /// The query's signature uses an algorithm that is refused.
+    /// The query's signature uses a rejected algorithm.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
-    /// No registered key signed the query, or it was changed after it was signed.
+    /// No registered key signed the query, or the query was changed after it was signed.
     #[error(
         "the signature of the query is not one of the registered certificates', or the query was changed"
     )]
     Query,
-    /// The message's own signature does not count.
+    /// The message's own signature is invalid.
     #[error(transparent)]
     Message(#[from] SignatureError),
 }
 
 impl Incoming {
-    /// Gives the message's content if its signature is good, or there need be none and is none.
+    /// Returns the message's content if its signature is valid, or if it has none and none is required.
     ///
-    /// Where no keys are registered and a signature is optional, the message counts as unsigned even if it is signed:
-    /// many service providers sign what nobody asked them to. [`TrustedMessage::is_signed`] is false then.
+    /// If no keys are registered and a signature is optional, a signed message counts as unsigned, because many service
+    /// providers sign messages without need. [`TrustedMessage::is_signed`] is false then.
     ///
-    /// The signature of a redirect is in the query (SAML bindings section 3.4.4.1), where it covers the relay state
-    /// too. One in the message does not stand in for it where a signature is required, but must be good as well.
+    /// The signature of a redirect is in the query (SAML bindings section 3.4.4.1), where it also covers the relay
+    /// state. A signature in the message does not replace a required one in the query, but must be valid as well.
     ///
     /// # Errors
-    /// [`Untrusted`]
+    /// [`TrustError`]
     pub fn trusted(
         &self,
         keys: &[TrustedKey],

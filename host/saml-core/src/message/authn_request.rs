@@ -1,4 +1,4 @@
-//! The request to sign a person in.
+//! The request to sign a user in.
 
 use super::names::{
     AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT,
@@ -7,78 +7,78 @@ use super::names::{
 use super::{FormError, Header, MessageError, NameId, UnsupportedError, read};
 use crate::xml::{Element, WriteError};
 
-/// A request to sign a person in (SAML core section 3.4.1). `Conditions`, `Scoping`, `Extensions`,
-/// `AttributeConsumingServiceIndex` and `ProviderName` are not looked at: they ask for nothing that has to be given.
+/// A request to sign a user in (SAML core section 3.4.1). `Conditions`, `Scoping`, `Extensions`,
+/// `AttributeConsumingServiceIndex` and `ProviderName` are ignored, because the server need not satisfy them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AuthnRequest {
-    /// What it begins with.
+    /// The common header.
     pub header: Header,
-    /// Whether the person has to sign in even with a session.
+    /// Whether the user must authenticate again even if a session exists.
     pub force_authn: bool,
-    /// Whether nothing may be shown to the person.
+    /// Whether no page may be shown to the user.
     pub is_passive: bool,
-    /// The binding of the response, a URI.
+    /// The binding of the response: a URI.
     pub protocol_binding: Option<String>,
-    /// Where the response goes. Excludes `acs_index`.
+    /// The URL that receives the response. Excludes `acs_index`.
     pub acs_url: Option<String>,
-    /// Which of the registered places the response goes to. Excludes `acs_url` and `protocol_binding`.
+    /// The index of the registered ACS that receives the response. Excludes `acs_url` and `protocol_binding`.
     pub acs_index: Option<u16>,
-    /// Which name of the person is wanted.
+    /// The requested kind of NameID.
     pub name_id_policy: Option<NameIdPolicy>,
-    /// How the person is to sign in.
+    /// The requested method of authentication.
     pub requested_authn_context: Option<RequestedAuthnContext>,
-    /// Who is to sign in.
+    /// The requested user.
     pub subject: Option<Subject>,
 }
 
-/// Which name of a person is wanted (SAML core section 3.4.1.1).
+/// The requested kind of NameID (SAML core section 3.4.1.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameIdPolicy {
-    /// What kind of name, a URI.
+    /// The format of the NameID: a URI.
     pub format: Option<String>,
-    /// For whom it is to be, if not for the sender: an entity ID.
+    /// The entity ID of the service provider that the NameID is for, if it is not the sender.
     pub sp_name_qualifier: Option<String>,
-    /// Whether one may be made.
+    /// Whether the identity provider may create a NameID.
     pub allow_create: bool,
 }
 
-/// How a person is to sign in (SAML core section 3.3.2.2.1).
+/// The requested method of authentication (SAML core section 3.3.2.2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedAuthnContext {
-    /// How what is done compares to what is asked for.
+    /// The comparison between the performed and the requested method.
     pub comparison: Comparison,
-    /// The classes that would do, URIs, the best first.
+    /// The accepted authentication context classes (URIs), the preferred one first.
     pub classes: Vec<String>,
-    /// Whether documents that describe a way to sign in are named instead. They can't be met.
+    /// Whether the request refers to declarations instead of classes. The server cannot satisfy them.
     pub declarations: bool,
 }
 
-/// How the way a person signs in compares to the ways that are asked for (SAML core section 3.3.2.2.1).
+/// The comparison between the performed and the requested methods of authentication (SAML core section 3.3.2.2.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Comparison {
-    /// It is one of them.
+    /// The performed method is one of the requested ones.
     #[default]
     Exact,
-    /// It is at least as strong as one of them.
+    /// The performed method is at least as strong as one of the requested ones.
     Minimum,
-    /// It is as strong as possible, and not stronger than one of them.
+    /// The performed method is as strong as possible, but not stronger than one of the requested ones.
     Maximum,
-    /// It is stronger than each of them.
+    /// The performed method is stronger than each of the requested ones.
     Better,
 }
 
-/// Who is to sign in (SAML core section 2.4.1).
+/// The requested user (SAML core section 2.4.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subject {
-    /// What the person is called.
+    /// The identifier of the user.
     pub name_id: NameId,
-    /// Whether it is said how the person is to be confirmed as the one.
+    /// Whether the request specifies a subject confirmation.
     pub has_confirmation: bool,
 }
 
 impl AuthnRequest {
-    /// Writes a request that has the person sign in whatever session there is, and the response go to `acs`, by a form.
-    /// It is not signed.
+    /// Writes a request with `ForceAuthn`, so the user authenticates even if a session exists. The response goes to
+    /// `acs` with the POST binding. The request is not signed.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -97,8 +97,8 @@ impl AuthnRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for
-    /// another version, and for a subject that is not named by a `NameID`.
+    /// [`MessageError::Malformed`] if the request violates the schema or SAML core. [`MessageError::Unsupported`] for
+    /// another version, and for a subject without a `NameID`.
     pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
         let header = Header::read(root, AUTHN_REQUEST)?;
         let protocol_binding = read::uri(root, "ProtocolBinding")?;

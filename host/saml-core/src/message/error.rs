@@ -1,22 +1,22 @@
-//! Why a message is refused.
+//! The reasons to reject a message.
 
 use super::status::{REQUEST_UNSUPPORTED, REQUESTER, VERSION_MISMATCH};
 use super::{Header, Status};
 use crate::message::flaw::FormError;
 use crate::xml::ShapeError;
 
-/// A message that is not acted upon. The texts hold nothing of it.
+/// The reason to reject a message. The texts contain no part of the message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
-    /// Its form is wrong, so nothing of it counts, and nobody is answered.
+    /// The message is malformed, so it is ignored completely and not answered.
     #[error("the message is malformed: {0}")]
     Malformed(#[from] FormError),
-    /// It asks for what Assent does not do. The one that sent it may be told, by [`UnsupportedError::status`].
+    /// The message requests an unsupported feature. The server may answer its sender with [`UnsupportedError::status`].
     #[error("{what}")]
     Unsupported {
-        /// What an answer refers to.
+        /// The header that an answer refers to.
         header: Box<Header>,
-        /// What it asks for.
+        /// The unsupported feature.
         what: UnsupportedError,
     },
 }
@@ -27,24 +27,24 @@ impl From<ShapeError> for MessageError {
     }
 }
 
-/// What a message may ask for, and Assent does not do.
+/// Features of SAML that Assent does not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsupportedError {
     /// Another version of SAML.
     #[error("the message's Version is not 2.0, the only one that is supported")]
     Version,
-    /// A person whose name is encrypted.
+    /// A user with an encrypted identifier.
     #[error("an EncryptedID is not supported; set the service provider to send a NameID")]
     EncryptedId,
-    /// A person who is named in a way that others define.
+    /// A user with an identifier of an extension.
     #[error("a BaseID is not supported; set the service provider to send a NameID")]
     BaseId,
-    /// A person who is not named, but could be confirmed in some way.
+    /// A user without an identifier, described only by a subject confirmation.
     #[error(
         "a Subject without a NameID is not supported; leave the Subject out, or name the person in it"
     )]
     UnnamedSubject,
-    /// How the person is to be confirmed.
+    /// A subject confirmation in the request.
     #[error(
         "a SubjectConfirmation in the request is not supported: every assertion is confirmed by its bearer; leave it \
          out"
@@ -53,7 +53,7 @@ pub enum UnsupportedError {
 }
 
 impl UnsupportedError {
-    /// What the sender is told (SAML core section 3.2.2.2).
+    /// Returns the status for the sender (SAML core section 3.2.2.2).
     pub fn status(self) -> Status {
         match self {
             Self::Version => Status::new(VERSION_MISMATCH, None),

@@ -1,25 +1,25 @@
-//! What every message begins with.
+//! The common header of all messages.
 
 use assent_model::clock::Timestamp;
 
 use super::instant_text;
 use crate::xml::{Name, Signer, WriteError, Writer};
 
-/// What every request and every response begins with (SAML core sections 3.2.1 and 3.2.2).
+/// The common attributes and the issuer of a request or a response (SAML core sections 3.2.1 and 3.2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Header {
-    /// Its ID, an `xs:ID` of at most 256 bytes that its sender uses for no other.
+    /// The message's ID: an `xs:ID` of at most 256 bytes, unique for its sender.
     pub id: String,
-    /// The entity ID of its sender.
+    /// The entity ID of the sender.
     pub issuer: Option<String>,
     /// The time of creation.
     pub issue_instant: Timestamp,
-    /// The address that it is meant for.
+    /// The intended address.
     pub destination: Option<String>,
 }
 
 impl Header {
-    /// Writes a whole message. With a signer the message is signed, right after the issuer.
+    /// Writes a complete message. With a signer, the signature follows the issuer.
     pub(super) fn write<const N: usize>(
         &self,
         name: Name,

@@ -1,13 +1,13 @@
-//! Moments as SAML writes them: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset,
-//! which names a moment as well, and is read.
+//! Times in SAML's format: `xs:dateTime` in UTC (SAML core section 1.3.3). Some programs write another offset, which is
+//! accepted because the time remains unambiguous.
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
 use assent_model::clock::Timestamp;
 
-/// Reads a moment, such as `2026-11-21T08:00:00Z` or `2026-11-21T09:00:00.123456+01:00`. Digits below a
-/// millisecond are dropped. `None` for any other text, for an invalid moment, and for a local time.
+/// Parses a time, such as `2026-11-21T08:00:00Z` or `2026-11-21T09:00:00.123456+01:00`. Digits below a millisecond are
+/// dropped. Returns `None` for any other text, for an invalid time, and for a local time.
 pub fn instant(text: &str) -> Option<Timestamp> {
     let (local, offset) = match text.strip_suffix('Z') {
         Some(local) => (local, 0),
@@ -15,7 +15,7 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     };
     let (seconds, fraction) = local.split_once('.').unwrap_or((local, "0"));
     let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    // jiff takes more ways to write a moment than there are in XML.
+    // jiff accepts more formats than XML Schema.
     let shape: String = seconds
         .chars()
         .map(|c| if c.is_ascii_digit() { '0' } else { c })
@@ -42,8 +42,8 @@ pub fn instant(text: &str) -> Option<Timestamp> {
     ))
 }
 
-/// The local time, and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most (XML Schema part 2
-/// section 3.2.7.3).
+/// Splits a text into the local time and its offset from UTC in milliseconds: `+hh:mm` or `-hh:mm`, 14 hours at most
+/// (XML Schema part 2 section 3.2.7.3).
 fn split_offset(text: &str) -> Option<(&str, i64)> {
     let (local, offset) = text.split_at_checked(text.len().checked_sub(6)?)?;
     let (sign, offset) = offset.split_at_checked(1)?;
@@ -62,7 +62,7 @@ fn split_offset(text: &str) -> Option<(&str, i64)> {
     }
 }
 
-/// Writes a moment, with milliseconds if it has any. One that no calendar has becomes the last that it has.
+/// Formats a time, with milliseconds if it has any. A time outside the calendar's range becomes the nearest limit.
 pub fn instant_text(at: Timestamp) -> String {
     let (first, last) = (
         jiff::Timestamp::MIN.as_millisecond(),

@@ -1,33 +1,33 @@
-//! The request to sign a person out, and its answer. Both go both ways, so they are read and written.
+//! The request to sign a user out, and its response. The server both receives and sends them.
 
 use super::names::{LOGOUT_REQUEST, LOGOUT_RESPONSE, SESSION_INDEX};
 use super::{Header, MessageError, NameId, Status, instant_text, read};
 use crate::xml::{Element, ShapeError, Signer, WriteError};
 use assent_model::clock::Timestamp;
 
-/// A request to sign a person out (SAML core section 3.7.1).
+/// A request to sign a user out (SAML core section 3.7.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogoutRequest {
-    /// What it begins with.
+    /// The common header.
     pub header: Header,
-    /// When it is too late for it.
+    /// The time at which the request expires.
     pub not_on_or_after: Option<Timestamp>,
-    /// Who is to be signed out.
+    /// The user to sign out.
     pub name_id: NameId,
-    /// Of which sessions; of all, if none is named.
+    /// The sessions to end. If empty, all sessions of the user.
     pub session_indexes: Vec<String>,
-    /// Why, a URI as a rule.
+    /// The reason, usually a URI.
     pub reason: Option<String>,
 }
 
-/// The answer to such a request (SAML core section 3.7.2).
+/// The response to a logout request (SAML core section 3.7.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogoutResponse {
-    /// What it begins with.
+    /// The common header.
     pub header: Header,
     /// The ID of the request.
     pub in_response_to: Option<String>,
-    /// What became of it.
+    /// The result of the request.
     pub status: Status,
 }
 
@@ -35,8 +35,8 @@ impl LogoutRequest {
     /// Reads a request.
     ///
     /// # Errors
-    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for
-    /// another version, and for a person who is not named by a `NameID`.
+    /// [`MessageError::Malformed`] if the request violates the schema or SAML core. [`MessageError::Unsupported`] for
+    /// another version, and for a user without a `NameID`.
     pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
         let header = Header::read(root, LOGOUT_REQUEST)?;
         let indexes = root.children().filter(|child| child.is(SESSION_INDEX));
@@ -46,14 +46,14 @@ impl LogoutRequest {
             session_indexes: indexes
                 .map(|index| read::text(index, "a SessionIndex"))
                 .collect::<Result<_, _>>()?,
-            // A remark, from which nothing follows: pysaml2 sends an empty one.
+            // Informative only, so an invalid value is ignored: pysaml2 sends an empty one.
             reason: read::string(root, "Reason").unwrap_or_default(),
             header,
         })
     }
 
-    /// Writes the request. With a signer it is signed itself, as the POST binding needs it; in a redirect the query is
-    /// signed instead.
+    /// Writes the request. With a signer the request itself is signed, as the POST binding requires. A redirect signs
+    /// the query instead.
     ///
     /// # Errors
     /// [`WriteError`]
@@ -77,8 +77,8 @@ impl LogoutResponse {
     /// Reads a response.
     ///
     /// # Errors
-    /// [`MessageError::Malformed`] for what breaks the schema or SAML core, and [`MessageError::Unsupported`] for
-    /// another version.
+    /// [`MessageError::Malformed`] if the response violates the schema or SAML core, and [`MessageError::Unsupported`]
+    /// for another version.
     pub fn read(root: Element<'_>) -> Result<Self, MessageError> {
         Ok(Self {
             header: Header::read(root, LOGOUT_RESPONSE)?,

@@ -1,7 +1,6 @@
-//! The protocol's messages as types: read from an element that may be trusted as far as signatures go, and written.
+//! The protocol's messages as types. They are read from an element after the check of its signature, and written.
 //!
-//! A reader checks the form alone. Whether the issuer is known, the destination is here and the time is now is for
-//! those to check who know.
+//! A reader checks only the form. The caller must check the issuer, the destination and the time.
 
 mod authn_request;
 mod error;

@@ -1,19 +1,19 @@
-//! What a person is called.
+//! The identifiers of users.
 
 use super::names::{BASE_ID, ENCRYPTED_ID, NAME_ID};
 use super::{FormError, Header, MessageError, UnsupportedError, read};
 use crate::xml::{Element, ShapeError, Writer};
 
-/// What a person is called (SAML core section 2.2.2).
+/// The identifier of a user (SAML core section 2.2.2).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameId {
-    /// The name, of 1 to 4096 bytes, exactly as it was written.
+    /// The received identifier, unchanged: 1 to 4096 bytes.
     pub value: String,
-    /// What kind of name it is: a URI.
+    /// The format of the identifier: a URI.
     pub format: Option<String>,
-    /// Whose name it is: the entity ID of the identity provider that gave it.
+    /// The entity ID of the identity provider that assigned the identifier.
     pub name_qualifier: Option<String>,
-    /// For whom it is: the entity ID of the service provider that it was given.
+    /// The entity ID of the service provider that the identifier is for.
     pub sp_name_qualifier: Option<String>,
 }
 
@@ -27,10 +27,10 @@ impl NameId {
         })
     }
 
-    /// The identifier in a subject or a request, which is one of three, if there is any.
+    /// Reads the identifier of a subject or a request, if there is one. It may have one of three forms.
     ///
     /// # Errors
-    /// [`UnsupportedError`] for each of the other two; [`ShapeError::Repeated`] where there are several.
+    /// [`UnsupportedError`] for each of the other two forms; [`ShapeError::Repeated`] for several identifiers.
     pub(super) fn within(
         parent: Element<'_>,
         header: &Header,

@@ -1,4 +1,4 @@
-//! Values of the types that the schema of SAML uses.
+//! Readers for the value types of the SAML schema.
 
 use super::FormError;
 use super::instant::instant;
@@ -6,17 +6,17 @@ use super::names::{AUTHN_CONTEXT_CLASS_REF, ISSUER};
 use crate::xml::{Element, is_ncname};
 use assent_model::clock::Timestamp;
 
-/// How long an ID may be, in bytes: it is stored, and sent back.
+/// The maximum length of an ID, in bytes. It is limited, because IDs are stored and returned.
 const ID_BYTES: usize = 256;
-/// How long a URI or a name may be, in bytes. An entity ID has at most 1024 characters (SAML core section 8.3.6).
+/// The maximum length of a URI or a name, in bytes. An entity ID has at most 1024 characters (SAML core section 8.3.6).
 const VALUE_BYTES: usize = 4096;
 
-/// White space around a URI, a number, a boolean or a time is not part of it (XML Schema part 2 section 4.3.6).
+/// Removes the white space around a URI, a number, a boolean or a time (XML Schema part 2 section 4.3.6).
 fn collapsed(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\n', '\r'])
 }
 
-/// Checks a text as SAML wants it: with something in it (SAML core section 1.3.1), and not without end.
+/// Checks that a text is not empty (SAML core section 1.3.1) and not too long.
 fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, FormError> {
     if collapsed(text).is_empty() || text.len() > VALUE_BYTES {
         return Err(FormError::Value {
@@ -27,17 +27,20 @@ fn checked<'d>(name: &'static str, text: &'d str) -> Result<&'d str, FormError> 
     Ok(text)
 }
 
-/// The text of an element, exactly as it is.
+/// Reads the text of an element, unchanged.
 pub(super) fn text(element: Element<'_>, name: &'static str) -> Result<String, FormError> {
     checked(name, element.text()?).map(str::to_owned)
 }
 
-/// The URI in an element.
+/// Reads the URI in an element.
+///
+/// # Errors
+/// [`FormError`] if the text is empty or too long, or the element contains elements.
 pub fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, FormError> {
     checked(name, element.text()?).map(|text| collapsed(text).to_owned())
 }
 
-/// An attribute, exactly as it is.
+/// Reads an attribute, unchanged.
 pub(super) fn string(
     element: Element<'_>,
     name: &'static str,
@@ -48,7 +51,10 @@ pub(super) fn string(
         .transpose()
 }
 
-/// An attribute that is a URI.
+/// Reads a URI attribute.
+///
+/// # Errors
+/// [`FormError::Value`] if the text is empty or too long.
 pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
     element
         .attribute(name)
@@ -56,12 +62,15 @@ pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, F
         .transpose()
 }
 
-/// An attribute that must be there.
+/// Requires an attribute.
+///
+/// # Errors
+/// [`FormError::Missing`] without a value.
 pub fn required<T>(name: &'static str, value: Option<T>) -> Result<T, FormError> {
     value.ok_or(FormError::Missing(name))
 }
 
-/// An attribute that is the ID of a message (`xs:ID`, `xs:NCName`).
+/// Reads the ID of a message (`xs:ID`, `xs:NCName`).
 pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
     let Some(value) = element.attribute(name) else {
         return Ok(None);
@@ -76,7 +85,10 @@ pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<Stri
     Ok(Some(id.to_owned()))
 }
 
-/// An attribute that is a moment.
+/// Reads a time attribute.
+///
+/// # Errors
+/// [`FormError::Value`] for an invalid time.
 pub fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, FormError> {
     let Some(value) = element.attribute(name) else {
         return Ok(None);
@@ -88,7 +100,10 @@ pub fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timesta
     })
 }
 
-/// An attribute that is a boolean, and false where there is none (XML Schema part 2 section 3.2.2).
+/// Reads a boolean attribute, which is false if it is missing (XML Schema part 2 section 3.2.2).
+///
+/// # Errors
+/// [`FormError::Value`] for an invalid boolean.
 pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, FormError> {
     match element.attribute(name).map(collapsed) {
         None | Some("false" | "0") => Ok(false),
@@ -100,7 +115,10 @@ pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, FormErr
     }
 }
 
-/// An attribute that is an index (`xs:unsignedShort`).
+/// Reads an index attribute (`xs:unsignedShort`).
+///
+/// # Errors
+/// [`FormError::Value`] for an invalid index.
 pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, FormError> {
     let Some(value) = element.attribute(name) else {
         return Ok(None);
@@ -112,8 +130,8 @@ pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, Fo
     })
 }
 
-/// Who sent a message: an entity, which needs no format (SAML core section 3.2.1). White space around its URI is
-/// dropped, as every other reader does.
+/// Reads the sender of a message: an entity, so its format is optional (SAML core section 3.2.1). White space around
+/// its URI is dropped, as in other readers.
 pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, FormError> {
     let Some(issuer) = root.optional_child(ISSUER)? else {
         return Ok(None);
@@ -128,7 +146,7 @@ pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, FormError> {
     uri_text(issuer, "the Issuer").map(Some)
 }
 
-/// The authentication context classes in an element.
+/// Reads the authentication context classes in an element.
 pub(super) fn classes(context: Element<'_>) -> Result<Vec<String>, FormError> {
     let named = context
         .children()

@@ -5,10 +5,10 @@ use crate::message::{FormError, MessageError, UnsupportedError, read};
 use crate::xml::{Element, Name};
 
 impl Header {
-    /// Reads the header of a message that has this name.
+    /// Reads the header of a message with this element name.
     ///
     /// # Errors
-    /// [`FormError`], and [`UnsupportedError::Version`] if it is a message of another version.
+    /// [`FormError`], and [`UnsupportedError::Version`] for a message of another version.
     pub(super) fn read(root: Element<'_>, name: Name) -> Result<Self, MessageError> {
         if !root.is(name) {
             return Err(FormError::Root(name.local).into());
@@ -27,7 +27,7 @@ impl Header {
         }
     }
 
-    /// The error for a message that has this header.
+    /// Returns the error for an unsupported message with this header.
     pub(super) fn unsupported(&self, what: UnsupportedError) -> MessageError {
         MessageError::Unsupported {
             header: Box::new(self.clone()),

@@ -1,37 +1,37 @@
-//! What became of a request.
+//! The results of requests.
 
 use super::names::{STATUS, STATUS_CODE, STATUS_MESSAGE};
 use super::{FormError, read};
 use crate::xml::{Element, Writer};
 
-/// It was done.
+/// The request succeeded.
 pub const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
-/// It was not, for something that the one who asked did.
+/// The request failed because of an error of the requester.
 pub const REQUESTER: &str = "urn:oasis:names:tc:SAML:2.0:status:Requester";
-/// It was not, for something here.
+/// The request failed because of an error of the responder.
 pub const RESPONDER: &str = "urn:oasis:names:tc:SAML:2.0:status:Responder";
-/// It was not, for the version of the message.
+/// The request failed because of its version.
 pub const VERSION_MISMATCH: &str = "urn:oasis:names:tc:SAML:2.0:status:VersionMismatch";
-/// Second level: not all who should have signed the person out did.
+/// Second level: not all session participants completed the logout.
 pub const PARTIAL_LOGOUT: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
-/// Second level: no user here has the name of the request in its format.
+/// Second level: no user has the requested identifier in its format.
 pub const UNKNOWN_PRINCIPAL: &str = "urn:oasis:names:tc:SAML:2.0:status:UnknownPrincipal";
-/// Second level: what was asked for is not supported.
+/// Second level: the requested feature is not supported.
 pub const REQUEST_UNSUPPORTED: &str = "urn:oasis:names:tc:SAML:2.0:status:RequestUnsupported";
 
-/// What became of a request (SAML core section 3.2.2.1).
+/// The result of a request (SAML core section 3.2.2.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// One of the four of the first level, a URI.
+    /// One of the four codes of the first level: a URI.
     pub code: String,
-    /// Why, as a URI.
+    /// The detailed code: a URI.
     pub second: Option<String>,
-    /// Why, in words.
+    /// The reason as a text.
     pub message: Option<String>,
 }
 
 impl Status {
-    /// A status without words.
+    /// Returns a status without a message.
     pub fn new(code: &str, second: Option<&str>) -> Self {
         Self {
             code: code.to_owned(),
@@ -40,22 +40,22 @@ impl Status {
         }
     }
 
-    /// That it was done.
+    /// Returns the status of a successful request.
     pub fn success() -> Self {
         Self::new(SUCCESS, None)
     }
 
-    /// That the person is signed out here, and perhaps not everywhere (SAML core section 3.7.3.2).
+    /// Returns the status of a logout that may not have reached every session participant (SAML core section 3.7.3.2).
     pub fn partial_logout() -> Self {
         Self::new(SUCCESS, Some(PARTIAL_LOGOUT))
     }
 
-    /// Whether it was done, if only in part.
+    /// Whether the request succeeded, at least in part.
     pub fn is_success(&self) -> bool {
         self.code == SUCCESS
     }
 
-    /// Reads the status of a response. Levels below the second say nothing that anybody defined.
+    /// Reads the status of a response. Levels below the second are ignored, because SAML core does not define any.
     pub(super) fn read(response: Element<'_>) -> Result<Self, FormError> {
         let status = response.child(STATUS)?;
         let code = status.child(STATUS_CODE)?;

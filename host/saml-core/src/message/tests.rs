@@ -1,4 +1,4 @@
-//! Messages, well-formed and not, read and written.
+//! Reading and writing messages, well-formed and malformed.
 
 use std::slice;
 
@@ -84,7 +84,7 @@ macro_rules! assert_malformed {
     };
 }
 
-/// That a message is refused, and its sender can be told with this status.
+/// Asserts that a message is rejected, and that its sender can be answered with this status.
 fn assert_unsupported<T: std::fmt::Debug>(
     read: Result<T, MessageError>,
     expected: UnsupportedError,
@@ -252,7 +252,7 @@ fn another_version_can_be_answered() {
         let read = AuthnRequest::read(read(&text).unverified());
         assert_unsupported(read, UnsupportedError::Version, "VersionMismatch");
     }
-    // What can't be referred to can't be answered.
+    // A message without an ID cannot be answered.
     let text = message(
         "AuthnRequest",
         r#"Version="1.1" IssueInstant="2026-11-21T08:00:00Z""#,
@@ -304,7 +304,7 @@ fn the_issuer_is_an_entity() {
     );
 }
 
-/// Those who join the text around a comment and those who stop at it would read two names.
+/// Otherwise, readers that join the text around a comment and readers that stop at it would read different names.
 #[test]
 fn a_comment_in_an_issuer_or_a_name_is_refused() {
     for (text, name) in [(ISSUER, "AuthnRequest"), (NAME_ID, "LogoutRequest")] {
@@ -331,13 +331,13 @@ fn elements_of_other_namespaces_are_not_ours() {
         .map(|name| format!("<x:{name} xmlns:x='urn:x'>x</x:{name}><{name}/>"))
         .concat();
     assert_eq!(authn("", &foreign), authn("", ""));
-    // Nor is a name of the one namespace that is in the other.
+    // A name in the wrong one of the two namespaces is ignored, too.
     assert_eq!(authn("", &ISSUER.replace("saml:", "samlp:")), authn("", ""));
     assert_malformed!(
         logout("", &NAME_ID.replace("saml:", "samlp:")),
         FormError::Shape(ShapeError::Missing("NameID"))
     );
-    // An attribute in a namespace is another one.
+    // An attribute in a namespace is a different attribute.
     assert_eq!(authn("samlp:ForceAuthn='true'", ""), authn("", ""));
 }
 
@@ -468,7 +468,7 @@ fn a_person_is_named_by_a_name_id() {
     ] {
         assert_unsupported(subject(other), expected, "Requester");
         assert_unsupported(logout("", other), expected, "Requester");
-        // Which of two is meant is not for us to guess.
+        // The server must not choose one of two identifiers.
         let both = format!("{NAME_ID}{other}");
         assert_malformed!(subject(&both), FormError::Shape(ShapeError::Repeated(_)));
         assert_malformed!(logout("", &both), FormError::Shape(ShapeError::Repeated(_)));

@@ -1,4 +1,4 @@
-//! The algorithms of signatures, and the keys that are trusted.
+//! The signature algorithms, and the trusted keys.
 
 use openssl::bn::BigNum;
 use openssl::ecdsa::EcdsaSig;
@@ -9,10 +9,10 @@ use openssl::pkey::{Id, PKey, Public};
 use openssl::sign::Verifier;
 use openssl::x509::X509Ref;
 
-/// How a message is signed (RFC 9231 sections 2.3.2 to 2.3.6).
+/// The algorithm of a signature (RFC 9231 sections 2.3.2 to 2.3.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignatureAlgorithm {
-    /// RSASSA-PKCS1-v1_5 with SHA-256: what we sign with.
+    /// RSASSA-PKCS1-v1_5 with SHA-256. The server signs with this algorithm.
     RsaSha256,
     /// RSASSA-PKCS1-v1_5 with SHA-384.
     RsaSha384,
@@ -26,10 +26,10 @@ pub enum SignatureAlgorithm {
     EcdsaSha512,
 }
 
-/// How the digest of what is signed is made (XML Encryption section 5.7, RFC 9231 section 2.1).
+/// The algorithm of the digest of the signed content (XML Encryption section 5.7, RFC 9231 section 2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DigestAlgorithm {
-    /// SHA-256: what we sign with.
+    /// SHA-256. The server signs with this algorithm.
     Sha256,
     /// SHA-384.
     Sha384,
@@ -37,13 +37,13 @@ pub enum DigestAlgorithm {
     Sha512,
 }
 
-/// An algorithm that proves nothing to us.
+/// A rejected algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlgorithmError {
     /// SHA-1, which is broken.
     #[error("the signature uses SHA-1, which is rejected; set the service provider to SHA-256")]
     Sha1,
-    /// Any other.
+    /// Any other algorithm.
     #[error(
         "the signature's algorithm is refused; set the service provider to \
          http://www.w3.org/2001/04/xmldsig-more#rsa-sha256 with http://www.w3.org/2001/04/xmlenc#sha256"
@@ -52,7 +52,7 @@ pub enum AlgorithmError {
 }
 
 impl SignatureAlgorithm {
-    /// All that are accepted.
+    /// All accepted algorithms.
     pub const ALL: [Self; 6] = [
         Self::RsaSha256,
         Self::RsaSha384,
@@ -62,7 +62,7 @@ impl SignatureAlgorithm {
         Self::EcdsaSha512,
     ];
 
-    /// Its identifier: an `Algorithm`, a `SigAlg`.
+    /// Returns the identifier for `Algorithm` and `SigAlg`.
     pub const fn uri(self) -> &'static str {
         match self {
             Self::RsaSha256 => "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256",
@@ -74,10 +74,10 @@ impl SignatureAlgorithm {
         }
     }
 
-    /// The algorithm of an identifier.
+    /// Returns the algorithm of an identifier.
     ///
     /// # Errors
-    /// [`AlgorithmError`] for all others, HMAC and SHA-1 among them.
+    /// [`AlgorithmError`] for all other identifiers, including HMAC and SHA-1.
     pub fn from_uri(uri: &str) -> Result<Self, AlgorithmError> {
         Self::ALL
             .into_iter()
@@ -102,10 +102,10 @@ impl SignatureAlgorithm {
 }
 
 impl DigestAlgorithm {
-    /// All that are accepted.
+    /// All accepted algorithms.
     pub const ALL: [Self; 3] = [Self::Sha256, Self::Sha384, Self::Sha512];
 
-    /// Its identifier.
+    /// Returns the identifier.
     pub const fn uri(self) -> &'static str {
         match self {
             Self::Sha256 => "http://www.w3.org/2001/04/xmlenc#sha256",
@@ -139,23 +139,23 @@ fn unfit(uri: &str) -> AlgorithmError {
     }
 }
 
-/// A public key whose signatures count, because an administrator or checked metadata named it. A key that a message
-/// brings along never becomes one.
+/// A public key that an administrator or checked metadata registered for signatures. A key from a received message
+/// never becomes a trusted key.
 #[derive(Clone, Debug)]
 pub struct TrustedKey {
     key: PKey<Public>,
 }
 
-/// A key that is not fit for signatures.
+/// The reasons to reject a key for signatures.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SignatureKeyError {
-    /// Of another kind, or too small or large.
+    /// The key is of another kind, or too small or too large.
     #[error("a signing key is RSA with 2048 to 8192 bits, or on the curve P-256, P-384 or P-521")]
     Kind,
-    /// The private key is not that of the certificate.
+    /// The private key does not match the certificate.
     #[error("the certificate is not that of the key")]
     Certificate,
-    /// OpenSSL could not read it.
+    /// OpenSSL could not read the key.
     #[error("the key can't be read: {0}")]
     Unreadable(#[from] ErrorStack),
 }
@@ -164,7 +164,7 @@ impl TrustedKey {
     /// Trusts a key.
     ///
     /// # Errors
-    /// [`SignatureKeyError::Kind`] for a weak key, and for one whose signatures take long to check.
+    /// [`SignatureKeyError::Kind`] for a weak key, and for a key with slow verification.
     pub fn new(key: PKey<Public>) -> Result<Self, SignatureKeyError> {
         let fits = match key.id() {
             Id::RSA => (2048..=8192).contains(&key.bits()),
@@ -183,8 +183,8 @@ impl TrustedKey {
         }
     }
 
-    /// Trusts the key of a certificate. What else the certificate says, its issuer and its dates, is not asked: the one
-    /// who named it vouches for it (SAML V2.0 Metadata Interoperability Profile section 2.5).
+    /// Trusts the key of a certificate. The rest of the certificate, such as its issuer and validity, is ignored: trust
+    /// comes from the registration (SAML V2.0 Metadata Interoperability Profile section 2.5).
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -192,8 +192,8 @@ impl TrustedKey {
         Self::new(certificate.public_key()?)
     }
 
-    /// Whether this key made the signature over the message. An ECDSA signature is `r` and `s`, each as long as the
-    /// field (RFC 9231 section 2.3.6).
+    /// Whether this key signed the message. An ECDSA signature is `r` and `s`, each as long as the field (RFC 9231
+    /// section 2.3.6).
     pub fn verifies(
         &self,
         algorithm: SignatureAlgorithm,
@@ -203,7 +203,7 @@ impl TrustedKey {
         if self.key.id() != algorithm.key_type() {
             return false;
         }
-        // What OpenSSL can't even try to verify is not verified.
+        // A signature that OpenSSL cannot process is invalid.
         self.try_verify(algorithm, message, signature)
             .unwrap_or(false)
     }

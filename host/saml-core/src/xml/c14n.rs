@@ -5,14 +5,14 @@ use super::escape;
 use super::names::XML_URI;
 use super::tree::{Attribute, Element, NodeContent};
 
-/// The canonical form of an element, as it would be if the element were signed.
+/// Returns the canonical form of an element, as for a signature.
 ///
-/// `inclusive` are the prefixes of `InclusiveNamespaces` (section 3), `#default` among them: they are written wherever
-/// they are declared. `without` is an element that is left out, as the transform for enveloped signatures does.
+/// `inclusive` are the prefixes of `InclusiveNamespaces` (section 3), including `#default`: they are written at their
+/// declaration. `without` is an element to omit, as the transform for enveloped signatures does.
 ///
 /// # Errors
-/// [`XmlProblem::TooLong`] if it would be longer than a document may be. A namespace is written again for each element
-/// that uses it, so the form of a short document can be long.
+/// [`XmlProblem::TooLong`] if the form exceeds the maximum length of a document. A namespace is repeated for each
+/// element that uses it, so the form of a short document can be long.
 pub fn canonical(
     element: Element<'_>,
     inclusive: &[&str],
@@ -35,12 +35,12 @@ struct Canonical<'d, 'a> {
     limit: usize,
     inclusive: &'a [&'a str],
     without: Option<Element<'a>>,
-    /// The namespaces that are written on the elements around, as prefix and URI, the innermost last.
+    /// The namespaces that the enclosing elements already declare in the output, as prefix and URI, the innermost last.
     rendered: Vec<(&'d str, &'d str)>,
 }
 
 impl<'d> Canonical<'d, '_> {
-    /// Appends an element. It calls itself for each level, of which the reader allows only so many.
+    /// Appends an element. The function is recursive, and the reader limits the depth.
     fn element(&mut self, element: Element<'d>, is_apex: bool) -> Result<(), XmlProblem> {
         let outside = self.rendered.len();
         self.out.push('<');
@@ -84,8 +84,8 @@ impl<'d> Canonical<'d, '_> {
         self.out.push_str(local);
     }
 
-    /// Appends the declarations of the namespaces that the element makes visible use of, or that are inclusive, as far
-    /// as no element around it has them already.
+    /// Appends the declarations of namespaces that the element visibly uses, or that are inclusive, unless an enclosing
+    /// element declares them already.
     fn namespaces(&mut self, element: Element<'d>, is_apex: bool) {
         let mut wanted = vec![("", "")];
         if let Some(own) = &element.node.namespace {
@@ -136,7 +136,7 @@ impl<'d> Canonical<'d, '_> {
         }
     }
 
-    /// Appends the attributes, by namespace and then by name, those without a namespace first.
+    /// Appends the attributes, sorted by namespace and then by name. Attributes without a namespace come first.
     fn attributes(&mut self, element: Element<'d>) {
         let mut sorted: Vec<&Attribute> = element.node.attributes.iter().collect();
         sorted.sort_unstable_by_key(|attribute| (attribute.uri(), &*attribute.local));

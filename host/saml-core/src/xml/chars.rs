@@ -1,21 +1,21 @@
 //! The characters that XML 1.0 (fifth edition) allows.
 
-/// Whether XML can hold the character (production 2, `Char`).
+/// Whether XML allows the character (production 2, `Char`).
 pub(super) const fn is_char(c: char) -> bool {
     matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..)
 }
 
-/// Whether XML can hold the text: no control characters but tab and line ends, no U+FFFE and U+FFFF.
+/// Whether XML allows the text: no control characters except tab and line ends, no U+FFFE and U+FFFF.
 pub fn is_text(text: &str) -> bool {
     text.chars().all(is_char)
 }
 
-/// White space (production 3, `S`), after the line ends became line feeds.
+/// Whether the character is white space (production 3, `S`), after line ends were normalized to line feeds.
 pub(super) const fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\r')
 }
 
-/// Whether the text is a name without a colon (Namespaces in XML 1.0, production 4, `NCName`), as `xs:ID` wants it.
+/// Whether the text is a name without a colon (Namespaces in XML 1.0, production 4, `NCName`), as `xs:ID` requires.
 pub fn is_ncname(text: &str) -> bool {
     let mut chars = text.chars();
     chars.next().is_some_and(begins_name) && chars.all(continues_name)

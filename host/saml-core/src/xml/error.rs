@@ -1,93 +1,94 @@
-//! Why a document is refused.
+//! The reasons to reject a document.
 
-/// A document that is refused as a whole: nothing of it can be read.
+/// The rejection of a complete document: no part of it can be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
 pub struct XmlError {
-    /// What is wrong.
+    /// The reason.
     pub problem: XmlProblem,
     /// The line where reading stopped, from 1.
     pub line: usize,
 }
 
-/// What is wrong with a document. The messages hold nothing of its content.
+/// The reason to reject a document. The texts contain no part of the document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum XmlProblem {
-    /// Over [`XmlLimits::bytes`](super::XmlLimits).
+    /// The document exceeds [`XmlLimits::bytes`](super::XmlLimits).
     #[error("the document is too long")]
     TooLong,
-    /// Over [`XmlLimits::nodes`](super::XmlLimits).
+    /// The document exceeds [`XmlLimits::nodes`](super::XmlLimits).
     #[error("the document has too many elements and texts")]
     TooManyNodes,
-    /// Over [`XmlLimits::DEPTH`](super::XmlLimits::DEPTH).
+    /// The document exceeds [`XmlLimits::DEPTH`](super::XmlLimits::DEPTH).
     #[error("the elements are nested too deeply")]
     TooDeep,
-    /// Over [`XmlLimits::ATTRIBUTES`](super::XmlLimits::ATTRIBUTES).
+    /// An element exceeds [`XmlLimits::ATTRIBUTES`](super::XmlLimits::ATTRIBUTES).
     #[error("an element has too many attributes")]
     TooManyAttributes,
-    /// Over [`XmlLimits::NAMESPACES`](super::XmlLimits::NAMESPACES).
+    /// The declarations exceed [`XmlLimits::NAMESPACES`](super::XmlLimits::NAMESPACES).
     #[error("too many namespaces are declared at once")]
     TooManyNamespaces,
-    /// It is not UTF-8, or says that it is something else.
+    /// The document is not UTF-8, or declares another encoding.
     #[error("the document is not in UTF-8")]
     Encoding,
-    /// A character that XML does not allow (XML 1.0 section 2.2), as itself or as a reference.
+    /// A character that XML does not allow (XML 1.0 section 2.2), literal or as a reference.
     #[error("there is a character that XML does not allow")]
     Character,
     /// An XML declaration that is malformed, misplaced, or of another version.
     #[error("the XML declaration is not one of XML 1.0 at the beginning")]
     Declaration,
-    /// A document type declaration. None is ever read.
+    /// A document type declaration. The reader never accepts one.
     #[error("a DOCTYPE is not allowed")]
     Doctype,
     /// A processing instruction.
     #[error("a processing instruction is not allowed")]
     Instruction,
-    /// A comment that parts text, as in `<NameID>ada@example.org<!-- -->.example.com</NameID>`.
+    /// A comment within text, as in `<NameID>ada@example.org<!-- -->.example.com</NameID>`.
     #[error("a comment in the middle of text is not allowed")]
     CommentInText,
-    /// An entity other than the five of XML itself.
+    /// An entity other than the five predefined ones.
     #[error("an entity other than &lt; &gt; &amp; &apos; &quot; is not allowed")]
     Entity,
-    /// A tag, comment or section that is malformed or never closed.
+    /// A tag, comment or section that is malformed or not closed.
     #[error("the document is not well-formed")]
     Syntax,
-    /// An end tag that does not fit, or is missing.
+    /// An end tag that does not match, or is missing.
     #[error("the end tags do not fit the start tags")]
     Tags,
-    /// A name with a character that names do not have, or with two colons.
+    /// A name with an invalid character, or with two colons.
     #[error("an element or attribute has a malformed name")]
     Name,
-    /// An attribute without a value in quotes, or one that touches another.
+    /// An attribute without a quoted value, or without white space before it.
     #[error("an attribute is malformed")]
     Attribute,
-    /// Two attributes of an element have one name, or one namespace and local name.
+    /// Two attributes of an element have the same name, or the same namespace and local name.
     #[error("an attribute is repeated")]
     RepeatedAttribute,
-    /// A prefix that no namespace is bound to.
+    /// A prefix without a bound namespace.
     #[error("a prefix is bound to no namespace")]
     UnboundPrefix,
-    /// `xml` or `xmlns`, or their namespaces, put to another use (Namespaces in XML 1.0 section 3).
+    /// `xml` or `xmlns`, or their namespaces, are bound differently (Namespaces in XML 1.0 section 3).
     #[error("the prefixes xml and xmlns, and their namespaces, can't be bound anew")]
     ReservedPrefix,
-    /// A prefix that is bound to the empty name, or a namespace that is no absolute URI, which has no canonical form.
+    /// A prefix that is bound to the empty name, or a namespace that is not an absolute URI and so has no canonical
+    /// form.
     #[error("a namespace is not an absolute URI")]
     Namespace,
-    /// Something beside the one root element, or no root at all.
+    /// Content outside the root element, or no root element.
     #[error("the document is not one element")]
     NotOneRoot,
 }
 
-/// A document that has another shape than its reader needs.
+/// A mismatch between a document and the structure that its reader expects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeError {
-    /// An element that may occur once occurs again.
+    /// An element that may occur only once is repeated.
     #[error("there is more than one {0}")]
     Repeated(&'static str),
     /// An element is missing.
     #[error("there is no {0}")]
     Missing(&'static str),
-    /// An element that should hold text alone holds elements.
+    /// An element that should contain only text contains elements.
     #[error("an element that should hold text holds other elements")]
     NotText,
 }

@@ -1,4 +1,4 @@
-//! What Canonical XML 1.0 (section 2.3) writes for characters that markup is made of.
+//! The escapes of Canonical XML 1.0 (section 2.3) for markup characters.
 
 /// Appends character data.
 pub(super) fn text(out: &mut String, text: &str) {
@@ -11,7 +11,7 @@ pub(super) fn text(out: &mut String, text: &str) {
     });
 }
 
-/// Appends the value of an attribute, which stands in double quotes.
+/// Appends the value of an attribute for double quotes.
 pub(super) fn attribute(out: &mut String, value: &str) {
     escape(out, value, |byte| match byte {
         b'&' => Some("&amp;"),
@@ -32,7 +32,7 @@ fn escape(out: &mut String, text: &str, replaced: impl Fn(u8) -> Option<&'static
         .enumerate()
         .find_map(|(at, byte)| Some((at, replaced(byte)?)))
     {
-        // What is replaced is one byte long.
+        // A replaced character is one byte long.
         out.push_str(rest.get(..at).unwrap_or_default());
         out.push_str(replacement);
         rest = rest.get(at + 1..).unwrap_or_default();

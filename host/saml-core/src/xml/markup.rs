@@ -1,11 +1,11 @@
-//! The parts of markup that quick-xml leaves to its caller: attributes, names, references, the XML declaration.
+//! The parts of markup that quick-xml does not process: attributes, names, references, the XML declaration.
 
 use super::chars::{is_char, is_ncname, is_space};
 use super::error::XmlProblem;
 use super::limits::XmlLimits;
 
-/// The attributes of a start tag (XML 1.0 production 40): what follows its name, as names and values, which are
-/// normalized (section 3.3.3) and may be anything that XML can hold.
+/// Parses the attributes of a start tag (XML 1.0 production 40) from the text after its name. Returns unchecked names,
+/// and normalized values (section 3.3.3), which may contain any character that XML allows.
 pub(super) fn attributes(raw: &str) -> Result<Vec<(&str, String)>, XmlProblem> {
     let mut attributes = Vec::new();
     let mut rest = raw;
@@ -15,7 +15,7 @@ pub(super) fn attributes(raw: &str) -> Result<Vec<(&str, String)>, XmlProblem> {
             return Ok(attributes);
         }
         if next.len() == rest.len() {
-            // It touches the name or the attribute before it.
+            // White space before the attribute is missing.
             return Err(XmlProblem::Attribute);
         }
         if attributes.len() >= XmlLimits::ATTRIBUTES {
@@ -37,7 +37,7 @@ pub(super) fn attributes(raw: &str) -> Result<Vec<(&str, String)>, XmlProblem> {
     }
 }
 
-/// The value of an attribute whose text between the quotes this is.
+/// Expands the raw value of an attribute, without its quotes.
 fn expand(raw: &str) -> Result<String, XmlProblem> {
     if raw.contains('<') {
         return Err(XmlProblem::Attribute);
@@ -56,7 +56,7 @@ fn expand(raw: &str) -> Result<String, XmlProblem> {
     Ok(value)
 }
 
-/// The character that a reference stands for, which is given without `&` and `;` (XML 1.0 section 4.1).
+/// Resolves a reference, without its `&` and `;`, to a character (XML 1.0 section 4.1).
 pub(super) fn reference(name: &str) -> Result<char, XmlProblem> {
     match name {
         "amp" => return Ok('&'),
@@ -71,7 +71,7 @@ pub(super) fn reference(name: &str) -> Result<char, XmlProblem> {
         Some(digits) => (digits, 16),
         None => (number, 10),
     };
-    // The function would take a sign.
+    // `from_str_radix` would accept a sign.
     if !digits.chars().all(|c| c.is_digit(radix)) {
         return Err(XmlProblem::Entity);
     }
@@ -81,14 +81,14 @@ pub(super) fn reference(name: &str) -> Result<char, XmlProblem> {
         .ok_or(XmlProblem::Character)
 }
 
-/// A name's prefix, empty without one, and its local part (Namespaces in XML 1.0, production 7).
+/// Splits a name into its prefix (possibly empty) and its local part (Namespaces in XML 1.0, production 7).
 pub(super) fn split_name(name: &str) -> Result<(&str, &str), XmlProblem> {
     let (prefix, local) = match name.split_once(':') {
         Some((prefix, local)) if is_ncname(prefix) => (prefix, local),
         Some(_) => return Err(XmlProblem::Name),
         None => ("", name),
     };
-    // Without a declaration it would be unbound; this says what is wrong.
+    // The prefix is unbound without this check, too, but this error is more specific.
     if prefix == "xmlns" {
         return Err(XmlProblem::ReservedPrefix);
     }
@@ -99,7 +99,7 @@ pub(super) fn split_name(name: &str) -> Result<(&str, &str), XmlProblem> {
     }
 }
 
-/// The prefix that an attribute of this name declares, empty for the default namespace; `None` for other attributes.
+/// Returns the prefix that this attribute declares, empty for the default namespace, or `None` for other attributes.
 pub(super) fn declared_prefix(name: &str) -> Result<Option<&str>, XmlProblem> {
     match name.strip_prefix("xmlns") {
         Some("") => Ok(Some("")),
@@ -112,7 +112,7 @@ pub(super) fn declared_prefix(name: &str) -> Result<Option<&str>, XmlProblem> {
     }
 }
 
-/// Whether the text is a URI with a scheme, so that it is not relative to anything: by its characters (RFC 3986).
+/// Whether the text is an absolute URI: a scheme and valid characters (RFC 3986).
 pub(super) fn is_absolute(uri: &str) -> bool {
     let Some((scheme, rest)) = uri.split_once(':') else {
         return false;
@@ -126,7 +126,7 @@ pub(super) fn is_absolute(uri: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "-._~:/?#[]@!$&'()*+,;=%".contains(c))
 }
 
-/// Checks an XML declaration (XML 1.0 production 23): version 1.0, and UTF-8 if it names an encoding.
+/// Checks an XML declaration (XML 1.0 production 23): version 1.0, and UTF-8 if it specifies an encoding.
 pub(super) fn check_declaration(text: &str) -> Result<(), XmlProblem> {
     let inside = text
         .strip_prefix("<?xml")

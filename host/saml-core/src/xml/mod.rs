@@ -1,11 +1,11 @@
-//! XML as SAML needs it: one strict reader, exclusive canonicalization, signatures, and a writer whose output is
-//! canonical as written.
+//! XML for SAML: one strict reader, exclusive canonicalization, signatures, and a writer with canonical output.
 //!
-//! What a stranger sent is a [`Document`]. Its content is had in two ways: [`Document::verify`] gives what a trusted
-//! key signed, and nothing else; [`Document::unverified`] says in its name what it gives. What is sent is made by
-//! [`Writer`], which knows no raw text: names are constants, values are escaped, and what XML can't hold is an error.
+//! A received document is a [`Document`]. Two functions return its content. [`Document::verify`] returns only the
+//! content that a trusted key signed. [`Document::unverified`] returns content that may come from any sender.
+//! [`Writer`] creates sent documents and accepts no raw text: names are constants, values are escaped, and an invalid
+//! character is an error.
 //!
-//! The module uses nothing else of the host, so that it can be read, fuzzed and judged alone.
+//! The module depends on no other part of the server, so that it can be read, fuzzed and reviewed separately.
 
 mod algorithm;
 mod c14n;

@@ -1,21 +1,21 @@
-//! Names that the program knows: constants, so that nobody else's text becomes one.
+//! The known names of elements and attributes. They are constants, so that no input can become a name.
 
-/// A namespace, and the prefix that is written for it.
+/// A namespace with its prefix in written documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Namespace {
-    /// The prefix that [`Writer`](super::Writer) uses; a reader does not care.
+    /// The prefix for [`Writer`](super::Writer). Readers ignore it.
     pub prefix: &'static str,
     /// The namespace's name, an absolute URI.
     pub uri: &'static str,
 }
 
 impl Namespace {
-    /// A namespace with its usual prefix.
+    /// Returns a namespace with its usual prefix.
     pub const fn new(prefix: &'static str, uri: &'static str) -> Self {
         Self { prefix, uri }
     }
 
-    /// A name in this namespace.
+    /// Returns a name in this namespace.
     pub const fn name(self, local: &'static str) -> Name {
         Name {
             namespace: self,
@@ -27,15 +27,15 @@ impl Namespace {
 /// The name of an element, or of an attribute in a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Its namespace.
+    /// The namespace.
     pub namespace: Namespace,
-    /// The name in it, an `NCName`.
+    /// The local name, an `NCName`.
     pub local: &'static str,
 }
 
-/// What the prefix `xml` is bound to (Namespaces in XML 1.0 section 3).
+/// The namespace of the prefix `xml` (Namespaces in XML 1.0 section 3).
 pub(super) const XML_URI: &str = "http://www.w3.org/XML/1998/namespace";
-/// What the prefix `xmlns` is bound to.
+/// The namespace of the prefix `xmlns`.
 pub(super) const XMLNS_URI: &str = "http://www.w3.org/2000/xmlns/";
 
 /// XML Signature (XML-DSig core section 1.3).
@@ -62,6 +62,6 @@ pub(super) const X509_DATA: Name = DSIG.name("X509Data");
 pub(super) const X509_CERTIFICATE: Name = DSIG.name("X509Certificate");
 pub(super) const INCLUSIVE_NAMESPACES: Name = EXC_C14N.name("InclusiveNamespaces");
 
-/// The transform that leaves out the signature it stands in (XML-DSig core section 6.6.4).
+/// The transform that omits the enclosing signature (XML-DSig core section 6.6.4).
 pub(super) const ENVELOPED_SIGNATURE: &str =
     "http://www.w3.org/2000/09/xmldsig#enveloped-signature";

@@ -1,4 +1,5 @@
-//! The strict reader. quick-xml finds the markup; what it lets pass, and namespaces, are checked here.
+//! The strict reader. quick-xml finds the markup; this module checks namespaces, and the rules that quick-xml does not
+//! enforce.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -21,8 +22,9 @@ impl Document {
     /// Reads a document.
     ///
     /// # Errors
-    /// [`XmlError`] for what is not well-formed with its namespaces, for what is over the limits, and for what SAML
-    /// messages never have: a document type, processing instructions, entities, comments inside text.
+    /// [`XmlError`] if the document or its namespaces are not well-formed, or if it exceeds the limits. The same
+    /// applies to constructs that SAML messages never need: a document type, processing instructions, entities,
+    /// comments within text.
     pub fn read(bytes: &[u8], limits: XmlLimits) -> Result<Self, XmlError> {
         let text = decode(bytes, limits).map_err(|problem| XmlError { problem, line: 1 })?;
         let mut reader = Reader::new(&text, limits);
@@ -33,7 +35,7 @@ impl Document {
     }
 }
 
-/// The document's text, its line ends as line feeds (XML 1.0 section 2.11).
+/// Decodes the document's text and normalizes line ends to line feeds (XML 1.0 section 2.11).
 fn decode(bytes: &[u8], limits: XmlLimits) -> Result<Cow<'_, str>, XmlProblem> {
     if bytes.len() > limits.bytes {
         return Err(XmlProblem::TooLong);
@@ -52,21 +54,21 @@ struct Reader<'t> {
     limits: XmlLimits,
     root: Option<ElementNode>,
     nodes: Vec<Node>,
-    /// The elements that are not closed yet.
+    /// The open elements.
     open: Vec<OpenElement>,
-    /// Whether text would go on with the text before it: nothing but comments stands between.
+    /// Whether further text would continue the preceding text, because only comments separate them.
     in_text: bool,
-    /// The declarations in force, those of the innermost element last.
+    /// The declarations in scope, those of the innermost element last.
     scope: Vec<Arc<PrefixBinding>>,
     /// The binding of the prefix `xml`, which needs no declaration.
     xml: Arc<PrefixBinding>,
 }
 
-/// An element that is not closed yet.
+/// An element without its end tag.
 struct OpenElement {
-    /// As [`ElementNode::parent`] counts.
+    /// The place, as in [`ElementNode::parent`].
     place: usize,
-    /// How many declarations are in force around it.
+    /// The number of declarations in scope outside the element.
     outer_scope: usize,
     has_text: bool,
     has_comment: bool,
@@ -98,7 +100,7 @@ impl<'t> Reader<'t> {
         usize::try_from(self.events.buffer_position()).unwrap_or(usize::MAX)
     }
 
-    /// The line where reading stopped.
+    /// Returns the line where reading stopped.
     fn line(&self) -> usize {
         self.text
             .bytes()
@@ -114,7 +116,7 @@ impl<'t> Reader<'t> {
         }
         loop {
             let before = self.position();
-            // What begins like a document type is not even shown to the parser.
+            // The parser does not receive any text that begins like a document type.
             if matches!(
                 self.text.as_bytes().get(before..),
                 Some([b'<', b'!', b'D' | b'd', ..])
@@ -205,7 +207,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// Brings the declarations among an element's attributes into force.
+    /// Adds the declarations among an element's attributes to the scope.
     fn declare(&mut self, attributes: &[(&str, String)]) -> Result<(), XmlProblem> {
         let mut prefixes = HashSet::new();
         for (name, uri) in attributes {
@@ -236,7 +238,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
-    /// An element's attributes that declare no namespace.
+    /// Returns an element's attributes, without its declarations of namespaces.
     fn attributes(&self, raw: Vec<(&str, String)>) -> Result<Vec<Attribute>, XmlProblem> {
         let mut attributes = Vec::with_capacity(raw.len());
         for (name, value) in raw {
@@ -244,7 +246,7 @@ impl<'t> Reader<'t> {
                 continue;
             }
             let (prefix, local) = split_name(name)?;
-            // The default namespace is not for attributes.
+            // The default namespace does not apply to attributes.
             let namespace = if prefix.is_empty() {
                 None
             } else {
@@ -266,7 +268,7 @@ impl<'t> Reader<'t> {
         Ok(attributes)
     }
 
-    /// What a prefix is bound to; the empty one is that of elements without a prefix.
+    /// Returns the binding of a prefix. The empty prefix applies to elements without a prefix.
     fn bound(&self, prefix: &str) -> Result<Option<Arc<PrefixBinding>>, XmlProblem> {
         if prefix == "xml" {
             return Ok(Some(Arc::clone(&self.xml)));
@@ -343,7 +345,7 @@ impl<'t> Reader<'t> {
     }
 }
 
-/// The error for what quick-xml stopped at.
+/// Maps an error of quick-xml.
 fn problem(error: &EventError) -> XmlProblem {
     match error {
         EventError::Syntax(SyntaxError::UnclosedDoctype) => XmlProblem::Doctype,

@@ -1,4 +1,4 @@
-//! The signatures that the writer puts into what it writes.
+//! The signatures of the writer.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -9,9 +9,9 @@ use openssl::x509::X509Ref;
 
 use super::algorithm::{DigestAlgorithm, SignatureAlgorithm, SignatureKeyError, TrustedKey};
 
-/// A private RSA key, and the certificate that is sent along with what it signs.
+/// A private RSA key, and the certificate that accompanies its signatures.
 ///
-/// A signature takes about a millisecond of a core, so it is made off the async threads.
+/// A signature takes about a millisecond of CPU time, so callers must sign outside the async threads.
 #[derive(Clone)]
 pub struct Signer {
     key: PKey<Private>,
@@ -19,7 +19,7 @@ pub struct Signer {
     certificate: String,
 }
 
-/// Without the key.
+/// Omits the key.
 impl std::fmt::Debug for Signer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Signer").finish_non_exhaustive()
@@ -27,15 +27,15 @@ impl std::fmt::Debug for Signer {
 }
 
 impl Signer {
-    /// How it signs.
+    /// The signature algorithm.
     pub const ALGORITHM: SignatureAlgorithm = SignatureAlgorithm::RsaSha256;
-    /// How it makes the digest of what it signs.
+    /// The digest algorithm.
     pub const DIGEST: DigestAlgorithm = DigestAlgorithm::Sha256;
 
-    /// A signer from its key and its certificate.
+    /// Returns a signer for a key and its certificate.
     ///
     /// # Errors
-    /// [`SignatureKeyError`] if the key is not RSA of 2048 bits or more, or not that of the certificate.
+    /// [`SignatureKeyError`] if the key is not RSA with at least 2048 bits, or does not match the certificate.
     pub fn new(key: PKey<Private>, certificate: &X509Ref) -> Result<Self, SignatureKeyError> {
         TrustedKey::of_certificate(certificate)?;
         if key.id() != Id::RSA {
@@ -50,15 +50,15 @@ impl Signer {
         })
     }
 
-    /// The certificate as `ds:X509Certificate` has it: its DER in base64, in one line.
+    /// Returns the certificate in the form of `ds:X509Certificate`: its DER in base64, in one line.
     pub fn certificate(&self) -> &str {
         &self.certificate
     }
 
-    /// Signs bytes, such as the query of a redirect, by [`Self::ALGORITHM`].
+    /// Signs bytes, such as the query of a redirect, with [`Self::ALGORITHM`].
     ///
     /// # Errors
-    /// OpenSSL's own.
+    /// An error of OpenSSL.
     pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, ErrorStack> {
         openssl::sign::Signer::new(MessageDigest::sha256(), &self.key)?.sign_oneshot_to_vec(message)
     }

@@ -1,4 +1,4 @@
-//! Keys and messages that the tests of this module share.
+//! Keys and messages that this crate's tests share.
 
 use std::sync::LazyLock;
 
@@ -38,9 +38,9 @@ impl Identity {
     }
 }
 
-/// The one who is trusted.
+/// The trusted service provider.
 pub(crate) static PARTNER: LazyLock<Identity> = LazyLock::new(Identity::new);
-/// Somebody else.
+/// An untrusted sender.
 pub(crate) static STRANGER: LazyLock<Identity> = LazyLock::new(Identity::new);
 
 pub(crate) fn certificate(key: &PKey<Private>) -> X509 {
@@ -67,7 +67,7 @@ pub(crate) fn read(text: &str) -> Document {
         .unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-/// A request of a service provider with the ID `_r1`, signed.
+/// Returns a signed request of a service provider with the ID `_r1`.
 pub(crate) fn request(signer: &Signer) -> String {
     let mut writer = Writer::new();
     let start = writer
@@ -93,7 +93,7 @@ pub(crate) fn request(signer: &Signer) -> String {
     writer.finish().unwrap()
 }
 
-/// What a root element without attributes holds, in canonical form.
+/// Returns the canonical form of the content of a root element without attributes.
 pub(crate) fn text_of(text: &str) -> String {
     let document = read(text);
     let form = super::canonical(document.unverified(), &[], None).unwrap();

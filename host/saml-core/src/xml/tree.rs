@@ -6,46 +6,46 @@ use super::error::ShapeError;
 use super::limits::XmlLimits;
 use super::names::{Name, SIGNATURE};
 
-/// A document that was read whole and is well-formed. Its content is what a stranger claims, until a signature is
-/// checked.
+/// A complete and well-formed document. Its content is untrusted until a signature is checked.
 ///
-/// Comments are not in it. It has no processing instructions and no document type, since such documents are refused.
+/// It contains no comments. It has no processing instructions and no document type, because such documents are
+/// rejected.
 #[derive(Clone, Debug)]
 pub struct Document {
     pub(super) root: ElementNode,
-    /// What is in the root, in the document's order: an element is followed by what it holds.
+    /// The content of the root in document order: each element precedes its content.
     pub(super) nodes: Vec<Node>,
-    /// What it was read within, for what is made of it.
+    /// The limits of the document, which also apply to derived documents.
     pub(super) limits: XmlLimits,
 }
 
 #[derive(Clone, Debug)]
 pub(super) enum Node {
     Element(ElementNode),
-    /// Never next to another text.
+    /// Never adjacent to another text.
     Text(String),
 }
 
 #[derive(Clone, Debug)]
 pub(super) struct ElementNode {
-    /// What its prefix is bound to; `None` outside every namespace.
+    /// The binding of the prefix; `None` outside every namespace.
     pub(super) namespace: Option<Arc<PrefixBinding>>,
     pub(super) local: Box<str>,
-    /// The namespaces that it declares, itself.
+    /// The namespaces that the element itself declares.
     pub(super) declared: Vec<Arc<PrefixBinding>>,
     pub(super) attributes: Vec<Attribute>,
-    /// Where the element around it is: 0 is the root, and 1 the first of the nodes in it. `None` for the root itself.
+    /// The place of the parent element: 0 is the root, and 1 the first node in it. `None` for the root itself.
     pub(super) parent: Option<usize>,
-    /// How many nodes are in it.
+    /// The number of nodes in the element.
     pub(super) size: usize,
 }
 
 /// A prefix and its namespace.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct PrefixBinding {
-    /// Empty for the default namespace.
+    /// The prefix, empty for the default namespace.
     pub(super) prefix: Box<str>,
-    /// Empty where the default namespace is undone.
+    /// The namespace, empty if the default namespace is reset.
     pub(super) uri: Box<str>,
 }
 
@@ -57,20 +57,20 @@ pub(super) struct Attribute {
 }
 
 impl Attribute {
-    /// Its namespace's name, empty outside every namespace.
+    /// Returns the name of the namespace, empty outside every namespace.
     pub(super) fn uri(&self) -> &str {
         self.namespace.as_ref().map_or("", |binding| &binding.uri)
     }
 }
 
 impl Document {
-    /// The root element, **as anybody could have written it**. For messages that need no signature; what is signed
-    /// comes from [`Self::verify`].
+    /// Returns the root element, **which any sender may have written**. Only for messages that need no signature;
+    /// [`Self::verify`] returns signed content.
     pub fn unverified(&self) -> Element<'_> {
         self.root()
     }
 
-    /// Whether there is a signature anywhere, be it good or not.
+    /// Whether the document contains a signature, valid or not.
     pub fn has_signature(&self) -> bool {
         self.root()
             .descendants()
@@ -85,7 +85,7 @@ impl Document {
         }
     }
 
-    /// The element at a place, as [`ElementNode::parent`] counts them.
+    /// Returns the element at a place, as in [`ElementNode::parent`].
     fn element_at(&self, place: usize) -> Option<&ElementNode> {
         match place.checked_sub(1) {
             None => Some(&self.root),
@@ -97,7 +97,7 @@ impl Document {
     }
 }
 
-/// An element of a document, with what is in it.
+/// An element of a document, with its content.
 #[derive(Clone, Copy, Debug)]
 pub struct Element<'d> {
     document: &'d Document,
@@ -105,7 +105,7 @@ pub struct Element<'d> {
     inside: &'d [Node],
 }
 
-/// What an element holds, one after the other.
+/// An item of an element's content.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum NodeContent<'d> {
     Element(Element<'d>),
@@ -113,12 +113,12 @@ pub(super) enum NodeContent<'d> {
 }
 
 impl<'d> Element<'d> {
-    /// Whether it has this name. Prefixes do not matter.
+    /// Whether the element has this name. Prefixes are ignored.
     pub fn is(self, name: Name) -> bool {
         self.local_name() == name.local && self.namespace() == name.namespace.uri
     }
 
-    /// Its namespace's name, empty outside every namespace.
+    /// Returns the name of the namespace, empty outside every namespace.
     pub fn namespace(self) -> &'d str {
         self.node
             .namespace
@@ -126,17 +126,17 @@ impl<'d> Element<'d> {
             .map_or("", |binding| &binding.uri)
     }
 
-    /// Its name in the namespace.
+    /// Returns the local name.
     pub fn local_name(self) -> &'d str {
         &self.node.local
     }
 
-    /// The value of an attribute that is in no namespace, as those of SAML are.
+    /// Returns the value of an attribute without a namespace, as SAML defines its attributes.
     pub fn attribute(self, name: &str) -> Option<&'d str> {
         self.attribute_in("", name)
     }
 
-    /// The value of an attribute in a namespace, such as `xsi:type`.
+    /// Returns the value of an attribute in a namespace, such as `xsi:type`.
     pub fn qualified_attribute(self, name: Name) -> Option<&'d str> {
         self.attribute_in(name.namespace.uri, name.local)
     }
@@ -148,15 +148,15 @@ impl<'d> Element<'d> {
             .map(|found| &*found.value)
     }
 
-    /// The elements directly in it.
+    /// Returns the child elements.
     pub fn children(self) -> Children<'d> {
         Children(self.content())
     }
 
-    /// The one element of this name directly in it, if there is any.
+    /// Returns the only child element with this name, if there is one.
     ///
     /// # Errors
-    /// [`ShapeError::Repeated`], since which of two is meant is not for us to guess.
+    /// [`ShapeError::Repeated`] for several child elements, because choosing one of them would be unsafe.
     pub fn optional_child(self, name: Name) -> Result<Option<Self>, ShapeError> {
         let mut named = self.children().filter(|child| child.is(name));
         let found = named.next();
@@ -166,7 +166,7 @@ impl<'d> Element<'d> {
         Ok(found)
     }
 
-    /// The one element of this name directly in it.
+    /// Returns the only child element with this name.
     ///
     /// # Errors
     /// [`ShapeError::Missing`] or [`ShapeError::Repeated`].
@@ -175,10 +175,10 @@ impl<'d> Element<'d> {
             .ok_or(ShapeError::Missing(name.local))
     }
 
-    /// Its text, with white space as it is; empty if it holds nothing.
+    /// Returns the text with its white space, empty if the element has no content.
     ///
     /// # Errors
-    /// [`ShapeError::NotText`] if it holds elements.
+    /// [`ShapeError::NotText`] if the element contains elements.
     pub fn text(self) -> Result<&'d str, ShapeError> {
         match self.inside {
             [] => Ok(""),
@@ -187,7 +187,7 @@ impl<'d> Element<'d> {
         }
     }
 
-    /// It and every element in it, in the document's order.
+    /// Returns the element and all its descendants in document order.
     pub fn descendants(self) -> impl Iterator<Item = Self> {
         let mut rest = self.inside;
         let below = std::iter::from_fn(move || {
@@ -213,7 +213,7 @@ impl<'d> Element<'d> {
         }
     }
 
-    /// Whether it is the very same, and not just one like it.
+    /// Whether both are the same element, not only equal elements.
     pub(super) fn is_same(self, other: Self) -> bool {
         std::ptr::eq(self.node, other.node)
     }
@@ -222,7 +222,7 @@ impl<'d> Element<'d> {
         self.document
     }
 
-    /// What a prefix is bound to where the element stands, by itself or by an element around it.
+    /// Returns the binding of a prefix that is in scope at the element.
     pub(super) fn binding(self, prefix: &str) -> Option<&'d PrefixBinding> {
         let mut node = self.node;
         loop {
@@ -268,7 +268,7 @@ impl<'d> Iterator for Inside<'d> {
     }
 }
 
-/// The elements directly in an element.
+/// The child elements of an element.
 #[derive(Clone, Debug)]
 pub struct Children<'d>(Inside<'d>);
 

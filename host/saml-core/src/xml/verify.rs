@@ -1,10 +1,10 @@
-//! Checks a signature, and hands out what it covers.
+//! Checks a signature, and returns the signed content.
 //!
-//! Of XML Signature this takes what SAML allows (SAML core section 5.4), and there only one way to say it: one
-//! signature in the document, directly in the root; one reference, to the root; enveloped signature and exclusive
-//! canonicalization. So there is no choice about what is signed. What is signed is then read anew from the very bytes
-//! whose digest was compared, and nothing else of the document is handed out ("see what is signed", XML-DSig core
-//! section 8.1).
+//! The check accepts a strict subset of the XML signatures that SAML allows (SAML core section 5.4). A document must
+//! have one signature, directly in the root. It must have one reference, to the root, with the transforms enveloped
+//! signature and exclusive canonicalization. So the signed content is unambiguous. The content is then read again from
+//! the same bytes that the digest covers. No other part of the document is returned ("see what is signed", XML-DSig
+//! core section 8.1).
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ use super::names::{
 };
 use super::tree::{Document, Element};
 
-/// What a trusted key signed: the root element without its signature, read from its canonical form.
+/// The content that a trusted key signed: the root element without its signature, read from its canonical form.
 #[derive(Clone, Debug)]
 pub struct SignedDocument {
     document: Document,
@@ -31,53 +31,53 @@ pub struct SignedDocument {
 }
 
 impl SignedDocument {
-    /// The root element, as it was signed.
+    /// Returns the root element of the signed content.
     pub fn root(&self) -> Element<'_> {
         self.document.root()
     }
 
-    /// How it was signed.
+    /// Returns the signature algorithm.
     pub const fn algorithm(&self) -> SignatureAlgorithm {
         self.algorithm
     }
 }
 
-/// Why a signature does not count. The messages hold nothing of the document.
+/// The reasons to reject a signature. The texts contain no part of the document.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum SignatureError {
-    /// There is none.
+    /// The document has no signature.
     #[error("the message is not signed")]
     Missing,
-    /// There are several, or parts of several.
+    /// The document has several signatures, or parts of several.
     #[error("the message has more than one signature")]
     Several,
-    /// It is not directly in the root element.
+    /// The signature is not directly in the root element.
     #[error("the signature is not that of the whole message")]
     Misplaced,
-    /// It is made of other parts than the ones that SAML allows.
+    /// The signature has other elements than SAML allows.
     #[error("the signature is malformed: {0}")]
     Malformed(&'static str),
-    /// It uses an algorithm that is refused.
+    /// The signature uses a rejected algorithm.
     #[error(transparent)]
     Algorithm(#[from] AlgorithmError),
-    /// It is canonicalized in another way, or what it covers is transformed in another way.
+    /// The signature uses another canonicalization or other transforms.
     #[error(
         "a signature is made with the enveloped-signature transform and http://www.w3.org/2001/10/xml-exc-c14n#"
     )]
     Transforms,
-    /// It has no reference, or several, or one to something else than the root element.
+    /// The signature has no reference, several references, or a reference to another element than the root.
     #[error("the signature does not refer to the whole message, and to it alone")]
     Reference,
-    /// Two elements have one ID.
+    /// Two elements have the same ID.
     #[error("two elements of the message have the same ID")]
     RepeatedId,
-    /// No trusted key made it.
+    /// No trusted key created the signature.
     #[error("the signature is not one of the registered certificates'")]
     Untrusted,
     /// The message was changed after it was signed.
     #[error("the message is not the one that was signed")]
     Digest,
-    /// Its canonical form is over the limits.
+    /// The canonical form exceeds the limits.
     #[error("what is signed can't be read: {0}")]
     Unreadable(#[from] XmlProblem),
     /// OpenSSL failed.
@@ -91,7 +91,7 @@ impl From<ShapeError> for SignatureError {
     }
 }
 
-/// Without the line: it would be one of the canonical form, which nobody sees.
+/// Omits the line, because it refers to the internal canonical form.
 impl From<XmlError> for SignatureError {
     fn from(error: XmlError) -> Self {
         Self::Unreadable(error.problem)
@@ -99,12 +99,11 @@ impl From<XmlError> for SignatureError {
 }
 
 impl Document {
-    /// Checks the document's signature with the keys that are trusted, and gives what it covers. `KeyInfo` is not
-    /// looked at.
+    /// Checks the document's signature with the trusted keys, and returns the signed content. `KeyInfo` is ignored.
     ///
     /// # Errors
-    /// [`SignatureError`] unless there is exactly one signature, in the form that SAML demands, by one of the keys,
-    /// over this root element.
+    /// [`SignatureError`] unless the document has exactly one signature over this root element, in the form that SAML
+    /// requires, by one of the keys.
     pub fn verify(&self, keys: &[TrustedKey]) -> Result<SignedDocument, SignatureError> {
         let root = self.root();
         let signature = only_signature(root)?;
@@ -130,9 +129,9 @@ impl Document {
     }
 }
 
-/// The one signature, which stands directly in the root.
+/// Returns the only signature, which is directly in the root.
 fn only_signature(root: Element<'_>) -> Result<Element<'_>, SignatureError> {
-    // A part of a second one is a second one: nobody is to take it for a part of the first.
+    // A part of a second signature counts as a second one, so that no reader can confuse it with a part of the first.
     let mut found = root.descendants().filter(|element| element.is(SIGNATURE));
     let first = found.next().ok_or(SignatureError::Missing)?;
     let infos = root
@@ -150,7 +149,7 @@ fn only_signature(root: Element<'_>) -> Result<Element<'_>, SignatureError> {
     }
 }
 
-/// Refuses two elements with one ID, whichever attribute anybody may take for an ID.
+/// Rejects two elements with the same ID, for every attribute that a reader could interpret as an ID.
 fn check_ids(root: Element<'_>) -> Result<(), SignatureError> {
     let mut ids = HashSet::new();
     for element in root.descendants() {
@@ -166,17 +165,17 @@ fn check_ids(root: Element<'_>) -> Result<(), SignatureError> {
     Ok(())
 }
 
-/// A signature, taken apart.
+/// The parsed elements of a signature.
 struct SignatureElements<'d> {
     signed_info: Element<'d>,
-    /// The prefixes of its own canonicalization.
+    /// The inclusive prefixes for the canonicalization of `SignedInfo`.
     inclusive: Vec<&'d str>,
     algorithm: SignatureAlgorithm,
     reference: Reference<'d>,
     value: Vec<u8>,
 }
 
-/// What the signature covers.
+/// The reference to the signed content.
 struct Reference<'d> {
     uri: &'d str,
     inclusive: Vec<&'d str>,
@@ -261,10 +260,11 @@ impl<'d> Reference<'d> {
         })
     }
 
-    /// Refuses a reference to anything but the root: by its ID, or by the empty URI, which is the whole document.
+    /// Rejects a reference to another element than the root. The root is referenced by its ID, or by the empty URI,
+    /// which means the complete document.
     fn check_uri(&self, root: Element<'_>) -> Result<(), SignatureError> {
         let is_root = match self.uri.strip_prefix('#') {
-            // An ID that is no name could be a pointer, such as #xpointer(/).
+            // An ID that is not a name could be an XPointer, such as `#xpointer(/)`.
             Some(id) => is_ncname(id) && root.attribute("ID") == Some(id),
             None => self.uri.is_empty(),
         };
@@ -290,7 +290,7 @@ fn algorithm_of(method: Element<'_>) -> Result<&str, SignatureError> {
         .ok_or(SignatureError::Malformed("a method has no Algorithm"))
 }
 
-/// The algorithm of a method that takes no parameters.
+/// Returns the algorithm of a method without parameters.
 fn algorithm_of_leaf(method: Element<'_>) -> Result<&str, SignatureError> {
     if method.children().next().is_some() {
         return Err(SignatureError::Malformed("a method has parameters"));
@@ -298,8 +298,8 @@ fn algorithm_of_leaf(method: Element<'_>) -> Result<&str, SignatureError> {
     algorithm_of(method)
 }
 
-/// The prefixes that an exclusive canonicalization takes as inclusive. Every other method is refused, the one that
-/// keeps comments too.
+/// Returns the inclusive prefixes of an exclusive canonicalization. Every other method is rejected, including the one
+/// with comments.
 fn exclusive_form(method: Element<'_>) -> Result<Vec<&str>, SignatureError> {
     if algorithm_of(method)? != EXC_C14N.uri {
         return Err(SignatureError::Transforms);
@@ -316,7 +316,7 @@ fn exclusive_form(method: Element<'_>) -> Result<Vec<&str>, SignatureError> {
     }
 }
 
-/// The bytes that an element holds in base64, which may be in lines.
+/// Decodes the base64 content of an element, which may contain line breaks.
 fn bytes(element: Element<'_>) -> Result<Vec<u8>, SignatureError> {
     let text: String = element.text()?.chars().filter(|c| !is_space(*c)).collect();
     STANDARD

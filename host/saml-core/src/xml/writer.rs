@@ -1,7 +1,7 @@
-//! A writer whose output is in exclusive canonical form as it is written, so that signing needs no parser.
+//! A writer with output in exclusive canonical form, so that signing needs no parser.
 //!
-//! It declares a namespace where it is first used, as the canonical form does, and it sorts attributes. The names are
-//! constants; the values are escaped. So nothing that comes from outside can become markup.
+//! The writer declares a namespace at its first use, as the canonical form does, and sorts attributes. Names are
+//! constants, and values are escaped. So no input can become markup.
 
 mod signed;
 
@@ -14,37 +14,37 @@ use super::chars::is_text;
 use super::escape;
 use super::names::{Name, Namespace, XML_URI};
 
-/// Writes elements. What goes wrong on the way is told by [`Self::finish`], which then gives no output.
+/// Writes elements. [`Self::finish`] reports the first error, and then returns no output.
 #[derive(Debug, Default)]
 pub struct Writer {
     out: String,
     /// The namespaces that the open elements declare, the innermost last.
     scope: Vec<Namespace>,
-    /// The elements that are being written and will be signed, the innermost last.
+    /// The open elements that will be signed, the innermost last.
     signed: Vec<SignedElement>,
     error: Option<WriteError>,
 }
 
-/// An element that will be signed once it is written.
+/// An element that will be signed once it is complete.
 #[derive(Debug)]
 struct SignedElement {
-    /// How many namespaces are declared around it. They are not to be used in it: its own canonical form would have to
-    /// declare them once more.
+    /// The number of namespaces that are declared outside the element. It must not use them, because its canonical form
+    /// would have to declare them again.
     outer_scope: usize,
-    /// The prefixes in it that are declared for the sake of values alone.
+    /// The prefixes in the element that are declared only for values.
     inclusive: BTreeSet<&'static str>,
 }
 
-/// Why there is no output.
+/// The reasons to return no output.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WriteError {
-    /// A value has a character that XML can't hold, such as NUL.
+    /// A value contains a character that XML does not allow, such as NUL.
     #[error("a value has a character that XML can't hold")]
     Character,
-    /// The output would be longer than [`Writer::MAX_BYTES`].
+    /// The output would exceed [`Writer::MAX_BYTES`].
     #[error("the values are too long for an XML message")]
     TooLong,
-    /// An ID that is no `xs:ID`.
+    /// An ID is not an `xs:ID`.
     #[error(
         "an ID begins with a letter or an underscore, and has letters, digits, '.', '-' and '_'"
     )]
@@ -52,7 +52,8 @@ pub enum WriteError {
     /// An element has an attribute twice.
     #[error("an attribute is written twice")]
     RepeatedAttribute,
-    /// A signed element uses a namespace, or an element one prefix for two, in a way that has no one canonical form.
+    /// A namespace has no unique canonical form: a signed element uses an outer declaration, or an element uses one
+    /// prefix for two namespaces.
     #[error("the namespace {0} can't be used there")]
     Namespace(&'static str),
     /// OpenSSL failed.
@@ -61,15 +62,15 @@ pub enum WriteError {
 }
 
 impl Writer {
-    /// The longest output, in bytes.
+    /// The maximum length of the output, in bytes.
     pub const MAX_BYTES: usize = 1024 * 1024;
 
-    /// A writer of one document.
+    /// Returns a writer for one document.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Begins an element. Nothing is written before it is given its content.
+    /// Begins an element. The start tag is written together with the content.
     pub fn open(&mut self, name: Name) -> ElementStart<'_, '_> {
         ElementStart {
             writer: self,
@@ -79,14 +80,14 @@ impl Writer {
         }
     }
 
-    /// What was written.
+    /// Returns the output.
     ///
     /// # Errors
-    /// [`WriteError`], the first that occurred.
+    /// [`WriteError`]: the first error.
     pub fn finish(self) -> Result<String, WriteError> {
         match self.error {
             Some(error) => Err(error),
-            // Escaped, the values may be longer than they were.
+            // Escaping can make values longer.
             None if self.out.len() > Self::MAX_BYTES => Err(WriteError::TooLong),
             None => Ok(self.out),
         }
@@ -96,7 +97,7 @@ impl Writer {
         self.error.get_or_insert(error);
     }
 
-    /// Checks a value before it is escaped; false if it is not to be written.
+    /// Checks a value before it is escaped. Returns false if the value must not be written.
     fn admits(&mut self, value: &str) -> bool {
         if self.out.len().saturating_add(value.len()) > Self::MAX_BYTES {
             self.fail(WriteError::TooLong);
@@ -106,7 +107,7 @@ impl Writer {
         self.error.is_none()
     }
 
-    /// Whether a namespace is declared on an element around.
+    /// Whether an enclosing element declares the namespace.
     fn is_declared(&mut self, namespace: Namespace) -> bool {
         let found = self
             .scope
@@ -126,7 +127,7 @@ impl Writer {
         true
     }
 
-    /// Writes the declarations that a start tag needs, by prefix.
+    /// Writes the declarations that a start tag needs, sorted by prefix.
     fn declare(&mut self, mut namespaces: Vec<Namespace>) {
         namespaces.sort_unstable_by_key(|namespace| (namespace.prefix, namespace.uri));
         namespaces.dedup();
@@ -169,7 +170,7 @@ impl Writer {
     }
 }
 
-/// An element whose start tag is being put together. It is written by giving it its content.
+/// An incomplete start tag. It is written together with the content of the element.
 #[derive(Debug)]
 #[must_use = "an element is written by `empty`, `text`, `content` or `signed`"]
 pub struct ElementStart<'w, 'v> {
@@ -180,13 +181,13 @@ pub struct ElementStart<'w, 'v> {
 }
 
 impl<'w, 'v> ElementStart<'w, 'v> {
-    /// Adds an attribute that is in no namespace.
+    /// Adds an attribute without a namespace.
     pub fn attribute(mut self, name: &'static str, value: impl Into<Cow<'v, str>>) -> Self {
         self.attributes.push((None, name, value.into()));
         self
     }
 
-    /// Adds an attribute that is in no namespace, if there is a value.
+    /// Adds an attribute without a namespace, if the value is present.
     pub fn optional_attribute<V: Into<Cow<'v, str>>>(
         self,
         name: &'static str,
@@ -205,14 +206,14 @@ impl<'w, 'v> ElementStart<'w, 'v> {
         self
     }
 
-    /// Declares a namespace that only values use, as `xs:string` does in `xsi:type`. The signatures around the element
-    /// name its prefix in `InclusiveNamespaces`, so that it is signed.
+    /// Declares a namespace that only values use, such as `xs:string` in `xsi:type`. The signatures of the enclosing
+    /// elements list its prefix in `InclusiveNamespaces`, so that they cover it.
     pub fn declare(mut self, namespace: Namespace) -> Self {
         self.declared.push(namespace);
         self
     }
 
-    /// Writes the element with nothing in it.
+    /// Writes an empty element.
     pub fn empty(self) {
         self.content(|_| {});
     }
@@ -226,7 +227,7 @@ impl<'w, 'v> ElementStart<'w, 'v> {
         });
     }
 
-    /// Writes the element with what the function writes.
+    /// Writes the element with the output of the function as content.
     pub fn content(self, content: impl FnOnce(&mut Writer)) {
         let (name, outer_scope) = (self.name, self.writer.scope.len());
         let writer = self.tag();

@@ -1,4 +1,4 @@
-// The accounts of this browser: who they are, how they stand, and how to part with one.
+// The accounts of this browser: their names, their state, and their removal.
 
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
@@ -73,7 +73,7 @@ export function accountCard(state, known, act) {
 }
 
 /**
- * A form that takes an enrolment link that was copied.
+ * A form for a copied enrolment link.
  * @param {State} state
  * @param {boolean} unfolded
  * @param {Actions} act
@@ -125,7 +125,7 @@ async function forget(deviceId) {
 }
 
 /**
- * Shows why something about an account did not work.
+ * Shows the errors of operations on an account.
  * @param {string} deviceId
  * @param {Partial<Followed['errors']>} errors
  */
@@ -147,7 +147,7 @@ export const accountActions = {
     try {
       await call(account, 'delete', '/device');
     } catch (cause) {
-      // Where the server knows this device no more, there is nothing left to tell it.
+      // If the server does not know this device any more, there is nothing to remove there.
       if (failureOf(cause).code !== 'device_not_enrolled') {
         accountErrors(deviceId, { remove: text('app-account-remove-failed', { reason: inWords(cause) }) });
         return;

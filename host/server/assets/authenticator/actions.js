@@ -1,4 +1,4 @@
-// Everything that the user can do, by name. A view calls these; each changes the state and so renders the page.
+// All actions of the user, by name. Views call these; each changes the state and so renders the page.
 
 import { accountActions } from './accounts.js';
 import { requestActions } from './answer.js';

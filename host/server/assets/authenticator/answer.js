@@ -1,4 +1,4 @@
-// What the user does with a request: types its number, approves, denies, reports, picks one of several.
+// The user's actions on a request: enter its number, approve, deny, report, choose one of several.
 
 import { Failure, failureOf, inWords } from './api.js';
 import { approvalText, notMeText, sameBrowserText, sign as signText } from './canonical.js';
@@ -24,7 +24,7 @@ const isInUse = (item) =>
   item.phase === 'sending' ||
   item.other !== null ||
   item.number !== '' ||
-  // The focus that the card got by itself is no use of it.
+  // A focus that the card got automatically does not count as use.
   (item.used && isFocusIn(selectorOf(item.request.id)));
 
 /**
@@ -34,7 +34,7 @@ const isInUse = (item) =>
 const fieldOf = ({ request }) => selectorOf(request.id, request.same_browser ? 'title' : 'number');
 
 /**
- * Ends a request and says so. Returns where the focus goes.
+ * Ends a request and shows the ending. Returns the selector of the next focus.
  * @param {Item} item
  * @param {Ending} kind
  */
@@ -49,7 +49,7 @@ function finish(item, kind) {
 }
 
 /**
- * Ends requests. A later result takes the place of earlier ones, so the focus goes to the last.
+ * Ends requests. A later result replaces earlier ones, so the focus goes to the last.
  * @param {Array<[Item, Ending]>} ended
  */
 function finishAll(ended) {
@@ -65,8 +65,8 @@ function onlyNumber() {
 }
 
 /**
- * Where the focus goes when the open requests changed: into the number field if one is left and the user does nothing
- * else, or to the list that takes the place of a card that had it.
+ * The selector of the next focus after a change of the open requests. It is the number field if one is left and the
+ * user does nothing else, or the list that replaces a card with the focus.
  * @param {boolean} wasInCard
  */
 function focusForOpen(wasInCard) {
@@ -75,7 +75,8 @@ function focusForOpen(wasInCard) {
 }
 
 /**
- * Takes the requests that the server lists for an account. Returns where the focus goes, and whether some are new.
+ * Applies the server's list of requests of an account. Returns the selector of the next focus, and whether some are
+ * new.
  * @param {Account} account
  * @param {ApprovalRequest[]} listed
  * @param {number} skew
@@ -92,7 +93,7 @@ export function takeRequests(account, listed, skew) {
   return { focus: result ?? (isChanged ? focusForOpen(wasInCard) : undefined), isFresh: fresh.length > 0 };
 }
 
-/** Shows the time that is left, and ends what is too late. */
+/** Updates the remaining time, and ends expired requests. */
 export function tick() {
   change(() => {
     state.now = Date.now() / 1000;
@@ -101,7 +102,7 @@ export function tick() {
 }
 
 /**
- * Sends a decision with its proof: the outcome.
+ * Sends a decision with its proof. Returns the outcome.
  * @param {Item} item
  * @param {Decision} decision
  * @param {string} number
@@ -123,7 +124,7 @@ async function send({ deviceId, request: own }, decision, number, request = own)
 }
 
 /**
- * Approves a sign-in in this browser, without a number: the outcome.
+ * Approves a sign-in in this browser, without a number. Returns the outcome.
  * @param {Account} account
  * @param {ApprovalRequest} request
  */
@@ -138,7 +139,7 @@ export async function approveHere(account, request) {
 }
 
 /**
- * Shows what is wrong with the number. Returns where the focus goes.
+ * Shows an error about the number. Returns the selector of the next focus.
  * @param {Item} item
  * @param {string} words
  */
@@ -149,7 +150,7 @@ function complain(item, words) {
 }
 
 /**
- * A decision failed. Returns where the focus goes.
+ * Handles a failed decision. Returns the selector of the next focus.
  * @param {Item} item
  * @param {FailedCall} failure
  */
@@ -157,7 +158,7 @@ function rejected(item, failure) {
   item.phase = 'open';
   if (failure.code === 'expired') return finish(item, 'expired');
   if (failure.code === 'already_decided') return finish(item, 'decided');
-  // The browser lost the cookie of the sign-in: its page shows a number.
+  // The browser lost the cookie of the sign-in, so the login page shows a number.
   if (failure.code === 'other_browser') item.request = { ...item.request, same_browser: false };
   if (failure.code !== 'number_mismatch') return complain(item, inWords(failure));
   const { attempts_left: left = null, other_request: other } = failure.body;
@@ -171,7 +172,7 @@ function rejected(item, failure) {
 }
 
 /**
- * Sends a decision, unless one is on its way already.
+ * Sends a decision, unless one is in progress.
  * @param {Item} item
  * @param {Decision} decision
  */
@@ -188,7 +189,7 @@ async function decide(item, decision) {
   } catch (cause) {
     failure = failureOf(cause);
   }
-  // The account may be gone by now.
+  // The account may have been removed in the meantime.
   if (state.requests.get(item.request.id) !== item) return;
   change(() => {
     if (failure !== null) return rejected(item, failure);
@@ -198,7 +199,7 @@ async function decide(item, decision) {
 }
 
 /**
- * Why a request could not be reported, in words.
+ * The reason why a request could not be reported, in words.
  * @param {FailedCall} failure
  */
 function reportFailure(failure) {
@@ -207,7 +208,7 @@ function reportFailure(failure) {
 }
 
 /**
- * Reports a request, and shows how that went in the part of the state from which the user did it.
+ * Reports a request, and shows the result in the part of the state from which the user reported it.
  * @param {Item} item
  * @param {{ busy: boolean, error: string }} place
  * @param {ApprovalRequest} request
@@ -236,7 +237,7 @@ async function reportFrom(item, place, request) {
 const find = (id) => state.requests.get(id);
 
 export const requestActions = {
-  /** From another screen to what waits on the home screen. */
+  /** Goes from another screen to the pending items on the home screen. */
   async attend() {
     if (!(await mayLeave())) return;
     goHome();
@@ -255,7 +256,7 @@ export const requestActions = {
   },
 
   /**
-   * A key of the card's keypad. The focus stays on it, so that it can be pressed twice.
+   * Handles a key of the card's keypad. The focus stays on the key, so that the user can press it twice.
    * @param {string} id
    * @param {string} digit
    */
@@ -275,7 +276,7 @@ export const requestActions = {
   },
 
   /**
-   * The user uses a card: another one must not take its place.
+   * Marks a card as in use: another card must not replace it.
    * @param {string} id
    */
   use(id) {
@@ -292,7 +293,7 @@ export const requestActions = {
   },
 
   /**
-   * Denies a request, or says that it was not the user's.
+   * Denies or reports a request.
    * @param {string} id
    * @param {'deny' | 'report'} decision
    */
@@ -334,7 +335,7 @@ export const requestActions = {
   },
 
   /**
-   * The user has seen how a request ended.
+   * Closes the result of an ended request.
    * @param {string} id
    */
   close(id) {
@@ -353,7 +354,7 @@ export const requestActions = {
     });
   },
 
-  /** Back to the list of several. */
+  /** Goes back to the list of several. */
   showAll() {
     change((known) => {
       known.chosen = null;

@@ -1,4 +1,4 @@
-// Calls to the server. A failure is a `Failure`; `inWords` tells a person of it.
+// Calls to the server. A failure is a `Failure`; `inWords` describes it for the user.
 
 import { deviceAuthorization } from './canonical.js';
 import { put } from './store.js';
@@ -35,12 +35,12 @@ import { language, text } from './texts.js';
  */
 
 const BASE = '/authenticator/api';
-// A call that hangs is as good as none; a long poll has its own, longer limit.
+// A call that does not respond counts as failed; a long poll has its own, longer limit.
 const LIMIT_MS = 15_000;
 
 /**
- * A call that failed. `status` is 0 where there was no answer at all; `code` is the `error` of the answer's body; the
- * message is for developers.
+ * A call that failed. `status` is 0 if there was no response; `code` is the `error` of the response's body; the message
+ * is for developers.
  */
 export class Failure extends Error {
   /**
@@ -56,13 +56,13 @@ export class Failure extends Error {
     this.body = body;
   }
 
-  /** No answer, or none that came from Assent itself: trying again later may help. */
+  /** Whether there was no response, or none from Assent itself: a later retry may succeed. */
   get passing() {
     return this.status === 0 || this.status === 429 || this.status >= 500;
   }
 }
 
-// What the person is told of each code. Those that a screen has a place of its own for are not here.
+// The messages of the codes for the user. Codes with a place of their own on a screen are not here.
 /** @type {Partial<Record<FailedCall['code'], string>>} */
 const WORDS = {
   app: 'app-failure',
@@ -94,7 +94,7 @@ const WORDS = {
 };
 
 /**
- * A failure of any kind as that of a call. Its code is `app` where the app itself failed.
+ * Converts a failure of any kind to a failed call. Its code is `app` if the app itself failed.
  * @param {unknown} cause
  * @returns {FailedCall}
  */
@@ -103,7 +103,7 @@ export function failureOf(cause) {
 }
 
 /**
- * What to tell the person of a failure.
+ * The message of a failure for the user.
  * @param {unknown} failure
  */
 export function inWords(failure) {
@@ -114,7 +114,7 @@ export function inWords(failure) {
  * @param {string} path
  * @param {RequestInit} init
  * @param {CallOptions} [options]
- * @returns {Promise<any>} the answer's body, whose type is that of the call
+ * @returns {Promise<any>} the body of the response; its type depends on the call
  */
 async function exchange(path, init, { signal, limit = LIMIT_MS, credentials = 'omit' } = {}) {
   const controller = new AbortController();
@@ -160,7 +160,7 @@ function post(path, value) {
 }
 
 /**
- * What the enrolment link `token` is for.
+ * Previews the enrolment link `token`.
  * @param {string} token
  */
 export function lookAtEnrolment(token) {
@@ -176,7 +176,7 @@ export function enrol(enrolment) {
 }
 
 /**
- * A path of the API with the values of its parameters.
+ * Returns a path of the API with the values of its parameters.
  * @param {string} template
  * @param {Record<string, string>} parameters
  */
@@ -185,8 +185,8 @@ function filled(template, parameters) {
 }
 
 /**
- * A call that the account's device signs. `path` is one of the API's document; `rest` has the values of its parameters
- * and the body. Where the server finds our clock wrong, its offset is remembered and the call made once more.
+ * A call that the account's device signs. `path` is a path of the API's document; `rest` has the values of its
+ * parameters and the body. If the server reports a wrong clock, the offset is stored, and the call is sent once more.
  * @template {Method} Name
  * @template {Route<Name>} Path
  * @param {Account} account
@@ -204,7 +204,8 @@ export async function call(account, method, path, ...rest) {
   const attempt = async () => {
     const time = Math.floor(Date.now() / 1000) + (account.clockOffset ?? 0);
     const signed = { issuer: account.issuer, device: account.deviceId, time, method: verb, path: signedPath, body };
-    // The server writes of protected actions in the language of this page, whatever the browser would ask for.
+    // The server returns the summaries of protected actions in the language of this page, not in the browser's
+    // preferred language.
     /** @type {Record<string, string>} */
     const headers = {
       Authorization: await deviceAuthorization(account.privateKey, signed),
@@ -212,7 +213,7 @@ export async function call(account, method, path, ...rest) {
     };
     if (body !== '') headers['Content-Type'] = 'application/json';
     const init = { method: verb, headers, body: body === '' ? undefined : body };
-    // The browser cookie shows which sign-ins are in this browser.
+    // The browser cookie proves which sign-ins are in this browser.
     return exchange(signedPath + query, init, { ...options, credentials: 'same-origin' });
   };
   try {

@@ -1,7 +1,8 @@
-// What the authenticator signs, and how: pure functions over WebCrypto, with no page and no storage.
+// The texts that the authenticator signs, and their signatures: pure functions over WebCrypto, without a page or
+// storage.
 //
-// Each signed text starts with its name and version, then has one line a value, `name: value`, joined by a line feed
-// with none at the end. A string is written as JSON, so that no value can hold a line of its own.
+// Each signed text begins with its name and version, followed by one line for each value, `name: value`. Line feeds
+// join the lines, with none at the end. A string is written as JSON, so that no value can contain a line of its own.
 
 /**
  * @typedef {import('./types.d.ts').ApprovalRequest} ApprovalRequest
@@ -23,7 +24,7 @@ export function base64url(bytes) {
 }
 
 /**
- * The bytes of a base64url text. Throws where it is none.
+ * The bytes of a base64url text. Throws if the text is not base64url.
  * @param {string} text
  */
 export function fromBase64url(text) {
@@ -41,7 +42,7 @@ export async function sha256Hex(text) {
 }
 
 /**
- * The members of a P-256 public key that its JWK must have, no others.
+ * The members of a P-256 public key that its JWK needs, and no others.
  * @param {PublicKey} key
  */
 export function publicJwk({ kty = '', crv = '', x = '', y = '' }) {
@@ -88,7 +89,7 @@ export async function deviceText({ issuer, device, time, method, path, body }) {
 }
 
 /**
- * All that the person was shown of a request, one line each.
+ * All values of a request that the user saw, one line each.
  * @param {Shown} shown
  */
 function shownLines({ issuer, device, request }) {
@@ -106,7 +107,7 @@ function shownLines({ issuer, device, request }) {
 }
 
 /**
- * The text that a device signs to approve or deny: all that the person was shown, and what they answered.
+ * The text that a device signs to approve or deny: all values that the user saw, and the decision.
  * @param {Shown & { decision: string, number: string }} answer
  */
 export function approvalText({ issuer, device, request, decision, number }) {

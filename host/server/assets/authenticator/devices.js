@@ -1,4 +1,4 @@
-// The devices of an account: all of them, another one, and the codes for when there is none any more.
+// The devices of an account: the list, another device, and the recovery codes for users without a device.
 
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
@@ -127,7 +127,7 @@ function row({ renaming, errors }, device, act) {
 }
 
 /**
- * Asks in the row of a device for its new name.
+ * The form in the row of a device for its new name.
  * @param {NonNullable<DevicesScreen['renaming']>} renaming
  * @param {string} name
  * @param {Actions} act
@@ -171,7 +171,7 @@ function nameForm({ id: device, typed, error }, name, act) {
 }
 
 /**
- * A button that copies a text, and says whether it did.
+ * A button that copies a text, and shows whether that succeeded.
  * @param {string} label
  * @param {() => unknown} onclick
  * @param {string} copied
@@ -181,7 +181,7 @@ function copying(label, onclick, copied) {
 }
 
 /**
- * A link for another device, as a code to be scanned and as text.
+ * A link for another device, as a QR code and as text.
  * @param {LinkScreen} screen
  * @param {Actions} act
  * @returns {Child}
@@ -223,7 +223,7 @@ function linkContent({ failure, link, copied, added }, act) {
 }
 
 /**
- * New recovery codes, which are shown this once.
+ * New recovery codes, which are shown only once.
  * @param {CodesScreen} screen
  * @param {Actions} act
  * @returns {Child}
@@ -276,7 +276,7 @@ function codesContent({ failure, codes: made, hasEarlier, busy, error, file, cop
 }
 
 /**
- * What there is to say of each event.
+ * The message of each event.
  * @type {Record<string, (about: { device: string, day: string, time: string }) => string>}
  */
 const NOTIFICATIONS = {
@@ -297,7 +297,7 @@ const NOTIFICATIONS = {
 };
 
 /**
- * What is new of an account's devices and codes.
+ * The notifications of an account.
  * @param {Followed} known
  * @param {Actions} act
  */
@@ -317,24 +317,24 @@ export function notificationsCard({ account: { deviceId, displayName }, notifica
     el(
       'div',
       { key: 'actions', class: 'actions' },
-      // Neither is filled: a habit must not choose for the user.
+      // Neither button is the primary one, because a habit must not choose for the user.
       button(text('app-notifications-read'), () => act.readNotifications(deviceId)),
       button(text('app-notifications-not-me'), () => act.openDevices(deviceId)),
     ),
   );
 }
 
-/** The screen of the devices, if it is the one that is shown. */
+/** The screen of the devices, if it is the current one. */
 function shownDevices() {
   return state.screen?.name === 'devices' ? state.screen : null;
 }
 
-/** The screen of the link, if it is the one that is shown. */
+/** The screen of the link, if it is the current one. */
 function shownLink() {
   return state.screen?.name === 'link' ? state.screen : null;
 }
 
-/** The screen of the codes, if it is the one that is shown. */
+/** The screen of the codes, if it is the current one. */
 function shownCodes() {
   return state.screen?.name === 'codes' ? state.screen : null;
 }
@@ -365,7 +365,7 @@ async function openDevices(deviceId) {
 }
 
 /**
- * Makes new codes of an account, and shows them.
+ * Creates new codes of an account, and shows them.
  * @param {string} deviceId
  * @param {boolean} hasEarlier
  */
@@ -436,7 +436,7 @@ export const deviceActions = {
     if (!screen || !device) return;
     const field = `#${CSS.escape(`name-${id}`)}`;
     changeScreen(screen, { renaming: { id, typed: device.name, error: '' } }, field);
-    // What is there may be typed over at once.
+    // The user can replace the present text at once.
     const input = document.querySelector(field);
     if (input instanceof HTMLInputElement) input.select();
   },
@@ -497,7 +497,7 @@ export const deviceActions = {
     if (screen) await openDevices(screen.deviceId);
   },
 
-  /** Makes new recovery codes, in place of those that there are. */
+  /** Creates new recovery codes, which replace the existing ones. */
   async makeCodes() {
     const screen = shownDevices();
     if (!screen?.known) return;
@@ -519,12 +519,12 @@ export const deviceActions = {
     changeScreen(screen, { copied: await copy(screen.file.text, text('app-copied'), text('app-copy-failed')) });
   },
 
-  /** Prints the codes; the stylesheet leaves the rest of the page out. */
+  /** Prints the codes; the stylesheet hides the rest of the page. */
   printCodes() {
     window.print();
   },
 
-  /** The user saved the new codes, so they replace the earlier ones. */
+  /** Confirms that the user saved the new codes, so that they replace the earlier ones. */
   async confirmCodes() {
     const screen = shownCodes();
     const account = screen && accountOf(screen.deviceId);
@@ -534,7 +534,7 @@ export const deviceActions = {
       await call(account, 'post', '/recovery-codes/{id}/confirm', { parameters: { id: screen.id } });
     } catch (cause) {
       const failure = failureOf(cause);
-      // Codes that can't become valid any more are not shown.
+      // Codes that can no longer become valid are not shown.
       if (failure.code === 'recovery_codes_not_found') changeScreen(screen, { failure }, '#codes-title');
       else changeScreen(screen, { busy: false, error: alarm(inWords(cause)) }, '[data-part="confirm"]');
       return;

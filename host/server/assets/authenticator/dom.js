@@ -1,5 +1,4 @@
-// The page itself: puts descriptions of elements into it, moves the focus, speaks to screen readers, asks before a
-// deletion.
+// The page itself: renders descriptions of elements, moves the focus, notifies screen readers, asks before a deletion.
 
 import { present } from './view.js';
 
@@ -10,7 +9,7 @@ import { present } from './view.js';
 
 const SVG = 'http://www.w3.org/2000/svg';
 
-/** What each element was made of. @type {WeakMap<Node, Piece>} */
+/** The description of each element. @type {WeakMap<Node, Piece>} */
 const pieces = new WeakMap();
 
 /** @param {Event} event */
@@ -31,7 +30,8 @@ function setAttribute(element, name, value, before) {
     if (typeof before !== 'function') element.addEventListener(name.slice(2), dispatch);
     return;
   }
-  // What the user types is in the property; the attribute is only where it began. Written as it is, the caret stays.
+  // The property contains the text that the user types; the attribute is only its initial value. Setting only a changed
+  // value keeps the caret.
   if (name === 'value' && 'value' in element) {
     const written = element instanceof HTMLProgressElement ? Number(value) : String(value ?? '');
     if (element.value !== written) element.value = written;
@@ -66,7 +66,7 @@ function made(child) {
 }
 
 /**
- * The node that is there already for a child: the first that is left of the same kind.
+ * The existing node for a child: the first of the same kind among the remaining ones.
  * @param {Node[]} left
  * @param {Piece | string | Node} child
  */
@@ -99,8 +99,8 @@ function fill(parent, children) {
 }
 
 /**
- * Makes the content of an element what the descriptions say. What is there already stays: its focus, its caret, and
- * what a screen reader reads.
+ * Updates the content of an element to match the descriptions. Existing elements stay, with their focus, their caret,
+ * and the position of a screen reader.
  * @param {Element} parent
  * @param {import('./types.d.ts').Child[]} children
  */
@@ -108,7 +108,7 @@ export function show(parent, children) {
   const focused = document.activeElement;
   const caret = focused instanceof HTMLInputElement ? [focused.selectionStart, focused.selectionEnd] : null;
   fill(parent, present(children));
-  // What moved in the page lost the focus, so it gets it back.
+  // An element that moved in the page lost the focus, so it gets it back.
   if (focused instanceof HTMLElement && focused !== document.activeElement && focused.isConnected) {
     focused.focus({ preventScroll: true });
     if (caret && focused instanceof HTMLInputElement) focused.setSelectionRange(caret[0], caret[1]);
@@ -116,8 +116,8 @@ export function show(parent, children) {
 }
 
 /**
- * Moves the focus to the element of a selector. One that is no control can take it too, so that a screen reader goes
- * on from there.
+ * Moves the focus to the element of a selector. An element that is not a control can get it too, so that a screen
+ * reader continues there.
  * @param {string} selector
  */
 export function focusOn(selector) {
@@ -135,32 +135,35 @@ export function isFocusIn(selector) {
   return Boolean(document.activeElement?.closest(selector));
 }
 
-/** Whether the focus is nowhere: its element left the page, or was disabled. */
+/** Whether no element has the focus: its element left the page, or was disabled. */
 export function isFocusLost() {
   return document.activeElement === null || document.activeElement === document.body;
 }
 
-/** Whether the focus may move by itself: it is nowhere, or on a text or a part of the page that it was moved to. */
+/**
+ * Whether the focus may move automatically: no element has it, or a text or a part of the page has it, to which it was
+ * moved.
+ */
 export function isFocusFree() {
   const focused = document.activeElement;
   if (document.querySelector('dialog[open]') !== null) return false;
   return isFocusLost() || (focused instanceof HTMLElement && focused.getAttribute('tabindex') === '-1');
 }
 
-// What was said long ago must not be read as if it still held.
+// An old announcement must not be read as if it were current.
 const SAID_MS = 10_000;
 /** @type {Map<Element, number>} */
 const silences = new Map();
 
 /**
- * Says a text to screen readers: politely, or at once where it is about what the user just did wrong.
+ * Announces a text to screen readers: politely, or at once if it is about an error of the user.
  * @param {string} text
  * @param {boolean} [urgent]
  */
 export function say(text, urgent = false) {
   const region = document.getElementById(urgent ? 'loud' : 'say');
   if (region === null) return;
-  // The same text twice is announced too.
+  // A repeated text is announced again.
   region.textContent = region.textContent === text ? `${text}\u00a0` : text;
   clearTimeout(silences.get(region));
   silences.set(
@@ -172,7 +175,7 @@ export function say(text, urgent = false) {
 }
 
 /**
- * Asks before something that can't be undone. Returns true for yes.
+ * Asks before an irreversible action. Returns true for yes.
  * @param {string} title
  * @param {string} text
  * @param {string} yes
@@ -180,7 +183,7 @@ export function say(text, urgent = false) {
  */
 export function ask(title, text, yes) {
   const dialog = /** @type {HTMLDialogElement} */ (document.getElementById('ask'));
-  // A second question, such as by a link, must not change the words of the open one.
+  // A second question, for example from a link, must not replace the texts of the open one.
   if (dialog.open) return Promise.resolve(false);
   for (const [id, words] of [
     ['ask-title', title],

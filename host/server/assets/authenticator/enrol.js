@@ -25,7 +25,7 @@ import { button, el, facts, notice, picture, sign, waiting } from './view.js';
 const LONGEST_NAME = 60;
 
 /**
- * The token of an enrolment link, or null where the text is none.
+ * The token of an enrolment link, or null if the text is not such a link.
  * @param {string} link
  */
 export function tokenOf(link) {
@@ -38,7 +38,7 @@ export function tokenOf(link) {
   }
 }
 
-/** What to call this device, from what the browser tells of it. */
+/** A name for this device, from the data of the browser. */
 function deviceName() {
   /** @type {Array<[RegExp, string]>} */
   const known = [
@@ -59,7 +59,7 @@ function isAppleBrowserTab() {
 }
 
 /**
- * The picture of a QR code that the server drew.
+ * The image of a QR code from the server.
  * @param {string} svg
  */
 function scanPanel(svg) {
@@ -77,7 +77,7 @@ function scanPanel(svg) {
 }
 
 /**
- * On iPhone and iPad an app on the Home Screen has a storage of its own, so it must be there before it is enrolled.
+ * On iPhone and iPad an app on the Home Screen has a storage of its own, so it must be installed before the enrolment.
  * @param {EnrolmentScreen} screen
  * @param {Actions} act
  */
@@ -165,7 +165,7 @@ function nameForm({ phase, deviceName: name, unnamed, error }, act) {
 }
 
 /**
- * What the link is for, and the way to enrol.
+ * The data of the link, and the form to enrol.
  * @param {State} state
  * @param {EnrolmentScreen} screen
  * @param {Actions} act
@@ -224,19 +224,19 @@ async function enrolHere(offer, token, chosen) {
     clockOffset: 0,
   };
   await put(account);
-  // A hint only: a browser that is short of space then spares this key.
+  // This is only a hint: a browser with little space then keeps this key.
   await navigator.storage?.persist?.().catch(() => false);
   return { account, passkey: made.passkey, recovered: Boolean(made.recovered) };
 }
 
-/** The enrolment screen, if it is the one that is shown. */
+/** The enrolment screen, if it is the current one. */
 function shown() {
   return state.screen?.name === 'enrolment' ? state.screen : null;
 }
 
 export const enrolmentActions = {
   /**
-   * Shows what an enrolment link is for.
+   * Shows the data of an enrolment link.
    * @param {string} token
    */
   async openEnrolment(token) {
@@ -272,7 +272,7 @@ export const enrolmentActions = {
     if (screen !== null) changeScreen(screen, { deviceName: typed, unnamed: false, error: '' });
   },
 
-  /** Enrols this device, if nothing is missing and it is not on its way already. */
+  /** Enrols this device, if nothing is missing and no enrolment is in progress. */
   async enrol() {
     const screen = shown();
     if (screen === null || screen.offer === null || screen.phase !== 'ready') return;
@@ -304,7 +304,7 @@ export const enrolmentActions = {
     goHome(zone('accounts'));
   },
 
-  /** The user has seen that the account is enrolled. */
+  /** Closes the confirmation of an enrolment. */
   closeWelcome() {
     change((known) => {
       known.welcome = null;
@@ -314,14 +314,14 @@ export const enrolmentActions = {
 };
 
 /**
- * An account is enrolled: the user learns that, and its approvals may be protected now.
+ * Confirms the enrolment of an account, and offers the protection of its approvals.
  * @param {EnrolmentScreen} screen
  * @param {Awaited<ReturnType<typeof enrolHere>>} made
  */
 async function welcome(screen, { account, passkey, recovered }) {
   const offers = passkey === 'none' && (await lockable);
   follow(account, passkey);
-  // Where notifications are on for another account, they are to be on for this one too.
+  // If notifications are on for another account, they must be on for this one too.
   refreshPush([account]);
   if (state.screen !== screen) return;
   change((known) => {

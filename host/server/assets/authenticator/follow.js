@@ -1,4 +1,4 @@
-// The accounts of this browser, as the server tells of them: each is asked again and again while the app is to be seen.
+// The accounts of this browser in the state of the server: each is polled while the app is visible.
 
 import { takeRequests } from './answer.js';
 import { say } from './dom.js';
@@ -17,7 +17,7 @@ import { text } from './texts.js';
  * @typedef {import('./types.d.ts').Pending} Pending
  */
 
-/** By the account's device. @type {Map<string, Poll>} */
+/** The polls, by the account's device. @type {Map<string, Poll>} */
 const polls = new Map();
 
 /** Shows the number of requests on the app's icon. */
@@ -26,7 +26,7 @@ export function showBadge() {
 }
 
 /**
- * On the screen of a link for another device: the device that was enrolled by it.
+ * Shows the device that was enrolled, on the screen of a link for another device.
  * @param {Account} account
  * @param {AccountNotification[]} notifications
  */
@@ -41,14 +41,14 @@ function takeEnrolled(account, notifications) {
 }
 
 /**
- * The name of an account's device, as the server has it: it can be changed on another device and in the portal.
+ * Stores the name of an account's device from the server: it can be changed on another device and in the portal.
  * @param {Account} account
  * @param {string} name
  */
 export function takeDeviceName(account, name) {
   if (account.deviceName === name) return;
   account.deviceName = name;
-  // The next answer has it again.
+  // The next response contains it again.
   put(account).catch(() => {});
 }
 
@@ -75,7 +75,7 @@ const listener = {
       if (isFresh) known.lifted = false;
       return focus;
     });
-    // Its number may be that of a push message by now, which knows none.
+    // The number on the icon may come from a push message, which does not know the number of requests.
     showBadge();
   },
 
@@ -99,12 +99,12 @@ function sayNotifications() {
 }
 
 /**
- * Follows an account from now on. `passkey` is how its approvals are protected, where that is known.
+ * Begins to follow an account. `passkey` is the protection of its approvals, if it is known.
  * @param {Account} account
  * @param {PasskeyState | null} [passkey]
  */
 export function follow(account, passkey = null) {
-  // A browser may have dropped the key and kept the rest.
+  // A browser may have deleted the key and kept the rest.
   const lost = !(account.privateKey instanceof CryptoKey);
   polls.get(account.deviceId)?.stop();
   polls.set(account.deviceId, new Poll(account, listener));
@@ -128,25 +128,25 @@ export function follow(account, passkey = null) {
 }
 
 /**
- * Asks at once for an account.
+ * Polls an account at once.
  * @param {string} deviceId
  */
 export function lookAt(deviceId) {
   if (state.accounts.get(deviceId)?.gone === false) polls.get(deviceId)?.start();
 }
 
-/** Asks at once for every account. */
+/** Polls every account at once. */
 export function lookAtAll() {
   for (const { account } of usable(state)) lookAt(account.deviceId);
 }
 
-/** Asks for none until the app is seen again. */
+/** Stops all polls until the app is visible again. */
 export function rest() {
   for (const poll of polls.values()) poll.stop();
 }
 
 /**
- * Forgets an account, which is removed from this browser. Returns whether the user knows why it is gone.
+ * Stops following an account, which is removed from this browser. Returns whether the user knows the reason.
  * @param {string} deviceId
  */
 export function unfollow(deviceId) {

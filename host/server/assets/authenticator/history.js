@@ -1,4 +1,4 @@
-// What became of an account's last requests, as the server remembers it.
+// The outcomes of an account's last requests, from the server.
 
 import { call, inWords } from './api.js';
 import { change, state } from './state.js';
@@ -15,7 +15,7 @@ import { el, joined, sign } from './view.js';
  */
 
 /**
- * The mark of each outcome, and its words.
+ * The sign of each outcome, and its texts.
  * @type {Record<string, [Shape, string, string]>}
  */
 const OUTCOMES = {
@@ -57,7 +57,7 @@ const ACTIONS = {
 };
 
 /**
- * What a protected action was, and whom or what it concerned.
+ * The protected action, and its target.
  * @param {PastAction} past
  * @returns {Child[]}
  */
@@ -97,7 +97,7 @@ function content(history) {
 }
 
 /**
- * The history of an account, which is asked for when it is opened.
+ * The history of an account, which is loaded when the user opens it.
  * @param {Followed} known
  * @param {Actions} act
  */

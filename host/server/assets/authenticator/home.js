@@ -1,5 +1,5 @@
-// The home screen: the requests, what is new, the accounts. Around each screen: whether the server is reached, and
-// whether something waits on the home screen.
+// The home screen: the requests, the notifications, the accounts. On each screen: whether the server is reachable, and
+// whether requests are pending on the home screen.
 
 import { accountCard, addAccount } from './accounts.js';
 import { inWords } from './api.js';
@@ -19,7 +19,7 @@ import { button, complaint, el, notice, sign } from './view.js';
  */
 
 /**
- * What is wrong with the connection; nothing where all is well.
+ * A description of the connection's problem; empty if there is none.
  * @param {State} state
  */
 export function connectionWords(state) {
@@ -39,7 +39,7 @@ export function connection(state) {
 }
 
 /**
- * Says above another screen that something waits on the home screen.
+ * The notice on another screen that requests are pending on the home screen.
  * @param {State} state
  * @param {Actions} act
  * @returns {Child[]}
@@ -59,7 +59,7 @@ export function attention(state, act) {
 }
 
 /**
- * A part of the home screen, which has no height while there is nothing in it.
+ * A part of the home screen, which has no height while it is empty.
  * @param {string} name
  * @param {...Child} children
  */
@@ -68,7 +68,7 @@ function zone(name, ...children) {
 }
 
 /**
- * Says whose sign-ins are paused, since they denied one or said that it was not theirs, and lets them go on.
+ * The users with a cooldown after a denial or a report, and the button that ends it.
  * @param {State} state
  * @param {Actions} act
  */
@@ -102,7 +102,7 @@ function notifications(state, act) {
 }
 
 /**
- * Nobody is enrolled here.
+ * The welcome in a browser without accounts.
  * @param {State} state
  */
 function welcome({ operator, parted }) {
@@ -118,8 +118,8 @@ function welcome({ operator, parted }) {
 }
 
 /**
- * Confirms that an account was enrolled just now. Below is what comes next: the passkey, then the codes for the day on
- * which this device is lost.
+ * Confirms that an account was enrolled just now. Below are the next steps: the passkey, then the recovery codes for
+ * the loss of this device.
  * @param {State} state
  * @param {Actions} act
  * @returns {Child}
@@ -161,7 +161,7 @@ function passkeyOffer({ busy, errors }, act) {
 }
 
 /**
- * Who came by a recovery code has lost a device, and used up a code.
+ * The offer of new recovery codes. A user who came with a recovery code has lost a device, and used up a code.
  * @param {Followed} known
  * @param {boolean} recovered
  * @param {Actions} act
@@ -208,7 +208,7 @@ export function home(state, act) {
   return [
     zone('update', state.update && update),
     state.accounts.size === 0 && welcome(state),
-    // A notification may be about another person's device, so the user sees it before they approve anything.
+    // A notification may be about an attacker's device, so the user sees it before the requests.
     zone('notifications', ...withNotifications(state).map((known) => notificationsCard(known, act))),
     zone('enrolled', enrolled(state, act)),
     cooldowns(state, act),

@@ -1,6 +1,6 @@
 // A keypad in the card of a request, for users who prefer it to the keyboard of their system: a setting of this
-// browser, off by default. It has digits and no tiles with whole numbers, of which a blind tap would be right too
-// often.
+// browser, off by default. It has digits and no tiles with whole numbers, because a blind tap on a tile would be right
+// too often.
 
 import { text } from './texts.js';
 import { button, el } from './view.js';
@@ -20,7 +20,7 @@ export function wantsKeypad() {
 }
 
 /**
- * Stores whether the user wants a keypad in this browser. One that stores nothing forgets it with the page.
+ * Stores whether the user wants a keypad in this browser. Without storage, the setting lasts until the page is closed.
  * @param {boolean} wanted
  */
 export function storeKeypad(wanted) {
@@ -28,7 +28,7 @@ export function storeKeypad(wanted) {
     if (wanted) localStorage.setItem(STORED, 'on');
     else localStorage.removeItem(STORED);
   } catch {
-    // It holds until the page is loaded again.
+    // The setting lasts until the page is reloaded.
   }
 }
 

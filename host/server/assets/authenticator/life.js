@@ -1,16 +1,16 @@
-// The app's own life: it can be installed, a newer version takes its place, and its icon says how much waits.
+// The lifecycle of the app: its installation, its updates, and the number of pending requests on its icon.
 
 import { change, state } from './state.js';
 
 /** @typedef {import('./types.d.ts').InstallPrompt} InstallPrompt */
 
 /**
- * Shows how many requests wait on the app's icon, where the system can.
+ * Shows the number of pending requests on the app's icon, if the system supports that.
  * @param {number} waiting
  */
 export function badge(waiting) {
   const set = waiting > 0 ? navigator.setAppBadge?.(waiting) : navigator.clearAppBadge?.();
-  // A browser may have it and refuse: the app is not installed.
+  // A browser may have the function and reject the call, because the app is not installed.
   set?.catch(() => {});
 }
 
@@ -22,8 +22,7 @@ function setInstall(prompt) {
 }
 
 /**
- * Offers to install the app where the browser asks for that, and a newer version once its service worker has taken
- * over.
+ * Offers the installation when the browser permits it, and an update after its service worker has taken over.
  */
 export function watchLife() {
   window.addEventListener('beforeinstallprompt', (event) => {
@@ -50,7 +49,7 @@ export const lifeActions = {
     await prompt?.prompt();
   },
 
-  /** The newer version is loaded when the user wants: what they typed must not vanish. */
+  /** Loads the update when the user wants it, because typed text must not disappear. */
   loadUpdate() {
     location.reload();
   },

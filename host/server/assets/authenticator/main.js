@@ -1,5 +1,5 @@
-// The authenticator: what waits for an answer, and the accounts of this browser. Actions change the one state;
-// `render` makes the page of it.
+// The authenticator: the pending requests, and the accounts of this browser. Actions change the single state; `render`
+// renders the page.
 
 import { actions } from './actions.js';
 import { tick } from './answer.js';
@@ -33,7 +33,7 @@ const place = (id) => /** @type {HTMLElement} */ (document.getElementById(id));
 
 const app = place('app');
 const { title } = document;
-/** What the page showed before: how many requests wait, and what is wrong with the connection. */
+/** The previous content of the page: the number of pending requests, and the problem of the connection. */
 const before = { waiting: 0, connection: '' };
 
 /** @param {string} why */
@@ -74,7 +74,7 @@ function view(known, screen) {
 }
 
 /**
- * Makes the page show the state.
+ * Renders the state.
  * @param {State} known
  */
 function render(known) {
@@ -91,7 +91,7 @@ function render(known) {
   Object.assign(before, { waiting, connection: words });
 }
 
-/** Shows what the address asks for, else the screen of the page that was loaded again. */
+/** Shows the screen of the address, or the previous screen of a reloaded page. */
 function begin() {
   const step = startSteps();
   if (openLink(location.hash)) return;
@@ -99,13 +99,13 @@ function begin() {
   if (step?.name === 'devices' && step.deviceId !== undefined) actions.openDevices(step.deviceId);
 }
 
-/** Shows what a link on this page asks for. */
+/** Handles a link on this page. */
 function followLink() {
   takeLink();
   if (!openLink(location.hash)) keepStep();
 }
 
-/** What the buttons of the screens do that lead home. */
+/** The actions of the buttons that lead to the home screen, by screen. */
 const LEAVING = /** @type {Record<string, (() => void) | undefined>} */ ({
   devices: actions.leaveDevices,
   camera: actions.leaveCamera,
@@ -113,7 +113,7 @@ const LEAVING = /** @type {Record<string, (() => void) | undefined>} */ ({
   login: actions.leaveLogin,
 });
 
-/** Asks at once, for every account: the user is looking, or something happened. */
+/** Polls every account at once, because the user looks at the app, or an event occurred. */
 function look() {
   if (document.hidden) return;
   lookAtAll();

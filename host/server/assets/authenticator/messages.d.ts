@@ -1,4 +1,4 @@
-// The module of messages, which the server makes from its catalogue.
+// The module of messages, which the server creates from its catalogue.
 
 export type Part =
   | string

@@ -1,4 +1,4 @@
-// From screen to screen, and what happens on the way.
+// The navigation between screens.
 
 import { ask, say } from './dom.js';
 import { lookAtPush } from './push.js';
@@ -11,14 +11,14 @@ import { text } from './texts.js';
  * @typedef {import('./types.d.ts').Step} Step
  */
 
-/** The screen of codes that are shown this once and not yet confirmed, if it is the one that is shown. */
+/** The screen with unconfirmed codes that are shown only once, if it is the current one. */
 function unconfirmedCodes() {
   return state.screen?.name === 'codes' && state.screen.failure === null ? state.screen : null;
 }
 
 /**
- * Whether the screen may be left. Codes that are shown this once are not lost to a stray tap, nor to a link, nor to
- * the Back of the system.
+ * Whether the screen may be left. A stray tap, a link or the Back button of the system must not lose codes that are
+ * shown only once.
  * @returns {Promise<boolean>}
  */
 export async function mayLeave() {
@@ -29,7 +29,7 @@ export async function mayLeave() {
 }
 
 /**
- * Shows another screen. `focus` is the selector of what gets the focus.
+ * Shows another screen. `focus` is the selector of the element that gets the focus.
  * @param {Screen} screen
  * @param {string} [focus]
  */
@@ -51,9 +51,9 @@ export function goHome(focus) {
 }
 
 /**
- * Goes on as the user goes back or forward in the browser's history. Screens that can't be shown again are passed over.
- * @param {{ leave: (screen: Screen['name']) => void, devices: (deviceId: string) => void }} to what shows the home
- * screen when another one is left, and the devices of an account
+ * Follows the user's steps back or forward in the browser's history. Screens that cannot be shown again are skipped.
+ * @param {{ leave: (screen: Screen['name']) => void, devices: (deviceId: string) => void }} to the actions that show
+ * the home screen when another one is left, and the devices of an account
  */
 export function watchBack(to) {
   let isAsking = false;
@@ -62,7 +62,7 @@ export function watchBack(to) {
     isAsking = true;
     const isAllowed = await mayLeave();
     isAsking = false;
-    // The user may have gone further while they were asked.
+    // The user may have gone further while the question was open.
     const step = /** @type {Step | null} */ (history.state);
     if (isAllowed && step !== null && state.screen !== null) visit(step, state.screen, to);
     keepStep();
@@ -91,7 +91,7 @@ function visit({ name, deviceId }, screen, to) {
 }
 
 /**
- * Changes a screen, if it is still the one that is shown.
+ * Changes a screen, if it is still the current one.
  * @template {Screen} T
  * @param {T} screen
  * @param {Partial<T>} changes
@@ -106,7 +106,7 @@ export function changeScreen(screen, changes, focus) {
 }
 
 /**
- * Copies a text, and returns which of the two messages says how that went.
+ * Copies a text, and returns the message for success or failure.
  * @param {string} words
  * @param {string} copied
  * @param {string} failed
@@ -121,7 +121,7 @@ export async function copy(words, copied, failed) {
 }
 
 /**
- * Shows an error on a screen, and says it at once.
+ * Shows an error on a screen, and announces it at once.
  * @param {string} words
  */
 export function alarm(words) {

@@ -1,5 +1,5 @@
-// The passkey of an account: a second key, which the phone uses only after face, finger or PIN (W3C Web
-// Authentication). The server asks for it with each approval once it is added.
+// The passkey of an account: a second key, which the device uses only after face, finger or PIN (W3C Web
+// Authentication). After it is added, the server requires it for each approval.
 
 import { call, Failure, failureOf, inWords } from './api.js';
 import { base64url, fromBase64url } from './canonical.js';
@@ -19,7 +19,7 @@ import { button, complaint, el } from './view.js';
  * @typedef {import('./types.d.ts').Child} Child
  */
 
-/** Whether this phone has a lock that the browser can ask for. */
+/** Whether this device has a screen lock that the browser can use. */
 export const lockable = (async () => {
   try {
     return await PublicKeyCredential.isUserVerifyingPlatformAuthenticatorAvailable();
@@ -29,7 +29,7 @@ export const lockable = (async () => {
 })();
 
 /**
- * Browsers reject for many reasons that they do not tell: refused, too slow, no such key in this phone.
+ * Browsers reject for many reasons without naming them: declined, too slow, no such key on this device.
  * @param {() => Promise<Credential | null>} act
  */
 async function unlocked(act) {
@@ -37,13 +37,14 @@ async function unlocked(act) {
     const credential = await act();
     if (credential instanceof PublicKeyCredential) return credential;
   } catch {
-    // Below.
+    // The error is thrown below.
   }
   throw new Failure(409, 'passkey_unconfirmed', 'the browser gave no credential');
 }
 
 /**
- * Not every browser that shows notifications has `parseCreationOptionsFromJSON` and `toJSON`, so it is done here.
+ * Converts a credential to JSON, because not every browser with notifications has `parseCreationOptionsFromJSON` and
+ * `toJSON`.
  * @param {PublicKeyCredential} credential
  */
 function inJson(credential) {
@@ -53,7 +54,7 @@ function inJson(credential) {
 }
 
 /**
- * Has the phone make a passkey with the server's options: what to send back.
+ * Creates a passkey on the device with the server's options. Returns the credential for the server.
  * @param {import('./types.d.ts').PasskeyCreationOptions} options
  */
 async function make(options) {
@@ -72,11 +73,11 @@ async function make(options) {
 }
 
 /**
- * Has the phone use its passkey with the server's options: what to send back.
+ * Uses the passkey of the device with the server's options. Returns the assertion for the server.
  * @param {import('./types.d.ts').PasskeyRequestOptions} options
  */
 async function show(options) {
-  // It was made in this phone, so no other device needs to be offered.
+  // The passkey was created on this device, so the browser need not offer other devices.
   const known = (options.allowCredentials ?? []).map(({ type, id }) => ({
     type,
     id: fromBase64url(id),
@@ -96,7 +97,7 @@ async function show(options) {
 }
 
 /**
- * A call with the passkey in its body where the server asks for one.
+ * A call with the passkey in its body if the server requires one.
  * @template {Method} Name
  * @template {import('./types.d.ts').ConfirmedRoute<Name>} Path
  * @param {Account} account
@@ -137,7 +138,7 @@ async function unprotect(account) {
 }
 
 /**
- * Agrees to sign in with the phone's passkey. Login pages may need another one, which takes its place.
+ * Agrees to sign in with the device's passkey. Login pages may need another passkey, which then replaces it.
  * @param {Account} account
  */
 async function allowSignIn(account) {
@@ -151,7 +152,7 @@ async function allowSignIn(account) {
 }
 
 /**
- * Has the browser hide the passkeys that this one replaced, where it can (the signal API of WebAuthn Level 3).
+ * Has the browser hide the passkeys that this one replaced, if it can (the signal API of WebAuthn Level 3).
  * @param {import('./types.d.ts').PasskeyCreationOptions} options
  * @param {string} id
  */
@@ -160,7 +161,7 @@ async function hideOthers({ rp, user }, id) {
     const accepted = { rpId: rp.id, userId: user.id, allAcceptedCredentialIds: [id] };
     await /** @type {any} */ (PublicKeyCredential).signalAllAcceptedCredentials?.(accepted);
   } catch {
-    // The old one stays in the list of the login page, which then says that it can't sign in.
+    // The old one stays in the list of the login page, which then reports that it cannot sign in.
   }
 }
 
@@ -171,7 +172,7 @@ async function stopSignIn(account) {
 }
 
 /**
- * What to say about the protection of approvals that an account does not have. It depends on this device.
+ * The advice about the missing protection of an account's approvals. It depends on this device.
  * @param {State} state
  * @param {Followed} known
  */
@@ -183,7 +184,7 @@ function advice({ lockable: hasLock }, { passkey }) {
 }
 
 /**
- * The advice as a paragraph, at the first account that it applies to: the others would repeat it.
+ * The advice as a paragraph, only at the first account to which it applies, because the others would repeat it.
  * @param {State} state
  * @param {Followed} known
  * @returns {Child}
@@ -195,7 +196,7 @@ function adviceOnce(state, known) {
 }
 
 /**
- * How an account's approvals are protected, and what the user can do about it.
+ * The protection of an account's approvals, and the available actions.
  * @param {State} state
  * @param {Followed} known
  * @param {Actions} act
@@ -234,11 +235,11 @@ export function protection(state, known, act) {
 }
 
 /**
- * Does something with an account's passkey. Returns whether it worked.
+ * Performs an operation with an account's passkey. Returns whether it succeeded.
  * @param {string} deviceId
  * @param {(account: Account) => Promise<void>} act
  * @param {PasskeyPart} part the button
- * @param {string} failed the selector of what gets the focus if it did not work
+ * @param {string} failed the selector of the element that gets the focus after a failure
  */
 async function withPasskey(deviceId, act, part, failed) {
   const known = state.accounts.get(deviceId);
@@ -264,7 +265,7 @@ async function withPasskey(deviceId, act, part, failed) {
 /**
  * @param {string} deviceId
  * @param {(account: Account) => Promise<void>} act
- * @param {PasskeyState} standing how it stands if that worked
+ * @param {PasskeyState} standing the state after success
  * @param {PasskeyPart} [part] the button
  */
 async function fromCard(deviceId, act, standing, part = 'protect') {
@@ -278,7 +279,7 @@ async function fromCard(deviceId, act, standing, part = 'protect') {
 }
 
 /**
- * The offer after an enrolment is answered.
+ * Closes the offer after an enrolment.
  * @param {PasskeyState} standing
  */
 function settle(standing) {
@@ -300,7 +301,7 @@ export const passkeyActions = {
   /** @param {string} deviceId */
   async unprotect(deviceId) {
     const about = text('app-passkey-remove-about');
-    // The error of an earlier attempt is about that attempt.
+    // The error of an earlier attempt does not apply to this one.
     change(({ accounts }) => {
       const known = accounts.get(deviceId);
       if (known) known.errors.passkey = '';

@@ -1,4 +1,4 @@
-// Asks the server what waits for an account, again and again while the app is to be seen.
+// Polls the server for the pending requests of an account while the app is visible.
 
 import { call, failureOf } from './api.js';
 
@@ -12,9 +12,9 @@ import { call, failureOf } from './api.js';
  * @property {() => number} accounts how many accounts are followed
  */
 
-// The server holds an answer back for so long while nothing changes, in seconds.
+// The time for which the server holds a response while nothing changes, in seconds.
 const HOLD = 25;
-// A browser opens six connections to a host (HTTP/1.1). With more accounts than this none may hold one open.
+// A browser opens six connections to a host (HTTP/1.1). With more accounts than this, no poll may hold one open.
 const MOST_HELD = 3;
 const PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
@@ -45,16 +45,16 @@ export class Poll {
     this.listener = listener;
     /** @type {AbortController | null} */
     this.running = null;
-    /** The last of the notifications that are shown: the server need not tell of them at once. @type {string | null} */
+    /** The last notification that is shown: the server need not return it at once. @type {string | null} */
     this.known = null;
     /**
-     * The ids of the requests that are shown: the server answers at once when there are others, or fewer.
+     * The ids of the displayed requests: the server responds at once when the list differs.
      * @type {string[]}
      */
     this.seen = [];
   }
 
-  /** Asks now, and then goes on. */
+  /** Polls now, and then continues. */
   start() {
     this.stop();
     this.seen = [];
@@ -62,7 +62,7 @@ export class Poll {
     this.loop(this.running.signal);
   }
 
-  /** Asks no more. */
+  /** Stops polling. */
   stop() {
     this.running?.abort();
     this.running = null;
@@ -71,7 +71,7 @@ export class Poll {
   /** @param {AbortSignal} signal */
   async loop(signal) {
     let failures = 0;
-    // The first answer comes at once: it says whether we are connected.
+    // The first response comes at once, and shows whether the server is reachable.
     let hold = 0;
     while (!signal.aborted) {
       const began = performance.now();
@@ -94,7 +94,7 @@ export class Poll {
         if (failure.code === 'device_not_enrolled') return;
         failures += 1;
         hold = 0;
-        // Not all phones at the same moment, once the server is back.
+        // Not all devices may poll at the same moment after the server is available again.
         pause = Math.min(LONGEST_PAUSE_MS, 1_000 * 2 ** failures) * (0.75 + Math.random() / 2);
       }
       await rest(pause, signal);

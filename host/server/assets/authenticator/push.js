@@ -1,5 +1,5 @@
-// Notifications: a push only wakes the app, which then asks the server what waits. Without them the app still works
-// while it is open.
+// Notifications: a push message only wakes the app, which then polls the server. Without push messages the app still
+// works while it is open.
 
 import { call, Failure, inWords } from './api.js';
 import { fromBase64url } from './canonical.js';
@@ -9,7 +9,7 @@ import { text } from './texts.js';
 
 /** @typedef {import('./types.d.ts').Account} Account */
 
-/** Null where the browser has no service worker, or has them switched off. @type {ServiceWorkerRegistration | null} */
+/** Null if the browser has no service worker, or has disabled them. @type {ServiceWorkerRegistration | null} */
 let registration = null;
 
 /** Registers the service worker. */
@@ -21,7 +21,7 @@ export async function registerWorker() {
   }
 }
 
-/** What can be said of notifications in this browser. */
+/** The state of notifications in this browser. */
 async function pushState() {
   if (!registration?.pushManager || !('Notification' in self)) return 'impossible';
   if (Notification.permission === 'denied') return 'denied';
@@ -33,7 +33,7 @@ function able() {
   return usable(state).flatMap(({ account }) => (account.pushKey ? [account] : []));
 }
 
-/** Looks again at what can be said of notifications, and shows it. */
+/** Checks the state of notifications again, and shows it. */
 export async function lookAtPush() {
   const found = able().length > 0 ? await pushState() : 'impossible';
   change((known) => {
@@ -60,13 +60,13 @@ async function subscribe(manager, pushKey) {
   const key = fromBase64url(pushKey);
   const existing = await manager.getSubscription();
   if (existing && sameKey(existing, key)) return existing;
-  // The server has a new key: what was made for the old one gets no message any more.
+  // The server has a new key, so the subscription for the old one receives no messages any more.
   await existing?.unsubscribe();
   return manager.subscribe({ userVisibleOnly: true, applicationServerKey: key });
 }
 
 /**
- * Subscribes, asking the user where the browser wants that, and sends the subscription to the server for each account.
+ * Subscribes, which may ask the user for permission, and sends the subscription to the server for each account.
  * @param {Account[]} accounts
  */
 async function turnOn(accounts) {
@@ -80,7 +80,8 @@ async function turnOn(accounts) {
 }
 
 /**
- * Sends the server the subscription's present address, which a browser may change. A failure waits for the next start.
+ * Sends the current address of the subscription, which a browser may change, to the server. After a failure the next
+ * start retries.
  * @param {Account[]} accounts
  */
 export async function refreshPush(accounts) {
@@ -88,13 +89,13 @@ export async function refreshPush(accounts) {
   await turnOn(accounts.filter(({ pushKey }) => pushKey)).catch(() => {});
 }
 
-/** Takes the app's notifications away: the user is here already. */
+/** Removes the app's notifications, because the user has opened the app. */
 export async function clearNotifications() {
   const shown = (await registration?.getNotifications?.()) ?? [];
   for (const notification of shown) notification.close();
 }
 
-/** Asks whether there is a newer version: an app that stays open loads no page, so its browser does not ask. */
+/** Checks for an update: an app that stays open loads no page, so its browser does not check. */
 export function lookForUpdate() {
   registration?.update?.().catch(() => {});
 }

@@ -1,4 +1,4 @@
-// The requests on the home screen: one is shown at once; of several the user picks one from a list.
+// The requests on the home screen: a single one is shown at once; of several the user selects one from a list.
 
 import { keypad } from './keypad.js';
 import { endedRequests, openRequests, secondsLeft, shownRequest } from './requests.js';
@@ -17,7 +17,7 @@ import { button, complaint, el, joined, sign } from './view.js';
  */
 
 /**
- * How long there still is, in words.
+ * The remaining time in words.
  * @param {number} seconds
  */
 function timeLeft(seconds) {
@@ -27,7 +27,7 @@ function timeLeft(seconds) {
 }
 
 /**
- * How long a report stops new requests, in words.
+ * The time for which a report stops new requests, in words.
  * @param {number} minutes
  */
 function cooldown(minutes) {
@@ -48,7 +48,7 @@ const ENDINGS = {
 };
 
 /**
- * The same for a protected action in the console, which is not a sign-in.
+ * The texts for a protected action in the console, which is not a sign-in.
  * @type {Partial<Record<Ending, [string, string]>>}
  */
 const ACTION_ENDINGS = {
@@ -62,7 +62,7 @@ const ACTION_ENDINGS = {
 };
 
 /**
- * How a request ended, in words.
+ * The ending of a request, in words.
  * @param {Item} item
  * @param {Ending} kind
  */
@@ -81,7 +81,7 @@ function otherNamed(other) {
 }
 
 /**
- * What is said when the typed number belongs to another request.
+ * The message when the typed number belongs to another request.
  * @param {OtherRequest} other
  */
 export function otherWords(other) {
@@ -150,7 +150,7 @@ function openParts(state, item, act) {
 }
 
 /**
- * What would be approved, and the facts about it in two lines: the browser, its place and the time; the account.
+ * The subject of the approval, and its details in two lines: the browser, its location and the time; the account.
  * @param {Item} item
  * @returns {Child[]}
  */
@@ -178,7 +178,7 @@ function summary({ request }) {
     el(
       'div',
       { key: 'facts', class: 'request-facts', id: `${id}-facts` },
-      // Where the line is too long, the dot goes with the text behind it.
+      // If the line is too long, the dot goes with the text after it.
       el('p', {}, ...joined(where, ' ·\u00a0')),
       el('p', {}, ...whose),
     ),
@@ -186,7 +186,7 @@ function summary({ request }) {
 }
 
 /**
- * What a report does, before the user presses its button.
+ * The effect of a report, before the user presses its button.
  * @param {State} state
  * @param {Item} item
  */
@@ -196,7 +196,7 @@ function reportAdvice(state, { request }) {
 }
 
 /**
- * The number, and what the user may answer.
+ * The number, and the buttons of the decision.
  * @param {State} state
  * @param {Item} item
  * @param {Actions} act
@@ -232,7 +232,7 @@ function answerForm(state, item, act) {
 }
 
 /**
- * In place of the number: the sign-in is in this browser.
+ * The text that replaces the number for a sign-in in this browser.
  * @param {Item} item
  */
 function hereField({ request, error }) {
@@ -245,7 +245,7 @@ function hereField({ request, error }) {
 }
 
 /**
- * The field of the number, with what is wrong with it and the attempts that are left.
+ * The number field, with its error and the remaining attempts.
  * @param {State} state
  * @param {Item} item
  * @param {Actions} act
@@ -258,7 +258,7 @@ function numberField(state, item, act) {
     id: `${id}-number`,
     'data-part': 'number',
     type: 'text',
-    // With a keypad in the card the system shows none.
+    // If the card has a keypad, the system shows none.
     inputmode: state.keypad ? 'none' : 'numeric',
     pattern: '[0-9]*',
     size: '2',
@@ -286,7 +286,7 @@ function numberField(state, item, act) {
 }
 
 /**
- * The typed number is that of another request: which one, and a way to report it.
+ * The details of the other request to which the typed number belongs, and a button to report it.
  * @param {Item} item
  * @param {NonNullable<Item['other']>} other
  * @param {Actions} act
@@ -313,7 +313,7 @@ function otherParts({ request: { id } }, { request: other, busy, error }, act) {
 }
 
 /**
- * How the request ended. Whoever denied may say that the request was not even theirs.
+ * The ending of the request. A user who denied may also report the request.
  * @param {State} state
  * @param {Item} item
  * @param {NonNullable<Item['ended']>} ended
@@ -380,7 +380,7 @@ function list(state, act) {
 }
 
 /**
- * Whether a notification, the enrolment or a cooldown is shown above: then "Nothing to approve" would contradict it.
+ * Whether a notification, the enrolment or a cooldown is shown above, because "Nothing to approve" would contradict it.
  * @param {State} state
  */
 function hasNews(state) {
@@ -389,7 +389,7 @@ function hasNews(state) {
   return state.welcome !== null || withNotifications(state).length > 0 || [...state.accounts.values()].some(isPaused);
 }
 
-/** Nothing waits. */
+/** The text when no requests are pending. */
 function nothing() {
   return el(
     'div',
@@ -401,7 +401,7 @@ function nothing() {
 }
 
 /**
- * How the ended ones ended, and of the open ones the only one, the picked one, or the list.
+ * The endings of the ended requests. For the open ones: the only one, the selected one, or the list.
  * @param {State} state
  * @param {Actions} act
  * @returns {Child[]}

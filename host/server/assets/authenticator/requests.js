@@ -8,7 +8,7 @@
  */
 
 /**
- * The digits of a text as 0 to 9, whichever of the digits of Arabic script a keyboard makes; nothing else.
+ * The digits of a text as 0 to 9, also from the digits of Arabic script; other characters are removed.
  * @param {string} typed
  */
 export function digits(typed) {
@@ -19,7 +19,7 @@ export function digits(typed) {
 }
 
 /**
- * How long a request can still be answered, in seconds. `now` is our clock.
+ * The time for which a request can still be answered, in seconds. `now` is this browser's clock.
  * @param {Item} item
  * @param {number} now
  */
@@ -45,7 +45,7 @@ export function openRequests({ requests }) {
 }
 
 /**
- * The ended requests whose end the user has not yet seen.
+ * The ended requests with an ending that the user has not yet seen.
  * @param {State} state
  */
 export function endedRequests({ requests }) {
@@ -53,7 +53,7 @@ export function endedRequests({ requests }) {
 }
 
 /**
- * The request that is shown with its number field: the only one, or the one that the user picked.
+ * The request that is shown with its number field: the only one, or the one that the user selected.
  * @param {State} state
  */
 export function shownRequest(state) {
@@ -70,8 +70,9 @@ function requestsOf({ requests }, deviceId) {
 }
 
 /**
- * Takes what the server lists for an account now. Its clock is `skew` seconds before ours. Returns the new requests,
- * and those that are to end, each with how. `isInUse` says whether the user has begun to answer a request.
+ * Applies the server's current list of an account. Its clock is `skew` seconds ahead of this browser's. Returns the new
+ * requests, and those that must end, each with its ending. `isInUse` returns whether the user has begun to answer a
+ * request.
  * @param {State} state
  * @param {string} deviceId
  * @param {ApprovalRequest[]} listed
@@ -126,7 +127,7 @@ function mayEnd({ phase, other }) {
 }
 
 /**
- * The requests whose time is up.
+ * The expired requests.
  * @param {State} state
  */
 export function expired(state) {
@@ -134,7 +135,8 @@ export function expired(state) {
 }
 
 /**
- * Ends a request. While the user is shown another one, its end waits until they come back. Returns whether it ended.
+ * Ends a request. While the user sees another one, its ending waits until the user comes back. Returns whether it
+ * ended.
  * @param {State} state
  * @param {Item} item
  * @param {Ending} kind
@@ -159,8 +161,8 @@ export function end(state, item, kind) {
 }
 
 /**
- * The result of a request takes the place of earlier ones. What ends by itself leaves a denial whose request the user
- * may be about to report.
+ * The result of a request replaces earlier ones. An automatic ending does not replace a denial, because the user may be
+ * about to report that request.
  * @param {State} state
  * @param {Item} latest
  * @param {Ending} kind
@@ -174,7 +176,7 @@ function dismissEarlier(state, latest, kind) {
 }
 
 /**
- * Forgets an account's requests.
+ * Removes an account's requests.
  * @param {State} state
  * @param {string} deviceId
  */

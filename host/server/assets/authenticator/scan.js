@@ -1,5 +1,5 @@
-// The code of a login page: who scans it says who signs in there. A camera in the app reads codes, too, since an app
-// on the Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
+// The code of a login page: the user of the scanning device signs in there. A camera in the app reads codes, too. An
+// app on the Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
 
 import { approveHere } from './answer.js';
 import { call, failureOf, inWords } from './api.js';
@@ -23,12 +23,12 @@ import { button, complaint, el, facts, notice, sign, waiting } from './view.js';
  * @typedef {import('./types.d.ts').Child} Child
  */
 
-/** How long to wait between two looks at the camera's picture, and how large that picture is at most. */
+/** The interval between two reads of the camera's image, and the maximum size of that image. */
 const LOOK_MS = 120;
 const LARGEST = 720;
 
 /**
- * The token of a login page's code, or null where the text is none.
+ * The token of a login page's code, or null if the text is not such a code.
  * @param {string} link
  */
 function loginTokenOf(link) {
@@ -38,7 +38,7 @@ function loginTokenOf(link) {
 }
 
 /**
- * What the login of this token is for. Its page learns nothing of it.
+ * Previews the sign-in of this token. The login page is not notified.
  * @param {string} token
  * @param {Account[]} accounts
  * @returns {Promise<QrSignInPreview>}
@@ -47,21 +47,22 @@ async function lookAtLogin(token, [account, ...others]) {
   try {
     return await call(account, 'post', '/qr-sign-ins/preview', { value: { token } });
   } catch (cause) {
-    // This account's device was removed; another's may ask as well.
+    // This account's device was removed; the call may succeed with another account's device.
     if (failureOf(cause).code === 'device_not_enrolled' && others.length > 0) return lookAtLogin(token, others);
     throw cause;
   }
 }
 
 /**
- * What the user would let in, and as whom.
+ * The sign-in that the user would approve, and the account to use.
  * @param {State} state
  * @param {QrSignInPreview} offer
  * @param {Actions} act
  */
 function choice(state, { application, place, browser, same_browser: isHere }, act) {
   const unknown = text('app-request-not-known');
-  // Always asked, also with one account: whoever leads a phone to such a code must not learn whose it is.
+  // The app always asks, also with one account: an attacker who leads a user to such a code must not learn the user's
+  // name.
   const accounts = usable(state).map(({ account }) => {
     const words = isHere
       ? text('app-scan-approve-as', { name: account.displayName, account: account.account })
@@ -122,7 +123,7 @@ export function login(state, { phase, failure, offer, loginPage }, act) {
 }
 
 /**
- * The camera's picture.
+ * The image of the camera.
  * @param {CameraScreen} screen
  * @param {Actions} act
  */
@@ -139,7 +140,7 @@ export function camera({ video, phase, foreign }, act) {
 }
 
 /**
- * The text of the code in the picture, or null where there is none that can be read.
+ * The text of the code in the image, or null if there is no readable code.
  * @param {HTMLVideoElement} video
  * @param {HTMLCanvasElement} canvas
  * @param {typeof import('../vendor/qr/decode.js').default} decode
@@ -159,7 +160,7 @@ function read(video, canvas, decode) {
 }
 
 /**
- * Whether a link leads here: a code of another server is for another app.
+ * Whether a link leads to this server: a code of another server is for another app.
  * @param {string} link
  */
 function isOurs(link) {
@@ -169,11 +170,11 @@ function isOurs(link) {
 }
 
 /**
- * Looks at the camera's picture until it holds a code of ours, or the screen was left.
+ * Reads the camera's image until it contains a code of this server, or the user leaves the screen.
  * @param {CameraScreen} screen
  */
 async function watch(screen) {
-  // Only who scans needs it.
+  // Only users who scan need this module.
   const { default: decode } = await import('../vendor/qr/decode.js');
   const canvas = document.createElement('canvas');
   const look = () => {
@@ -190,8 +191,8 @@ async function watch(screen) {
 }
 
 /**
- * What a link of ours asks for, be it the address of this page or a code that the camera saw. Returns whether it asks
- * for anything.
+ * Opens a link of this server, from the address of this page or from a scanned code. Returns whether the link leads to
+ * a screen.
  * @param {string} link
  */
 export function openLink(link) {
@@ -207,7 +208,7 @@ export function openLink(link) {
 }
 
 /**
- * The user scanned the code of a login page: they sign in there, once they saw what they would let in.
+ * Shows the sign-in of a scanned code, which the user confirms before the approval.
  * @param {string} token
  */
 async function openLogin(token) {
@@ -254,7 +255,7 @@ async function take(screen, deviceId) {
     const value = { token: screen.token };
     const { request, login_page: loginPage } = await call(account, 'post', '/qr-sign-ins', { value });
     changeScreen(screen, { loginPage });
-    // The user may have gone back meanwhile.
+    // The user may have gone back in the meantime.
     if (state.screen !== screen) return;
     if (loginPage !== null) {
       await approveAtOnce(account, request);
@@ -270,8 +271,8 @@ async function take(screen, deviceId) {
 }
 
 /**
- * The sign-in is in this browser, and the user has just chosen the account for it on this page: that is the approval.
- * A request that is not pending any more was decided already, as its login page shows.
+ * Approves the sign-in in this browser at once, because the user has just chosen the account for it on this page. A
+ * request that is not pending any more was decided already, as its login page shows.
  * @param {Account} account
  * @param {string} id
  */
@@ -281,7 +282,7 @@ async function approveAtOnce(account, id) {
   if (request) await approveHere(account, request);
 }
 
-/** The screen of a login, if it is the one that is shown. */
+/** The screen of a login, if it is the current one. */
 function shownLogin() {
   return state.screen?.name === 'login' ? state.screen : null;
 }
@@ -302,7 +303,7 @@ export const scanActions = {
     go(screen, '#camera-title');
     try {
       stream = await navigator.mediaDevices.getUserMedia({ video: { facingMode: 'environment' }, audio: false });
-      // The user may have gone on before they allowed it.
+      // The user may have left the screen before the permission.
       if (state.screen !== screen) return left();
       video.srcObject = stream;
       await video.play();

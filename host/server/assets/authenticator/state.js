@@ -52,7 +52,7 @@ export function change(apply) {
 }
 
 /**
- * The accounts that the server still knows.
+ * The accounts that exist on the server.
  * @param {State} known
  */
 export function usable({ accounts }) {

@@ -1,6 +1,6 @@
-// The browser's history in step with the app: each screen has an entry above that of the screen from which it was
-// opened, so the Back of the system goes to the previous screen. Each entry says how deep its screen is, and of which
-// device.
+// Keeps the browser's history in step with the app. The entry of each screen is above that of the screen from which it
+// was opened, so the Back button of the system leads to the previous screen. Each entry has the depth and the device of
+// its screen.
 
 import { openRequests } from './requests.js';
 import { state } from './state.js';
@@ -10,21 +10,21 @@ import { state } from './state.js';
  * @typedef {import('./types.d.ts').Step} Step
  */
 
-/** How deep each screen is below the home screen. */
+/** The depth of each screen below the home screen. */
 const DEPTHS = { home: 0, unsupported: 0, camera: 1, devices: 1, enrolment: 1, login: 1, link: 2, codes: 2 };
 
-/** The depth of the browser's present entry. */
+/** The depth of the browser's current entry. */
 let depth = 0;
-/** Whether an entry is on its way that was asked for here. */
+/** Whether the app itself requested an entry that is not current yet. */
 let isTravelling = false;
-/** Whether it is open which screen comes next: the user is asked, or a link is being opened. */
+/** Whether the next screen is not decided yet: a question is open, or a link is being opened. */
 let isHeld = false;
 
 /** @param {Step} step */
 const write = (step, address = location.pathname) => history.replaceState(step, '', address);
 
 /**
- * Whether the present entry is that of a step. Browsers limit how often an entry is written.
+ * Whether the current entry is that of a step. Browsers limit how often an entry is written.
  * @param {Step} step
  */
 function isWritten({ name, deviceId }) {
@@ -33,7 +33,7 @@ function isWritten({ name, deviceId }) {
 }
 
 /**
- * The step of the shown screen. One that a link opened stands where the browser put it.
+ * The step of the current screen. A step that a link opened stays where the browser put it.
  * @param {State} known
  * @returns {Step}
  */
@@ -46,7 +46,7 @@ function shownStep({ screen, chosen }) {
   return { name, depth: DEPTHS[name], deviceId };
 }
 
-/** Brings the browser's history in step with the shown screen. */
+/** Updates the browser's history to the current screen. */
 export function keepStep() {
   if (isTravelling || isHeld || state.screen === null || state.screen.name === 'unsupported') return;
   const step = shownStep(state);
@@ -54,12 +54,12 @@ export function keepStep() {
   const hash = isLink ? location.hash : '';
   const address = location.pathname + hash;
   if (step.depth < depth) {
-    // What is left behind must not open its link again.
+    // The entry that is left must not open its link again.
     write({ name: 'left', depth });
     isTravelling = true;
     history.go(step.depth - depth);
   } else if (step.depth === depth) {
-    // A link was followed on this page, and its event is still to come.
+    // The user followed a link on this page, and its event has not arrived yet.
     if (history.state === null && location.hash !== '') return;
     if (!isWritten(step) || location.hash !== hash) write(step, address);
   } else {
@@ -72,7 +72,7 @@ export function keepStep() {
 }
 
 /**
- * Begins with the entry of a page that was loaded. Returns the step that it was at.
+ * Begins with the entry of a loaded page. Returns its step.
  * @returns {Step | null}
  */
 export function startSteps() {
@@ -81,7 +81,7 @@ export function startSteps() {
   return step;
 }
 
-/** The browser itself made an entry, for a link that was followed on this page. */
+/** Handles an entry that the browser itself created for a link on this page. */
 export function takeLink() {
   if (history.state !== null) return;
   depth += 1;
@@ -89,7 +89,7 @@ export function takeLink() {
 }
 
 /**
- * Leaves the history as it is until the promise settled, such as a question to the user.
+ * Keeps the history unchanged until the promise settles, for example during a question to the user.
  * @template T
  * @param {Promise<T>} settled
  * @returns {Promise<T>}
@@ -109,7 +109,7 @@ export async function holdStep(settled) {
  */
 export function watchSteps(visit) {
   window.addEventListener('popstate', ({ state: step }) => {
-    // A link was followed: the entry is the browser's.
+    // The user followed a link, so the browser created the entry.
     if (step === null) return;
     depth = step.depth;
     if (isTravelling) {

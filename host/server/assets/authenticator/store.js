@@ -1,10 +1,10 @@
-// The accounts of this browser, in IndexedDB: it alone can hold a key whose bytes nobody may read.
+// The accounts of this browser, in IndexedDB: only IndexedDB can store a key without letting scripts read its bytes.
 
 /** @typedef {import('./types.d.ts').Account} Account */
 
 const DATABASE = 'assent-authenticator';
 const ACCOUNTS = 'accounts';
-/** The item of `localStorage` by which the login page sees that this browser holds a key. */
+/** The item of `localStorage` that shows the login page that this browser has a key. */
 const NOTE = 'assent-authenticator';
 
 /** @type {Promise<IDBDatabase> | undefined} */
@@ -27,7 +27,7 @@ function open() {
     const request = indexedDB.open(DATABASE, 1);
     request.onupgradeneeded = () => request.result.createObjectStore(ACCOUNTS, { keyPath: 'deviceId' });
     request.onsuccess = () => {
-      // Another tab with a newer version, or the browser itself, may close it: then it is opened again.
+      // Another tab with a newer version, or the browser itself, may close the database: then it is opened again.
       request.result.onversionchange = () => request.result.close();
       request.result.onclose = () => {
         opened = undefined;
@@ -54,14 +54,14 @@ async function change(act) {
   await note();
 }
 
-/** Notes for the login page whether this browser holds a key. */
+/** Stores for the login page whether this browser has a key. */
 export async function note() {
   try {
     const count = await settled((await open()).transaction(ACCOUNTS).objectStore(ACCOUNTS).count());
     if (count > 0) localStorage.setItem(NOTE, 'enrolled');
     else localStorage.removeItem(NOTE);
   } catch {
-    // The browser keeps nothing for this site: the login page offers its other ways.
+    // The browser stores nothing for this site, so the login page offers its other ways.
   }
 }
 
@@ -74,7 +74,7 @@ export async function all() {
 }
 
 /**
- * Keeps an account, in place of what was known of its device. Settles once it is stored.
+ * Stores an account, which replaces the earlier data of its device. Settles when it is stored.
  * @param {Account} account
  */
 export function put(account) {
@@ -82,7 +82,7 @@ export function put(account) {
 }
 
 /**
- * Forgets an account and its key.
+ * Deletes an account and its key.
  * @param {string} deviceId
  */
 export function remove(deviceId) {

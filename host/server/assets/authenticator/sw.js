@@ -1,5 +1,5 @@
-// The authenticator's service worker: shows that a sign-in waits, and keeps the app's files for when there is no
-// network. The server fills in the version, the list of files, and what a notification says.
+// The authenticator's service worker: it shows notifications, and caches the app's files for use without a network. The
+// server fills in the version, the list of files, and the texts of notifications.
 
 const VERSION = '{version}';
 const SHELL = '{shell}'.split(' ');
@@ -31,7 +31,7 @@ self.addEventListener('activate', (event) => {
   event.waitUntil(forgetOthers());
 });
 
-// The network first, so that a new version is there at once; the API is never kept.
+// The network comes first, so that a new version is available at once; API responses are never cached.
 self.addEventListener('fetch', (event) => {
   const url = new URL(event.request.url);
   const kept = url.pathname === `${APP}/` ? APP : url.pathname;
@@ -43,7 +43,7 @@ self.addEventListener('fetch', (event) => {
       if (response.ok && !response.redirected) await cache.put(kept, response.clone());
       return response;
     } catch (failure) {
-      // What is kept is in one language, whatever the request would have asked for.
+      // The cached files are in one language, independent of the language that the request prefers.
       const copy = await cache.match(kept, { ignoreVary: true });
       if (copy) return copy;
       throw failure;
@@ -61,7 +61,7 @@ function isApp(client) {
   return path === APP || path === `${APP}/`;
 }
 
-/** What a message is about. One that can't be read is as good a reason to look as a request. */
+/** The kind of a push message. A message that cannot be read is handled like that of a request. */
 function kindOf(message) {
   try {
     return message.json().kind;
@@ -70,7 +70,7 @@ function kindOf(message) {
   }
 }
 
-// The message itself says nothing that may be read on a locked phone: it is only a reason to look.
+// The message contains no details, because a locked screen may show it: it is only a reason to open the app.
 self.addEventListener('push', (event) => {
   const wake = async () => {
     const isNotification = kindOf(event.data) === 'account-notification';
@@ -82,9 +82,9 @@ self.addEventListener('push', (event) => {
       renotify: true,
       timestamp: Date.now(),
     });
-    // How many wait only the app can ask; here it is known that something does.
+    // Only the app can query the number of pending requests; here it is only known that there is one.
     if (!isNotification) await self.navigator.setAppBadge?.().catch(() => {});
-    // After the notification is there, since an app that is looked at takes it away.
+    // This comes after the notification, because a visible app removes it.
     for (const client of (await windows()).filter(isApp)) client.postMessage({ type: 'look' });
   };
   event.waitUntil(wake());

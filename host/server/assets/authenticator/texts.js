@@ -1,5 +1,5 @@
-// What the app says, in the language of whoever has it. A message is a list of parts: a text, { value: name }, or
-// { plural: name, one: parts, ..., other: parts } by the plural categories of the language.
+// The texts of the app, in the user's language. A message is a list of parts: a text, `{ value: name }`, or `{ plural:
+// name, one: parts, ..., other: parts }` by the plural categories of the language.
 
 import messages from './messages.js';
 import { el } from './view.js';
@@ -15,7 +15,7 @@ export const language = document.documentElement.lang;
 
 const plurals = new Intl.PluralRules(language);
 
-// Marks that turn the direction of what stands around them have no place in a name.
+// Marks that change the direction of the surrounding text are removed from names.
 const MARKS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 /**
@@ -43,7 +43,7 @@ export function text(id, values = {}) {
 }
 
 /**
- * A message as a list of texts and elements: what comes from people is kept apart in its direction.
+ * A message as a list of texts and elements: the direction of texts from users is isolated.
  * @param {string} id
  * @param {Values} [values]
  * @returns {Array<Piece | string>}
@@ -52,7 +52,7 @@ export function phrase(id, values = {}) {
   return fill(messages[id], values, (value) => el('bdi', {}, String(value)));
 }
 
-/** How dates and times are written: as in the person's region, if they have set one for this language. */
+/** The format of dates and times: that of the user's region, if the browser has one for this language. */
 export const region = navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
 
 /**
@@ -72,7 +72,7 @@ export function timeOfDay(seconds) {
 }
 
 /**
- * A moment of the past in words: today's by the time only.
+ * A past time in words: of today without the day.
  * @param {number} seconds
  * @param {number} now
  */

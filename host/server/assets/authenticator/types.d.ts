@@ -1,4 +1,4 @@
-// The types of the authenticator: its state, and what its API carries, from the API's OpenAPI document. Only the type
+// The types of the authenticator: its state, and the data of its API, from the API's OpenAPI document. Only the type
 // checker reads this file.
 
 import type { components, paths } from 'authenticator-api';
@@ -16,11 +16,11 @@ type Operation<Path extends keyof paths, Name extends Method> = NonNullable<path
 
 type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
 
-/** What an operation returns; null without a body. */
+/** The result of an operation; null without a body. */
 export type Answer<Path extends keyof paths, Name extends Method> =
   Operation<Path, Name> extends { responses: infer Responses } ? Json<Responses[keyof Responses & (200 | 201)]> : never;
 
-/** What a request carries. */
+/** The body of a request. */
 export type RequestBody<Path extends keyof paths, Name extends Method> =
   Operation<Path, Name> extends { requestBody?: never }
     ? undefined
@@ -36,19 +36,19 @@ type InBody<Path extends keyof paths, Name extends Method> =
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** The longest time to wait, in milliseconds. */
+  /** The maximum time to wait, in milliseconds. */
   limit?: number;
-  /** With its question mark. */
+  /** The query with its question mark. */
   query?: string;
   credentials?: RequestCredentials;
 }
 
-/** What a call needs beside its path. */
+/** The arguments of a call beside its path. */
 export type CallArguments<Path extends keyof paths, Name extends Method> = CallOptions &
   InPath<Path, Name> &
   InBody<Path, Name>;
 
-/** The same, where a call without them is one. */
+/** The same arguments, optional if none is required. */
 export type CallRest<Path extends keyof paths, Name extends Method> =
   object extends CallArguments<Path, Name>
     ? [options?: CallArguments<Path, Name>]
@@ -62,7 +62,7 @@ export type ConfirmedRoute<Name extends Method> = {
 export type ErrorCode = Schema<'ErrorCode'>;
 export type PasskeyState = Schema<'PasskeyState'>;
 
-/** What about a passkey a button changes: the protection of approvals, or the sign-in with it. */
+/** The part of a passkey's use that a button changes: the protection of approvals, or the sign-in with it. */
 export type PasskeyPart = 'protect' | 'sign-in';
 export type Decision = Schema<'Decision'>;
 export type ApprovalRequest = Schema<'ApprovalRequest'>;
@@ -89,64 +89,67 @@ export interface Account {
   deviceName: string;
   /** Null if the server sends no push. */
   pushKey: string | null;
-  /** A browser may have dropped the key and kept the rest. */
+  /** A browser may have deleted the key and kept the rest. */
   privateKey: CryptoKey;
-  /** The server's clock less ours, in seconds. */
+  /** The server's clock minus this browser's, in seconds. */
   clockOffset: number;
 }
 
-/** What failed without an answer of the API: the app, the connection, the answer itself, or the phone's lock. */
+/**
+ * The cause of a failure without a response of the API: the app, the connection, the response itself, or the device's
+ * lock.
+ */
 export type LocalCode = 'app' | 'offline' | 'stopped' | 'unreadable' | 'unknown' | 'passkey_unconfirmed';
 
 /** A call that failed, as `Failure` of api.js. */
 export interface FailedCall {
   status: number;
   code: ErrorCode | LocalCode;
-  /** The answer; it has other members, or none, if another server made it. */
+  /** The response; it has other members, or none, if another server sent it. */
   body: Partial<Schema<'Error'>>;
   passing: boolean;
 }
 
-/** How a request ended. */
+/** The ending of a request. */
 export type Ending = 'approved' | 'expired' | 'decided' | 'gone' | 'locked' | 'denied' | 'reported';
 
 /** An approval request on this device. */
 export interface Item {
   deviceId: string;
   request: ApprovalRequest;
-  /** The server's clock less ours, in seconds. */
+  /** The server's clock minus this browser's, in seconds. */
   skew: number;
   phase: 'open' | 'sending' | 'ended';
-  /** What the user has typed. */
+  /** The typed number. */
   number: string;
   error: string;
   attemptsLeft: number | null;
-  /** The request to which the typed number belongs, while the user is shown that. */
+  /** The request to which the typed number belongs, while the user sees that request. */
   other: { request: OtherRequest; ended: Ending | null; busy: boolean; error: string } | null;
   ended: { kind: Ending; reportable: boolean; busy: boolean; error: string } | null;
-  /** The user has touched the card or used the keyboard in it. */
+  /** Whether the user has touched the card or used the keyboard in it. */
   used: boolean;
-  /** Its result was closed, or a later one took its place. */
+  /** Whether the user closed its result, or a later one replaced it. */
   dismissed: boolean;
 }
 
-/** An account, and what the server says of it. */
+/** An account, with its state from the server. */
 export interface Followed {
   account: Account;
   /** The account's state. */
   standing: string;
-  /** The server knows this device no more, or the key is lost. */
+  /** The server does not know this device any more, or the key is lost. */
   gone: boolean;
   lost: boolean;
   passkey: PasskeyState | null;
   failure: FailedCall | null;
-  /** By our clock. */
+  /** By this browser's clock, in seconds. */
   cooldownUntil: number | null;
-  /** The user ended a cooldown, and has not seen a request since. */
+  /** The user ended a cooldown, and has received no request since. */
   lifted: boolean;
   notifications: AccountNotification[];
   history: { items: PastRequest[] | null; error: string } | null;
-  /** Whether the user answers the phone's lock for this account. */
+  /** Whether the prompt of the device's screen lock is open for this account. */
   busy: boolean;
   /** `passkeyPart` is the button that the error of the passkey belongs to. */
   errors: { remove: string; cooldown: string; notifications: string; passkey: string; passkeyPart: PasskeyPart };
@@ -163,7 +166,7 @@ export interface EnrolmentScreen {
   failure: FailedCall | null;
   offer: EnrolmentPreview | null;
   deviceName: string;
-  /** The device's name is what the error is about. */
+  /** Whether the error is about the device's name. */
   unnamed: boolean;
   error: string;
   copied: string;
@@ -175,7 +178,7 @@ export interface LoginScreen {
   phase: 'not-enrolled' | 'looking' | 'ready' | 'asking' | 'failed';
   failure: FailedCall | null;
   offer: QrSignInPreview | null;
-  /** The account that was picked. */
+  /** The selected account. */
   deviceId: string | null;
   /** The path of the login page, once its approval is requested and if it is in this browser. */
   loginPage: string | null;
@@ -185,9 +188,9 @@ export interface CameraScreen {
   name: 'camera';
   video: HTMLVideoElement;
   phase: 'on' | 'no-camera';
-  /** A code of another server was seen. */
+  /** Whether a code of another server was seen. */
   foreign: boolean;
-  /** Ends the camera. */
+  /** Stops the camera. */
   left: () => void;
 }
 
@@ -214,19 +217,19 @@ export interface CodesScreen {
   name: 'codes';
   deviceId: string;
   failure: FailedCall | null;
-  /** What confirms the codes. */
+  /** The id that confirms the codes. */
   id: string;
   codes: string[] | null;
   /** Whether the user has earlier codes, which stay valid until the new ones are confirmed. */
   hasEarlier: boolean;
-  /** Whether the confirmation is on its way. */
+  /** Whether the confirmation is in progress. */
   busy: boolean;
-  /** Why it did not arrive. */
+  /** The reason why it failed. */
   error: string;
-  /** The codes as a file: its text, and its address. */
+  /** The codes as a file: its text, and its URL. */
   file: { text: string; url: string } | null;
   copied: string;
-  /** Drops the file. */
+  /** Releases the file. */
   left: () => void;
 }
 
@@ -245,33 +248,33 @@ export type Screen =
   | CodesScreen
   | UnsupportedScreen;
 
-/** An entry of the browser's history: a screen, how deep it is below the home screen, and the device that it is of. */
+/** An entry of the browser's history: a screen, its depth below the home screen, and its device. */
 export interface Step {
-  /** A picked request of several is part of the home screen; an entry that was left is none any more. */
+  /** A selected request of several is part of the home screen; an entry that was left has no screen any more. */
   name: Screen['name'] | 'request' | 'left';
   depth: number;
   deviceId?: string;
 }
 
-/** Everything that the page shows. */
+/** The complete state of the page. */
 export interface State {
-  /** Our clock at the last render, in seconds. */
+  /** This browser's clock at the last render, in seconds. */
   now: number;
   operator: string;
   /** The cooldown after a report, in minutes. */
   reportCooldown: number;
   /** Whether the cards of requests have a keypad: a setting of this browser. */
   keypad: boolean;
-  /** Null until the accounts were read. */
+  /** Null until the accounts are loaded. */
   screen: Screen | null;
   /** By the account's device. */
   accounts: Map<string, Followed>;
   /** By the request's id. */
   requests: Map<string, Item>;
-  /** The request that the user picked of several. */
+  /** The request that the user selected from several. */
   chosen: string | null;
   online: boolean;
-  /** Whether the phone has a lock that the browser can ask for; null until that is known. */
+  /** Whether the device has a screen lock that the browser can use; null until that is known. */
   lockable: boolean | null;
   push: 'impossible' | 'denied' | 'off' | 'on';
   pushError: string;
@@ -279,7 +282,7 @@ export interface State {
   install: InstallPrompt | null;
   /** Whether a newer version is ready. */
   update: boolean;
-  /** The user removed an account here, and so knows why it is gone. */
+  /** Whether the user removed an account here, and so knows the reason. */
   parted: boolean;
   /** The account that was enrolled just now. */
   welcome: { deviceId: string; recovered: boolean; phase: 'offer' | 'enrolled' } | null;
@@ -311,5 +314,5 @@ export interface Piece {
 
 export type Child = Piece | string | Node | false | null | undefined | '';
 
-/** Everything that the user can do. Views call these; see actions.js. */
+/** All actions of the user. Views call these; see actions.js. */
 export type Actions = typeof import('./actions.js').actions;

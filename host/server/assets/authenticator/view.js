@@ -1,5 +1,5 @@
-// Small pieces that the app's screens are made of: descriptions of elements, which dom.js puts into the page. Text
-// always goes in as text, never as markup.
+// Small parts of the app's screens: descriptions of elements, which dom.js puts into the page. Text is always inserted
+// as text, never as markup.
 
 /**
  * @typedef {import('./types.d.ts').Piece} Piece
@@ -8,7 +8,7 @@
  */
 
 /**
- * The children that are shown: a condition that does not hold leaves none.
+ * The visible children: a false condition leaves none.
  * @param {Child[]} children
  * @returns {Array<Piece | string | Node>}
  */
@@ -21,8 +21,8 @@ export function present(children) {
 /**
  * The description of an element: `el('p', { class: 'muted' }, 'Hello ', el('b', {}, name))`. An attribute that is a
  * function is a listener; `true` sets an attribute without a value; `false`, null and undefined leave it out. A `key`
- * names the element among its siblings: only a description with the same key takes over its element in the page.
- * Buttons have their label for one, so that no button becomes another one under a finger, or under the focus.
+ * names the element among its siblings: only a description with the same key takes over its element in the page. The
+ * default key of a button is its label, so that no button becomes another one under a finger, or under the focus.
  * @param {string} tag
  * @param {Record<string, Attribute>} [attributes]
  * @param {...Child} children
@@ -45,7 +45,7 @@ const SHAPES = {
 /** @typedef {keyof typeof SHAPES} Shape */
 
 /**
- * A round sign, only to be seen: `tone` is good, bad, warn or calm.
+ * A round sign without a text for screen readers: `tone` is good, bad, warn or calm.
  * @param {Shape} shape
  * @param {string} tone
  */
@@ -77,7 +77,7 @@ export function facts(pairs) {
 }
 
 /**
- * Texts from outside with commas or the like between them, each kept apart in its direction.
+ * Texts from outside, joined by commas or similar separators. The direction of each is isolated.
  * @param {string[]} texts
  * @param {string} [between]
  * @returns {Child[]}
@@ -97,8 +97,7 @@ export function notice(text, tone, ...more) {
 }
 
 /**
- * The place of an error, which is hidden while there is none. It stays in the page, so that screen readers notice its
- * text.
+ * An error, which is hidden while it is empty. The element stays in the page, so that screen readers announce its text.
  * @param {string} error
  * @param {Record<string, Attribute>} [more]
  */
@@ -107,7 +106,7 @@ export function complaint(error, more = {}) {
 }
 
 /**
- * A card that says one thing, in its middle.
+ * A card with a single text, in its middle.
  * @param {string} key
  * @param {string} words
  */
@@ -116,7 +115,7 @@ export function waiting(key, words) {
 }
 
 /**
- * A picture that the server drew, as the address of an image. As an image it can run nothing.
+ * An image from the server, as a URL. As an image it cannot run scripts.
  * @param {string} svg
  */
 export function picture(svg) {

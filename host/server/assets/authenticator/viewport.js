@@ -1,19 +1,19 @@
-// The keyboard of a phone covers the lower part of the page, and may leave the page's own size as it is. While the
-// number of a request is typed, the buttons below its field stay above the keyboard.
+// The keyboard of a phone covers the lower part of the page, and may leave the page's own size unchanged. While the
+// user types the number of a request, the buttons below its field stay above the keyboard.
 
-/** What stays free around the field and its buttons, in CSS pixels. */
+/** The free space around the field and its buttons, in CSS pixels. */
 const MARGIN = 12;
 
-/** The lower edge of what the user sees, from the upper edge of the window. */
+/** The lower edge of the visible area, from the upper edge of the window. */
 function edge() {
   const view = window.visualViewport;
-  // With the page enlarged less of it is seen, and nothing is covered.
+  // In an enlarged page a smaller part is visible, and nothing is covered.
   return view === null || view.scale > 1.01 ? window.innerHeight : view.offsetTop + view.height;
 }
 
-/** Scrolls the buttons below the focused number field into what the user sees, as far as the field stays there. */
+/** Scrolls the buttons below the focused number field into the visible area, as far as the field stays visible. */
 function reveal() {
-  // There must be enough page to scroll.
+  // The page must be long enough to scroll.
   const covered = Math.max(0, Math.round(window.innerHeight - edge()));
   document.documentElement.style.setProperty('--covered', `${covered}px`);
   const field = document.activeElement;
@@ -24,7 +24,7 @@ function reveal() {
   if (hidden > 0 && room > 0) window.scrollBy({ top: Math.min(hidden, room), behavior: 'instant' });
 }
 
-/** Keeps the buttons of a request in sight, from now on. */
+/** Begins to keep the buttons of a request visible. */
 export function keepInSight() {
   window.visualViewport?.addEventListener('resize', reveal);
   document.addEventListener('focusin', reveal);

@@ -1,4 +1,4 @@
-// Protected actions: the administrator approves each on the phone before the server executes it.
+// Protected actions: the administrator approves each on a device before the server executes it.
 
 import { actionApproval, cancelActionApproval, Problem } from './api.js';
 import { timeLeft } from './durations.js';
@@ -33,7 +33,7 @@ export async function showActionApproval(approval) {
     tick();
     const clock = setInterval(tick, 1000);
     stop.signal.addEventListener('abort', () => clearInterval(clock));
-    // An approval that the server deleted was about a user who was deleted or erased.
+    // An approval was about a user who was deleted or erased, if the server deleted it.
     const failed = (/** @type {unknown} */ problem) =>
       close(problem instanceof Problem && problem.status === 404 ? 'ended' : 'failed');
     decision(approval.id, stop.signal).then(close, failed);

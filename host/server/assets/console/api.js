@@ -1,4 +1,4 @@
-// Calls of the admin API, which is all that the console uses. A failure is a `Problem` (RFC 9457).
+// Calls of the admin API, the only API that the console uses. A failure is a `Problem` (RFC 9457).
 
 import { apiSentence, apiText } from './api_texts.js';
 import { language, t } from './language.js';
@@ -15,7 +15,7 @@ import { language, t } from './language.js';
  */
 
 const BASE = '/admin/api/v1';
-// The call that reads the state of an action approval waits for the phone.
+// The call that reads the state of an action approval waits for the device.
 const LIMIT_MS = 30_000;
 const APPROVAL_LIMIT_MS = 40_000;
 // A read that fails for a transient reason is sent again after these times, or later if the server says so.
@@ -44,7 +44,7 @@ export class Problem extends Error {
     this.actionApproval = body.action_approval;
   }
 
-  /** Whether a repetition may succeed soon. After our own time limit it would take as long again. */
+  /** Whether a retry may succeed soon. After the console's own timeout it would take as long again. */
   get isTransient() {
     return TRANSIENT.includes(this.status) && this.kind !== 'timeout';
   }
@@ -72,14 +72,14 @@ let renew = async () => false;
 
 /**
  * Sets the function that has the administrator sign in again after the session ended. It returns whether the same
- * administrator is signed in. The request that failed is then sent again, so nothing that was typed is lost.
+ * administrator is signed in. The failed request is then sent again, so that typed input is not lost.
  * @param {() => Promise<boolean>} signIn
  */
 export function renewWith(signIn) {
   renew = signIn;
 }
 
-/** Reads who is signed in. Changes need this call first, because it returns the CSRF token. */
+/** Reads the signed-in user. Changes need this call first, because it returns the CSRF token. */
 export async function whoAmI() {
   const { value } = /** @type {Versioned<Schema<'Me'>>} */ (await repeated(address('/me')));
   csrf = value.csrf_token ?? '';
@@ -102,8 +102,8 @@ async function signedIn(send) {
 }
 
 /**
- * An address of the API: each parameter replaces its `{name}` in the path, or stands in the query. A query parameter
- * without a value is left out.
+ * A URL of the API: each parameter replaces its `{name}` in the path, or is in the query. A query parameter without a
+ * value is left out.
  * @param {string} path
  * @param {object} [parameters]
  */
@@ -191,7 +191,7 @@ export async function remove(path, parameters, version) {
 }
 
 /**
- * Cancels an action approval: it disappears from the phone. The request goes on when the page is left.
+ * Cancels an action approval: it disappears from the device. The request continues when the page is left.
  * @param {string} id
  */
 export function cancelActionApproval(id) {
@@ -199,7 +199,7 @@ export function cancelActionApproval(id) {
 }
 
 /**
- * The state of an action approval. The server waits up to 25 seconds for the phone.
+ * The state of an action approval. The server waits up to 25 seconds for the device.
  * @param {string} id
  * @param {AbortSignal} signal
  */
@@ -219,8 +219,8 @@ function read(url, request) {
 }
 
 /**
- * Reads a resource, and sends the request again if it failed for a transient reason: no page has to be loaded again
- * because the server was restarted or busy.
+ * Reads a resource, and retries a request that failed for a transient reason, so that no page must be reloaded because
+ * the server was restarted or busy.
  * @template Body
  * @param {string} url
  * @param {ApiRequest} [request]
@@ -262,7 +262,7 @@ function delay(milliseconds, signal) {
 }
 
 /**
- * Sends a change, and has the administrator approve it where the server requires that.
+ * Sends a change, and has the administrator approve it if the server requires that.
  * @template Body
  * @param {string} method
  * @param {string} url
@@ -275,7 +275,7 @@ async function change(method, url, request, isRepeated = false) {
     return await signedIn(() => exchange(method, url, request));
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    // After a new sign-in in another tab the CSRF token is another.
+    // After a new sign-in in another tab the CSRF token differs.
     if (problem.kind === 'cross-site' && !isRepeated) {
       await whoAmI();
       return change(method, url, request, true);
@@ -292,7 +292,7 @@ async function change(method, url, request, isRepeated = false) {
 }
 
 /**
- * Sends a request and reads the response. The OpenAPI document says which JSON it is; a test holds the server to it.
+ * Sends a request and reads the response. The OpenAPI document defines its JSON; a test checks the server against it.
  * @template Body
  * @param {string} method
  * @param {string} url

@@ -1,21 +1,21 @@
-// The texts that the API returns, such as errors, in the language of the console. The API speaks English. The catalogue
-// has its texts as the sources of the server have them: with {values}.
+// The texts that the API returns, such as errors, in the language of the console. The API returns English texts. The
+// catalogue has the texts of the server's sources, with {values}.
 
 import { catalogueOf, translated } from './language.js';
 
 /**
- * The German text of each one without values.
+ * The German texts of those without values.
  * @type {ReadonlyMap<string, string>}
  */
 let exact = new Map();
 
 /**
- * Those with values, as patterns. The more characters of its own one has, the earlier it stands.
+ * The texts with values, as patterns. A text with more characters of its own comes earlier.
  * @type {ReadonlyArray<{ pattern: RegExp, names: string[], german: string }>}
  */
 let patterns = [];
 
-/** A value in a text, or a brace that is written twice. In German `!` marks a value that is a text of the API. */
+/** A value in a text, or a doubled brace. In German `!` marks a value that is a text of the API. */
 const PLACE = /\{\{|\}\}|\{(\w*)(!?)\}/g;
 
 /** Loads the catalogue, if the console is German. */
@@ -69,7 +69,7 @@ function patternOf(text) {
 }
 
 /**
- * A text with values in their places. A value without a name is named by its number.
+ * A text with its values inserted. A value without a name is named by its number.
  * @param {string} text
  * @param {(name: string, isText: boolean) => string} value
  */
@@ -82,7 +82,7 @@ function filled(text, value) {
 
 /**
  * A text of the API in the language of the console, such as an error. Texts of the console are translated too, because
- * it reports some errors by itself; any other text stays as it is.
+ * the console creates some errors itself; any other text stays unchanged.
  * @param {string} text
  * @returns {string}
  */
@@ -102,17 +102,17 @@ export function apiText(text) {
 }
 
 /**
- * A text with the apostrophes of the console. The API and the descriptions of settings have those of a keyboard.
+ * A text with typographic apostrophes. The API and the descriptions of settings have ASCII apostrophes.
  * @param {string} text
  */
 export const curly = (text) => text.replaceAll(/(?<=\p{L})'(?=(?:s|t|re|ll|ve|d)\b)|(?<=s)'(?= )/gu, '’');
 
-/** A first word without signs in it, which is no name of a setting or an address. */
+/** A first word without special characters, which is not the name of a setting or an address. */
 const FIRST_WORD = /^\p{Ll}[\p{L}'’-]*(?=[,;:.]?(?:\s|$))/u;
 
 /**
- * A text of the API, as a sentence in the language of the console. The API writes some of its texts as parts of
- * sentences, which other texts of it contain.
+ * A text of the API, as a sentence in the language of the console. Some texts of the API are parts of sentences,
+ * because other texts contain them.
  * @param {string} text
  * @returns {string}
  */

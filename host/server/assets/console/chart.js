@@ -29,7 +29,7 @@ function svg(tag, attributes, ...children) {
 }
 
 /**
- * The end of an axis for values up to `most`: 1, 2 or 5 times a power of ten, but an even number of whole things.
+ * The end of an axis for values up to `most`: 1, 2 or 5 times a power of ten, but an even number of whole units.
  * @param {number} most
  */
 export function axisEnd(most) {
@@ -39,7 +39,7 @@ export function axisEnd(most) {
 }
 
 /**
- * The bars of one row: one upon the other if they are parts of a whole, else side by side.
+ * The bars of one row: stacked if they are parts of a whole, otherwise side by side.
  * @template Row
  * @param {Row} row
  * @param {Array<Series<Row>>} series

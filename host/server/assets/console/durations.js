@@ -1,4 +1,4 @@
-// Durations: the values of settings, and the time that is left.
+// Durations: the values of settings, and remaining times.
 
 import { locale, t, translated } from './language.js';
 
@@ -15,7 +15,7 @@ const UNITS = {
 };
 
 /**
- * A duration of the settings, such as `90s`; undefined if the value is none.
+ * A duration of the settings, such as `90s`; undefined if the value is not a duration.
  * @param {unknown} value
  * @returns {{ number: number, unit: string } | undefined}
  */
@@ -25,7 +25,7 @@ function parsed(value) {
 }
 
 /**
- * A duration of the settings in words: "2 minutes". Undefined if the value is none.
+ * A duration of the settings in words: "2 minutes". Undefined if the value is not a duration.
  * @param {unknown} value
  */
 export function durationText(value) {
@@ -37,7 +37,7 @@ export function durationText(value) {
 }
 
 /**
- * A duration of the settings in milliseconds; undefined if the value is none.
+ * A duration of the settings in milliseconds; undefined if the value is not a duration.
  * @param {unknown} value
  */
 export function durationMs(value) {
@@ -46,7 +46,7 @@ export function durationMs(value) {
 }
 
 /**
- * The time that is left, as in the authenticator: "1 min 58 s".
+ * The remaining time, in the format of the authenticator: "1 min 58 s".
  * @param {number} seconds
  */
 export function timeLeft(seconds) {

@@ -12,7 +12,7 @@ import { anchorOf, button, code, el, explain, hush, notice, panel, withCode } fr
  * } from './types.d.ts'
  */
 
-/** What the administrator typed in a field is not valid. */
+/** The administrator's input in a field is not valid. */
 export class FieldError extends Error {
   /**
    * @param {string} field the field's name
@@ -32,7 +32,7 @@ function freshId() {
 }
 
 /**
- * Shows the error of a field, or none. Back-ticks in it mark what is code.
+ * Shows the error of a field, or removes it. Back-ticks in it mark code.
  * @param {HTMLElement} place
  * @param {string} [message]
  */
@@ -41,7 +41,7 @@ function showError(place, message = '') {
 }
 
 /**
- * What all fields have: a label, a hint and a place for errors.
+ * The common parts of all fields: a label, a hint and a place for errors.
  * @template {string} Name
  * @param {Name} name
  * @param {string} label
@@ -282,7 +282,7 @@ export function toggle(name, label, { hint } = {}) {
 }
 
 /**
- * Some of several values, each with its label. With `codes` the value itself stands before the label, which describes
+ * Some of several values, each with its label. With `codes` the value itself comes before the label, which describes
  * it. A value of `fixed` is always chosen.
  * @template {string} Name
  * @template {string} const Option
@@ -323,7 +323,7 @@ export function several(name, label, options, { hint, codes = false, fixed = [] 
 }
 
 /**
- * An object, as JSON. The server checks what is in it.
+ * An object, as JSON. The server validates its content.
  * @template {string} Name
  * @param {Name} name
  * @param {string} label
@@ -444,7 +444,7 @@ export function fieldPanel(...fields) {
 }
 
 /**
- * Fields and groups that few need, folded under a title. They are open if one of them has a value or an error.
+ * Fields and groups for rare uses, folded under a title. They are open if one of them has a value or an error.
  * @template {Array<Field | Group>} Parts
  * @param {string} title
  * @param {Parts} parts
@@ -474,7 +474,7 @@ function hasValue(field) {
 }
 
 /**
- * Opens what a field is folded in.
+ * Opens the folded parent of a field.
  * @param {Field} field
  */
 function reveal({ element }) {
@@ -499,7 +499,7 @@ function forms() {
 /** Whether a form on the page has changes that were not sent. */
 export const isUnsaved = () => [...forms()].some((one) => one.isUnsaved());
 
-/** Discards the changes: the administrator is not asked about them again. */
+/** Discards the changes, so that the administrator is not asked about them again. */
 export function giveUpUnsaved() {
   for (const one of forms()) one.isUnsaved = () => false;
 }
@@ -512,16 +512,16 @@ function standing(field) {
   try {
     return JSON.stringify(field.read());
   } catch {
-    // A value that can't be read was typed.
+    // The typed value cannot be read.
     return 'unreadable';
   }
 }
 
 /**
- * A form of fields and groups. `values` is what it shows at first; `send(values, changed, version)` receives all
- * values, and the changed ones. The server's error of a member is shown at its field. If the resource has a version,
- * `reread` returns the newest `{ value, version }`, in case another administrator changed it. `asks` is for a form that
- * changes nothing, so nothing in it is lost. With `bar` the buttons stay on the screen while there are unsaved changes.
+ * A form of fields and groups. `values` are its initial values; `send(values, changed, version)` receives all values,
+ * and the changed ones. The server's error of a member is shown at its field. If the resource has a version, `reread`
+ * returns the newest `{ value, version }`, in case another administrator changed it. `asks` is for a form that changes
+ * nothing, so leaving it loses nothing. With `bar` the buttons stay visible while there are unsaved changes.
  * @template {Field | Group} Part
  * @param {Part[]} parts
  * @param {FormOptions<FieldsOf<Part>>} options
@@ -577,7 +577,7 @@ export function form(parts, options) {
     }
     return undefined;
   };
-  // Another administrator made a change: the newest values go into the fields that are not changed here.
+  // Another administrator made a change: unchanged fields get the newest values.
   const showConflict = () => {
     const readAgain = async () => {
       if (!reread) return;
@@ -641,7 +641,7 @@ export function form(parts, options) {
     writeAll();
     told.replaceChildren();
     showBar();
-    // The button is gone, and the focus must not go with it.
+    // The button disappears, and the focus must not disappear with it.
     press.focus();
   });
   const made = el(
@@ -656,7 +656,7 @@ export function form(parts, options) {
 }
 
 /**
- * What leaves a form without sending it: a link to a page, or in a dialog a button.
+ * The control that leaves a form without sending it: a link to a page, or in a dialog a button.
  * @param {string | (() => void)} cancel
  */
 function cancelControl(cancel) {

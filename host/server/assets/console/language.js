@@ -1,4 +1,4 @@
-// The language of the console: English, or German by a catalogue of its texts. This browser remembers the choice.
+// The language of the console: English, or German by a catalogue of its texts. This browser stores the choice.
 
 /** @typedef {'en' | 'de'} Language */
 
@@ -26,7 +26,7 @@ export const language = () => current;
 export const locale = () => (current === 'de' ? 'de-DE' : 'en-GB');
 
 /**
- * The language that this browser remembers, or else the one that it prefers.
+ * The language that this browser stored, otherwise the one that it prefers.
  * @returns {Language}
  */
 function preferred() {
@@ -40,7 +40,7 @@ function preferred() {
 }
 
 /**
- * Has this browser remember a language, for the next time that the console is loaded.
+ * Stores a language in this browser, for the next time that the console is loaded.
  * @param {Language} chosen
  */
 export function remember(chosen) {
@@ -61,7 +61,7 @@ async function loaded(file) {
     const answer = await fetch(`/assets/console/${file}`, { redirect: 'error' });
     return answer.ok ? await answer.json() : undefined;
   } catch {
-    // The server is not reachable, and the console says so by itself.
+    // The server is not reachable, and the console reports that by itself.
     return undefined;
   }
 }
@@ -77,7 +77,7 @@ export async function loadLanguage() {
 }
 
 /**
- * Another catalogue, if the console is German; else an empty one.
+ * Another catalogue, if the console is German; otherwise an empty one.
  * @param {string} file
  */
 export async function catalogueOf(file) {
@@ -85,7 +85,7 @@ export async function catalogueOf(file) {
 }
 
 /**
- * A text of the console in its language; any other text as it is. Spaces around the text stay, because a text may be a
+ * A text of the console in its language; any other text unchanged. Spaces around the text stay, because a text may be a
  * part of a sentence.
  * @param {string} text
  */
@@ -98,7 +98,7 @@ export function translated(text) {
 }
 
 /**
- * A text with values in it: t`Delete ${name}?`. The catalogue has it as "Delete {}?".
+ * A text with values in it: t`Delete ${name}?`. In the catalogue it is "Delete {}?".
  * @param {TemplateStringsArray} parts
  * @param {...(string | number | null | undefined)} values
  */

@@ -1,4 +1,4 @@
-// Lists: tables whose rows are loaded page by page, searched and sorted.
+// Lists: tables with rows that are loaded page by page, searched and sorted.
 
 import { locale, t, translated } from './language.js';
 import { button, el, explain, shown } from './view.js';
@@ -10,7 +10,7 @@ import { button, el, explain, shown } from './view.js';
  */
 
 /**
- * A table; on a narrow screen a list. Of each column: `label`, `cell(row)` and, on figures, `figure: true`. The first
+ * A table; on a narrow screen a list. Of each column: `label`, `cell(row)` and, for figures, `figure: true`. The first
  * column without check boxes names the row. A column with `sort` has a button in its head, if the list has an `order`.
  * @template Row
  * @param {Array<Column<Row>>} columns
@@ -58,7 +58,7 @@ export function table(columns, rows, { empty = 'None.', unmatched, caption, orde
 const classOf = (isFigure, hasBox) => (isFigure ? 'figure' : hasBox && 'box');
 
 /**
- * What stands in the place of a list without rows.
+ * The element that replaces a list without rows.
  * @param {string | Node} empty
  */
 const emptyState = (empty) => el('div', { class: 'empty' }, empty);
@@ -134,7 +134,7 @@ export async function searched(controls, load, rows, { chips = false, total, abo
   const problem = el('div', {});
   const active = el('ul', { class: 'chips', 'aria-label': 'Active filters' });
   const fields = controls.map((control) => control.element);
-  // An order is no filter.
+  // An order is not a filter.
   const filters = controls.filter((control) => !('head' in control));
   const clear = clearButton(filters);
   const address = new URL(location.href);
@@ -209,7 +209,7 @@ function clearButton(filters) {
     for (const filter of filters) filter.write('');
     const [first] = filters;
     first.element.dispatchEvent(new Event('input', { bubbles: true }));
-    // The button disappears, and the focus must not go with it.
+    // The button disappears, and the focus must not disappear with it.
     first.focus();
   };
   return el('button', { type: 'button', class: 'button small', hidden: true, onclick: clear }, 'Clear filters');
@@ -234,7 +234,7 @@ function withFilters([first, ...others]) {
 }
 
 /**
- * Shows each filter that is in use, with a button that removes it, and at the end the one that removes all.
+ * Shows each active filter, with a button that removes it, and at the end the one that removes all.
  * @param {HTMLElement} place
  * @param {Field[]} controls
  * @param {HTMLElement} clear
@@ -272,7 +272,7 @@ function showChips(place, controls, clear) {
 }
 
 /**
- * The value of a filter, as its field shows it. A day is written as the days of the list.
+ * The value of a filter, as its field shows it. A day has the format of the days in the list.
  * @param {Field} control
  */
 function shownValue(control) {
@@ -284,7 +284,7 @@ function shownValue(control) {
 }
 
 /**
- * What fields hold, by name.
+ * The values of fields, by name.
  * @template {Field} One
  * @param {One[]} fields
  */

@@ -29,11 +29,11 @@ import { ask, el, explain, link, screen, way } from './view.js';
 /** @import { IconName } from './icons.js' */
 /** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
 
-// Where the sign-in leads back to.
+// The storage key of the address to which the sign-in returns.
 const RETURN = 'assent-console-return';
 
 /**
- * Address, page, and the permission that it needs.
+ * Address, page, and the required permission.
  * @type {Array<[string, PageFunction, Permission]>}
  */
 const PAGES = [
@@ -71,7 +71,7 @@ const PAGES = [
 ];
 
 /**
- * The links of the navigation: address, label, icon, and the permission that the page needs.
+ * The links of the navigation: address, label, icon, and the required permission.
  * @type {Array<[string, string, IconName, Permission]>}
  */
 const PARTS = [
@@ -103,7 +103,7 @@ const entry = () => /** @type {HistoryEntry} */ (history.state);
 let at = entry()?.at ?? 0;
 
 /**
- * What each page receives beside the values of its address.
+ * The context that each page receives beside the values of its address.
  * @param {URL} address
  * @returns {Context}
  */
@@ -114,7 +114,7 @@ function surroundings(address) {
     base,
     may: (permission) => me.permissions.includes(permission),
     query: address.searchParams,
-    // What the previous page hands over. Another site could set an address, but not this.
+    // The values from the previous page. Another site could set an address, but not these values.
     handover: entry()?.handover ?? {},
     go,
     reload: () => show(new URL(location.href), { keep: true }),
@@ -203,7 +203,7 @@ function statusOf(problem) {
   return problem instanceof Problem ? problem.status : undefined;
 }
 
-/** The page for administrators whose role does not allow the one that they opened. */
+/** The page for administrators without a role for the opened page. */
 function denied() {
   return screen(
     { title: 'Your role does not allow this' },
@@ -281,13 +281,16 @@ async function mayLeave() {
 }
 
 /**
- * What causes the next change of the history: the browser; the way back to the page, to ask about unsaved changes; or
+ * The cause of the next change of the history: the browser; the way back to the page, to ask about unsaved changes; or
  * the administrator's answer.
  * @type {'by-browser' | 'back-to-ask' | 'asked'}
  */
 let moving = 'by-browser';
 
-/** Back and forward. The browser has left the page already, so it returns there while the administrator is asked. */
+/**
+ * Handles Back and Forward. The browser has left the page already, so it returns there while the administrator is
+ * asked.
+ */
 async function moved() {
   const to = entry()?.at ?? 0;
   const by = to - at;
@@ -310,7 +313,7 @@ async function moved() {
 }
 
 /**
- * A press on a link of the console changes the page without loading the document again.
+ * Follows a link of the console without reloading the document.
  * @param {MouseEvent} event
  */
 function follow(event) {
@@ -376,9 +379,9 @@ async function start() {
   addEventListener('popstate', moved);
   addEventListener('resize', showTab);
   addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault());
-  // Another administrator changed what is on the page.
+  // Another administrator changed the content of the page.
   addEventListener('reread', () => show(new URL(location.href), { keep: true }));
-  // A page that was open when the session expired.
+  // The session expired while a page was open.
   addEventListener('unhandledrejection', (event) => {
     if (statusOf(event.reason) === 401 && !isUnsaved()) signInAgain(new URL(location.href));
   });
@@ -386,7 +389,7 @@ async function start() {
   sessionStorage.removeItem(RETURN);
   if (back?.startsWith('/admin/') && location.pathname === '/admin') history.replaceState(null, '', back);
   await show(new URL(location.href), { keep: true });
-  // The browser looked for the section that the address names before the page was there.
+  // The browser searched for the section in the address before the page existed.
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
   return undefined;
 }

@@ -6,18 +6,18 @@ import { el } from './view.js';
 /** @import { Order } from './types.d.ts' */
 
 /**
- * A field with the orders of a table. A press on a head sorts by it, a second one in the other direction. Each value is
+ * A field with the orders of a table. A press on a head sorts by it, a second one reverses the direction. Each value is
  * the name of an order, with `-` before it for the descending one. The first option is the order without a value.
  * @template {string} Name
  * @template {string} const Option
  * @param {Name} name
- * @param {Option} first the order at first
+ * @param {Option} first the initial order
  * @param {ReadonlyArray<readonly [Option, string]>} options
  * @returns {import('./types.d.ts').ControlField<HTMLSelectElement, Name, Option | undefined, string | null> & Order}
  */
 export function order(name, first, options) {
   const field = select(name, 'Sort by', options);
-  // Where the heads are shown, they sort.
+  // If the heads are visible, they sort.
   field.element.classList.add('sort-by');
   const current = () => field.input.value || first;
   /** @type {Array<() => void>} */

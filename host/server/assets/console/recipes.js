@@ -1,5 +1,5 @@
-// Recipes for known programs: the form of a new application filled in, and then the program's own settings with the
-// values of this server. Each recipe is a file of data.
+// Recipes for known programs: they fill in the form of a new application, and then show the program's own settings with
+// the values of this server. Each recipe is a data file.
 
 import { get } from './api.js';
 import { language } from './language.js';
@@ -7,15 +7,15 @@ import { language } from './language.js';
 /** @import { Schema } from './types.d.ts' */
 
 /**
- * Something that the administrator types, such as the address of the program. `{name}` stands for it.
+ * A value that the administrator types, such as the address of the program. `{name}` refers to it.
  * @typedef {{ name: string, label: Texts, example: string }} Question
  */
 
 /** @typedef {{ en: string, de: string }} Texts */
 
 /**
- * A setting of a program, with `{name}` of this server's values. A choice is made there by a press, so there is nothing
- * to paste.
+ * A setting of a program, with `{name}` for this server's values. A choice is selected in the program, so there is
+ * nothing to paste.
  * @typedef {{ label: string, value: string, is_choice?: boolean }} ProgramSetting
  */
 
@@ -92,7 +92,7 @@ export function filled(value, values) {
   return value;
 }
 
-/** What stands for the client secret, which this server shows once. */
+/** The placeholder of the client secret, which this server shows only once. */
 const SECRET = 'CLIENT_SECRET';
 
 /**

@@ -5,12 +5,12 @@ import { el } from './view.js';
 
 /** @import { Field } from './types.d.ts' */
 
-/** How many suggestions are shown as buttons. The browser suggests all of them while one types. */
+/** The maximum number of suggestions with buttons. The browser suggests all of them while the administrator types. */
 const SUGGESTED = 12;
 let created = 0;
 
 /**
- * Roles as chips. `known` are the roles that are suggested. Enter and the comma add what was typed.
+ * Roles as chips. `known` are the suggested roles. Enter and the comma add the typed text.
  * @template {string} Name
  * @param {Name} name
  * @param {string} label
@@ -118,7 +118,7 @@ export function roleChips(name, label, { known = [], hint = 'Enter adds a role, 
       error.textContent = translated(message ?? '');
     },
     focus: () => input.focus(),
-    // The text in the field counts without Enter.
+    // The text in the field counts even without Enter.
     read: () => {
       const typed = input.value.trim();
       return typed === '' || chosen.includes(typed) ? chosen : [...chosen, typed];

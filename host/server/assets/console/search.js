@@ -1,4 +1,4 @@
-// The search of the whole console: pages, users, applications, settings and references of error pages.
+// The search of the complete console: pages, users, applications, settings and references of error pages.
 
 import { get, Problem } from './api.js';
 import { icon } from './icons.js';
@@ -9,7 +9,7 @@ import { dialog, el, explain, link } from './view.js';
 
 /** @import { Context } from './types.d.ts' */
 
-/** How many results each kind has at most. */
+/** The maximum number of results of each kind. */
 const MOST = 5;
 const PAUSE_MS = 200;
 
@@ -127,7 +127,7 @@ async function open(may, pages) {
       clearTimeout(timer);
       timer = window.setTimeout(find, PAUSE_MS);
     });
-    // After the press has led to the page.
+    // This runs after the press has led to the page.
     results.addEventListener('click', (event) => {
       if (event.target instanceof Element && event.target.closest('a')) setTimeout(close);
     });

@@ -17,8 +17,8 @@ function selectAllBox(changed) {
 }
 
 /**
- * A checkbox for a row, and what its cell shows: on a narrow screen, where the table has no heads, with its label.
- * @param {string} name the name of what is selected
+ * A checkbox for a row, and the content of its cell: on a narrow screen, where the table has no heads, with its label.
+ * @param {string} name the name of the row
  */
 function selectBox(name) {
   const box = el('input', { type: 'checkbox', 'aria-label': t`Select ${name}` });

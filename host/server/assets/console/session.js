@@ -1,13 +1,13 @@
-// The end of the session while a page is open: the administrator signs in again in another tab, and the page goes on.
+// The end of the session while a page is open: the administrator signs in again in another tab, and the page continues.
 
 import { Problem, whoAmI } from './api.js';
 import { t, translated } from './language.js';
 import { dialog, el } from './view.js';
 
-/** The tabs of the console tell each other that an administrator signed in. */
+/** The tabs of the console notify each other that an administrator signed in. */
 const tabs = new BroadcastChannel('assent-console');
 
-/** Tells the other tabs that an administrator is signed in. */
+/** Notifies the other tabs that an administrator is signed in. */
 export function announceSignIn() {
   tabs.postMessage('signed-in');
 }
@@ -18,7 +18,7 @@ let pending;
 /**
  * Has the administrator sign in again in another tab. Returns whether the same one is signed in; false if the
  * administrator does not want to.
- * @param {string | null | undefined} user the id of the administrator whose page it is
+ * @param {string | null | undefined} user the id of the administrator who uses the page
  * @returns {Promise<boolean>}
  */
 export function renewSession(user) {

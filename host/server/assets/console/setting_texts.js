@@ -24,7 +24,7 @@ export function useSettingTexts(catalogue) {
 }
 
 /**
- * The description of a setting. That of its table may stand before its own.
+ * The description of a setting. The description of its table may come first.
  * @param {string} description
  * @returns {string}
  */

@@ -1,4 +1,4 @@
-// The theme of the console: that of the system, or the light or the dark one. This browser remembers the choice.
+// The theme of the console: that of the system, or the light or the dark one. This browser stores the choice.
 
 import { el } from './view.js';
 
@@ -14,13 +14,13 @@ const THEMES = [
 ];
 
 /**
- * The condition of each rule as the stylesheet has it.
+ * The condition of each rule in the stylesheet.
  * @type {WeakMap<CSSMediaRule, string>}
  */
 const conditions = new WeakMap();
 
 /**
- * Makes the rules of the stylesheets for a theme count, also those with the operator's colours.
+ * Activates the rules of the stylesheets for a theme, also those with the operator's colors.
  * @param {Theme} theme
  */
 function apply(theme) {
@@ -35,7 +35,7 @@ function apply(theme) {
   }
 }
 
-/** The theme that this browser remembers. */
+/** The stored theme of this browser. */
 function remembered() {
   try {
     const stored = localStorage.getItem(KEY);
@@ -45,7 +45,7 @@ function remembered() {
   }
 }
 
-/** Applies the remembered theme. Returns a field that changes it. */
+/** Applies the stored theme. Returns a field that changes it. */
 export function themeSwitch() {
   const input = el('select', { id: 'theme' }, ...THEMES.map(([value, label]) => el('option', { value }, label)));
   input.value = remembered();

@@ -17,14 +17,14 @@ type Operation<Path extends keyof paths, Name extends Method> = NonNullable<path
 
 type Json<Response> = Response extends { content: { 'application/json': infer Body } } ? Body : null;
 
-/** What an operation returns. */
+/** The result of an operation. */
 export type Result<Path extends keyof paths, Name extends Method> =
   Operation<Path, Name> extends { responses: infer Responses } ? Json<Responses[keyof Responses & (200 | 201)]> : never;
 
-/** What `GET` returns at a path of the admin API. */
+/** The result of `GET` at a path of the admin API. */
 export type Read<Path extends Route<'get'>> = Result<Path, 'get'>;
 
-/** What a request carries: JSON, or the bytes of a file. */
+/** The body of a request: JSON, or the bytes of a file. */
 export type RequestBody<Path extends keyof paths, Name extends Method> =
   Operation<Path, Name> extends { requestBody?: never }
     ? undefined
@@ -48,7 +48,7 @@ type InQuery<Path extends keyof paths, Name extends Method> =
 /** The values of a path's segments, and the query parameters beside them. */
 export type Parameters<Path extends keyof paths, Name extends Method> = InPath<Path, Name> & InQuery<Path, Name>;
 
-/** What a `GET` needs beside its path. */
+/** The arguments of a `GET` beside its path. */
 export type GetArguments<Path extends Route<'get'>> =
   object extends Parameters<Path, 'get'>
     ? [parameters?: Parameters<Path, 'get'>, options?: CallOptions]
@@ -56,9 +56,9 @@ export type GetArguments<Path extends Route<'get'>> =
 
 export interface CallOptions {
   signal?: AbortSignal;
-  /** The longest time to wait, in milliseconds. */
+  /** The maximum time to wait, in milliseconds. */
   limit?: number;
-  /** The request goes on when the page is left. */
+  /** The request continues when the page is left. */
   keepalive?: boolean;
 }
 
@@ -70,14 +70,14 @@ export interface ChangeOptions extends CallOptions {
   key?: string;
 }
 
-/** A request as it is sent. */
+/** A request in its sent form. */
 export interface ApiRequest extends CallOptions {
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;
 }
 
-/** Something that can be changed, with its version. */
+/** A resource that can be changed, with its version. */
 export interface Versioned<Value> {
   value: Value;
   version: string | null;
@@ -100,35 +100,35 @@ export type Attributes = Listeners & {
   [name: string]: string | number | boolean | null | undefined | ((event: never) => unknown);
 };
 
-/** What a role allows. */
+/** A permission of a role. */
 export type Permission = Schema<'Permission'>;
 
-/** What an entry of the audit log holds: of a change, the members before and after it. */
+/** The details of an entry of the audit log: for a change, the members before and after it. */
 export interface AuditDetail {
   before?: Record<string, unknown>;
   after?: Record<string, unknown>;
   [name: string]: unknown;
 }
 
-/** A page of the console: its title, and what is in it. */
+/** A page of the console: its title and its content. */
 export interface Page {
   title: string;
   body: Array<Node | string>;
 }
 
-/** What one page of the console hands to the next. */
+/** The values that one page of the console passes to the next. */
 export interface Handover {
-  /** What the server remarked on the application. */
+  /** The notes of the server about the application. */
   notes?: string[];
-  /** The name that was typed. */
+  /** The typed name. */
   name?: string;
-  /** A link to enrol a phone is to be created. */
+  /** Whether to create a link that enrols a device. */
   enrol?: boolean;
-  /** An invitation is to be sent by email. */
+  /** Whether to send an invitation by email. */
   send?: boolean;
 }
 
-/** What the browser stores with each entry of its history. */
+/** The data that the browser stores with each entry of its history. */
 export type HistoryEntry = {
   /** The position in the history. */
   at?: number;
@@ -137,7 +137,7 @@ export type HistoryEntry = {
   testSignIn?: { application: string; id: string };
 } | null;
 
-/** What each page receives beside the values of its address. */
+/** The context that each page receives beside the values of its address. */
 export interface Context {
   me: Schema<'Me'>;
   issuer: string;
@@ -153,7 +153,7 @@ export interface Context {
 /** Returns a page of the console. `values` are those of the variable segments of its address. */
 export type PageFunction = (context: Context, values: Record<string, string>) => Promise<Page> | Page;
 
-/** A field of a form. `Written` is what the field can show. */
+/** A field of a form. `Written` is the type of the values that the field can show. */
 export interface Field<Name extends string = string, Value = unknown, Written = Value | null> {
   name: Name;
   element: HTMLElement;
@@ -162,7 +162,7 @@ export interface Field<Name extends string = string, Value = unknown, Written = 
   /** The value; undefined if the form does not send it. */
   read(): Value;
   write(value: Written | undefined): void;
-  /** What is missing if the field is empty. */
+  /** The error if the field is empty. */
   needed?: string | null;
   isEmpty?(): boolean;
   /** The fields inside this one. */
@@ -189,14 +189,14 @@ export type FieldsOf<Part> = Part extends Group<infer Inner> ? Inner : Part exte
 
 type Value<Part extends Field> = ReturnType<Part['read']>;
 
-/** What the fields of a form hold, by name. */
+/** The values of a form's fields, by name. */
 export type Values<Part extends Field> = {
   [One in Part as undefined extends Value<One> ? never : One['name']]: Value<One>;
 } & {
   [One in Part as undefined extends Value<One> ? One['name'] : never]?: Exclude<Value<One>, undefined>;
 };
 
-/** What the fields of a form can show, by name. */
+/** The values that a form's fields can show, by name. */
 export type WrittenValues<Part extends Field> = {
   [One in Part as One['name']]?: Parameter<One['write']> | null;
 };
@@ -205,7 +205,7 @@ type Parameter<Write extends (value: never) => void> = Write extends (value: inf
 
 export interface FieldOptions {
   hint?: string;
-  /** Where the label stands. */
+  /** The position of the label. */
   wrap?: 'after';
 }
 
@@ -228,7 +228,7 @@ export interface AreaOptions<None> extends FieldOptions {
 export interface LinesOptions extends FieldOptions {
   needed?: string | null;
   rows?: number;
-  /** Returns what is wrong with a line. */
+  /** Returns the error of a line. */
   check?(line: string): Promise<string | null | undefined>;
 }
 
@@ -238,16 +238,16 @@ export interface FormOptions<Part extends Field> {
   /** Reads the newest values, in case another administrator changed them. */
   reread?(): Promise<Versioned<WrittenValues<Part>>>;
   submit: string;
-  /** `changed` holds what is not as it was. */
+  /** `changed` contains the values that differ from the initial ones. */
   send(values: Values<Part>, changed: Partial<Values<Part>>, version: string | null | undefined): Promise<unknown>;
-  /** Where `Cancel` leads, or what it does. */
+  /** The target or the action of `Cancel`. */
   cancel?: string | (() => void);
   kind?: string;
-  /** The form changes nothing, so nothing in it is lost. */
+  /** The form changes nothing, so leaving it loses nothing. */
   asks?: boolean;
-  /** The buttons stay on the screen while there are unsaved changes, for a long form. */
+  /** The buttons stay visible while there are unsaved changes, for a long form. */
   bar?: boolean;
-  /** Whether enough is chosen for the form to be sent. */
+  /** Whether the form has enough values to be sent. */
   ready?(): boolean;
 }
 
@@ -272,30 +272,30 @@ export interface Order {
 }
 
 export interface TableOptions {
-  /** What stands in the place of a table without rows. */
+  /** The content that replaces a table without rows. */
   empty?: string | Node;
-  /** What stands there if a search or a filter is in use. */
+  /** The content that replaces it if a search or a filter is active. */
   unmatched?: string;
   caption?: string;
   order?: Order;
 }
 
-/** A list that rows are added to. */
+/** A list to which rows are added. */
 export type ListElement<Row> = HTMLElement & {
   add(rows: Row[]): void;
   clear(): void;
-  /** Receives whether a search or a filter is in use, before the rows are added. */
+  /** Receives whether a search or a filter is active, before the rows are added. */
   filter?(isInUse: boolean): void;
 };
 
 export type TableElement<Row> = HTMLDivElement & ListElement<Row>;
 
 export interface SearchOptions<PageOf> {
-  /** The filters in use are shown, each with a button that removes it. */
+  /** The active filters are shown, each with a button that removes it. */
   chips?: boolean;
   /** The number of results, in words. */
   total?: HTMLElement;
-  /** What stands between the search and the list. */
+  /** The elements between the search and the list. */
   above?: Child[];
   /** Receives the first page of each search. */
   onpage?(page: PageOf): void;
@@ -321,11 +321,11 @@ export interface Series<Row> {
 export interface ChartOptions<Row> {
   /** Names the time of a row. */
   label(row: Row): string;
-  /** Names it in few characters, below some of the bars. */
+  /** A short name of the time, below some of the bars. */
   short(row: Row): string;
   unit?: string;
-  /** What stands in the place of a chart without figures. */
+  /** The text that replaces a chart without figures. */
   empty: string;
-  /** The parts add up, so they are drawn one upon the other. */
+  /** The parts add up, so they are stacked. */
   stacked?: boolean;
 }

@@ -6,10 +6,10 @@ import { locale, t, translated } from './language.js';
 
 /** @import { Attributes, Child, Page } from './types.d.ts' */
 
-/** The attributes that are read to people. */
+/** The attributes that screen readers read. */
 const SPOKEN = new Set(['aria-label', 'title', 'label', 'placeholder', 'alt', 'data-label']);
 
-/** The elements whose text is never a text of the console: names that users chose, and what programs read. */
+/** The elements with text that is never a text of the console: names that users chose, and texts for programs. */
 const AS_WRITTEN = new Set(['bdi', 'code', 'pre', 'time']);
 
 /**
@@ -101,7 +101,7 @@ export function sectionWithActions(title, actions, ...content) {
 }
 
 /**
- * A box.
+ * A panel.
  * @param {...Child} content
  */
 export function panel(...content) {
@@ -203,7 +203,7 @@ function clearFailure(control) {
 }
 
 /**
- * Shows a failure beside a control, in place of an earlier one.
+ * Shows a failure beside a control, which replaces an earlier one.
  * @param {Element} control
  * @param {unknown} problem
  */
@@ -214,7 +214,7 @@ function showFailure(control, problem) {
 }
 
 /**
- * Disables the fields of a form and removes its buttons, where the administrator may read and not change its values.
+ * Disables the fields of a form and removes its buttons, if the administrator may only read its values.
  * @param {Element} form
  */
 export function makeReadOnly(form) {
@@ -269,7 +269,7 @@ export function badge(text, state = String(text)) {
 }
 
 /**
- * A list of names and values; a name without a value is left out.
+ * A list of names and values; a name without a value is omitted.
  * @param {Array<[string, unknown]>} pairs
  */
 export function facts(pairs) {
@@ -313,7 +313,7 @@ export function codeName(name) {
 }
 
 /**
- * A text in which back-ticks mark what is code.
+ * A text in which back-ticks mark code.
  * @param {string} text
  * @returns {Array<HTMLElement | string>}
  */
@@ -322,8 +322,7 @@ export function withCode(text) {
 }
 
 /**
- * A moment, in the time zone of the browser: a recent one as the time since then, unless it has to be `exact`, with
- * seconds.
+ * A time, in the time zone of the browser: a recent one relative to now, unless it must be `exact`, with seconds.
  * @param {string | null | undefined} text
  * @param {{ exact?: boolean }} [options]
  */
@@ -348,7 +347,7 @@ const UNITS = [
 ];
 
 /**
- * How long ago it was, or in what time it will be: "5 minutes ago". Undefined from a week on.
+ * A time relative to now: "5 minutes ago". Undefined from a week on.
  * @param {Date} date
  */
 function relative(date) {
@@ -384,9 +383,9 @@ export function copyable(text, label = 'Copy', { wide = false } = {}) {
 }
 
 /**
- * A button that copies a text. Where the browser does not permit that, the text beside it is selected.
+ * A button that copies a text. If the browser does not permit that, the text beside it is selected.
  * @param {string} caption
- * @param {string} label what is copied
+ * @param {string} label the name of the text
  * @param {() => string} text
  */
 export function copyButton(caption, label, text) {
@@ -409,8 +408,8 @@ export function copyButton(caption, label, text) {
 }
 
 /**
- * A small button that copies a text, with an icon in place of words.
- * @param {string} label what is copied
+ * A small button that copies a text, with an icon instead of a label.
+ * @param {string} label the name of the text
  * @param {string} text
  */
 export function copyIcon(label, text) {
@@ -440,7 +439,7 @@ export function download(name, type, text) {
 }
 
 /**
- * Links to the pages about one thing: the address and the label of each, and whether it is shown.
+ * Links to the pages about an object: the address and the label of each, and whether it is the current one.
  * @param {string} label
  * @param {Array<[string, string, boolean?]>} links
  */
@@ -470,7 +469,7 @@ export function anchorOf(title) {
 }
 
 /**
- * The section that is read: the one that a link led to while it is on the screen, or else the last one that begins in
+ * The current section. It is the section that a link led to while it is visible, otherwise the last one that begins in
  * the upper half of the window or above it.
  * @param {HTMLElement[]} headings
  */
@@ -496,7 +495,7 @@ function markSectionInView(headings, links) {
   };
   const observer = new IntersectionObserver(
     () => {
-      // Before the page is shown, no heading has a place.
+      // Before the page is shown, the headings have no positions.
       if (headings[0].isConnected) mark(sectionInView(headings));
     },
     { rootMargin: '0px 0px -50% 0px' },
@@ -542,7 +541,7 @@ export function json(value) {
 }
 
 /**
- * A panel that a press opens.
+ * A panel that the user can unfold.
  * @param {string} label
  * @param {...Child} content
  */
@@ -554,7 +553,7 @@ export function more(label, ...content) {
 let silence;
 
 /**
- * Shows a message for a few seconds, and has screen readers read it.
+ * Shows a message for a few seconds, and announces it to screen readers.
  * @param {string} text
  */
 export function say(text) {
@@ -568,14 +567,14 @@ export function say(text) {
   }, 6000);
 }
 
-/** Removes the message: it is about an earlier action. */
+/** Removes the message, because it is about an earlier action. */
 export function hush() {
   document.getElementById('said')?.replaceChildren();
 }
 
 /**
- * A window over the page. `content(close)` returns what is in it. The argument of `close` is the answer; it is
- * undefined for Escape.
+ * A window over the page. `content(close)` returns its content. The argument of `close` is the answer; it is undefined
+ * for Escape.
  * @template Answer
  * @param {string} title
  * @param {(close: (answer?: Answer) => void, window: HTMLDialogElement) => Child[]} content
@@ -604,8 +603,7 @@ export function dialog(title, content) {
 }
 
 /**
- * Asks before an action that can't be undone. The administrator has to type `name`, if there is one. Returns true for
- * yes.
+ * Asks before an irreversible action. The administrator must type `name`, if there is one. Returns true for yes.
  * @param {string} title
  * @param {Child} text
  * @param {string} yes
@@ -663,7 +661,7 @@ export async function ask(title, text, yes, name) {
  */
 export function showOnce(title, text, secret, kept = 'Assent keeps a digest of it') {
   return dialog(title, (close, window) => {
-    // Escape would lose it.
+    // Escape would lose the secret.
     window.addEventListener('cancel', (event) => event.preventDefault());
     return [
       el('p', {}, text),

@@ -1,4 +1,4 @@
-//! Reasons for which the server does not start.
+//! The reasons why the server does not start.
 
 use std::net::SocketAddr;
 
@@ -11,7 +11,7 @@ use crate::otlp::CollectorError;
 use assent_plugin_host::LoadError;
 use assent_store::StoreError;
 
-/// Why the server did not start. The message says what to do.
+/// The reason why the server did not start. The message says how to correct it.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
 pub enum StartError {

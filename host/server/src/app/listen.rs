@@ -1,4 +1,4 @@
-//! Listeners, and the certificates that they show.
+//! The listeners and their certificates.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,26 +10,29 @@ use crate::config::Settings;
 use crate::http::tls::{Clients, TlsIdentity};
 use assent_model::clock::SharedClock;
 
-/// How many connections there may be, where the system lets the process have as many descriptors.
+/// The largest number of connections, if the system grants the process enough descriptors.
 const MOST_CONNECTIONS: u64 = 20_000;
-/// Below this the operator is told: each waiting page and phone holds a connection.
+/// Below this limit the server logs a warning, because each waiting page and device holds a connection.
 const FEW_CONNECTIONS: u64 = 2_000;
-/// How many descriptors are left for files, the database and outgoing requests.
+/// The number of descriptors that remain for files, the database and outgoing requests.
 const OTHER_DESCRIPTORS: u64 = 256;
 
-/// The ports that a host serves on.
+/// The sockets that an instance serves on.
 #[derive(Debug)]
 pub struct Ports {
-    /// That of `http.listen`.
+    /// The socket of `http.listen`.
     pub main: TcpListener,
-    /// That of `http.mtls.listen`, where there is one.
+    /// The socket of `http.mtls.listen`, if it is set.
     pub mtls: Option<TcpListener>,
-    /// That of `metrics.listen`, where there is one.
+    /// The socket of `metrics.listen`, if it is set.
     pub metrics: Option<TcpListener>,
 }
 
-/// Takes the ports that the settings name. Apart from [`serve`], so that a port that was left to the system (`:0`) is
-/// known before the settings name it.
+/// Opens the sockets that the settings name. This is separate from [`serve`], so that a port that the system chooses
+/// (`:0`) is known before the settings name it.
+///
+/// # Errors
+/// If an address cannot be used, for example because another program listens on it.
 pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
     let main = bind("http.listen", settings.http.listen).await?;
     let mtls = match &settings.http.mtls {
@@ -65,6 +68,9 @@ pub struct Identities {
 }
 
 /// Reads the certificates and keys that the settings name.
+///
+/// # Errors
+/// If a file cannot be read, or its content cannot be used.
 pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities, StartError> {
     let load = |table, files, clients| {
         TlsIdentity::load(table, files, clients, Arc::clone(clock)).map(Arc::new)
@@ -80,7 +86,7 @@ pub fn identities(settings: &Settings, clock: &SharedClock) -> Result<Identities
     })
 }
 
-/// How many connections the descriptors of this process are enough for.
+/// Returns the number of connections that the descriptors of this process permit.
 pub(super) fn most_connections() -> usize {
     let descriptors = rlimit::Resource::NOFILE.get_soft().unwrap_or(1024);
     let most = descriptors

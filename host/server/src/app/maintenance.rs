@@ -1,4 +1,4 @@
-//! Work that comes back: retention, keys, the GeoIP database.
+//! Recurring work: retention, keys, the GeoIP database.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,16 +11,16 @@ use crate::domain::operations::metric_families::families;
 use crate::otlp;
 use assent_store::{Retention, StoreError};
 
-/// How often the GeoIP file is checked for changes.
+/// The interval between checks of the GeoIP file for changes.
 const GEOIP_CHECK: Duration = Duration::from_secs(60);
-/// How often rows that are over are deleted.
+/// The interval between deletions of expired rows.
 const RETENTION: Duration = Duration::from_secs(10 * 60);
-/// How often each instance looks whether a sealing key is to be replaced.
+/// The interval at which each instance checks whether a sealing key must be replaced.
 const SEALING_KEYS: Duration = Duration::from_secs(30);
-/// The time between two heartbeats. A contracting migration waits for an instance for six times as long
+/// The interval between two heartbeats. A contracting migration waits six times as long for an instance
 /// ([`HEARTBEAT_LIMIT`](assent_store::HEARTBEAT_LIMIT)).
 const HEARTBEAT: Duration = Duration::from_secs(20);
-/// How often the last uses of client secrets are written.
+/// The interval at which the last uses of client secrets are written.
 const SECRET_USES: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -28,7 +28,7 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
     let lifetimes = services.settings.lifetimes;
     let after = |lifetime: HumanDuration, grace| lifetime.get() + grace;
     let retention = Retention {
-        // Anybody may begin a login, so nothing of it is kept.
+        // Any client may begin a sign-in, so expired sign-ins are deleted at once.
         logins: after(lifetimes.login, Duration::ZERO),
         sessions: after(services.settings.session.absolute_timeout, DAY),
         enrolments: after(lifetimes.enrolment, DAY),
@@ -80,7 +80,8 @@ pub(super) async fn replace_sealing_keys(services: Arc<Services>) {
     }
 }
 
-/// Writes heartbeats, which `assent migrate` reads, and logs that a newer release removed what this one uses.
+/// Writes heartbeats, which `assent migrate` reads. It logs an error if a newer release removed a part of the schema
+/// that this release uses.
 pub(super) async fn heartbeat(services: Arc<Services>) {
     loop {
         match services.store.probe(&*services.clock).await {
@@ -92,12 +93,12 @@ pub(super) async fn heartbeat(services: Arc<Services>) {
     }
 }
 
-/// Wakes requests that wait for changes of other processes, while there are any.
+/// Wakes the requests that wait for changes by other processes, as long as there are any.
 pub(super) async fn poll_changes(services: Arc<Services>) {
     services.store.run_change_poller(&*services.clock).await;
 }
 
-/// Publishes, retires and forgets signing keys when it is time, and notices what others did.
+/// Publishes, retires and deletes signing keys on time, and loads the changes of other instances.
 pub(super) async fn keep_keys(services: Arc<Services>) {
     loop {
         if let Err(error) = sealing_keys::reload(&services).await {
@@ -110,7 +111,7 @@ pub(super) async fn keep_keys(services: Arc<Services>) {
     }
 }
 
-/// Writes when applications last used their client secrets.
+/// Writes the times at which applications last used their client secrets.
 pub(super) async fn write_client_secret_uses(services: Arc<Services>) {
     loop {
         tokio::time::sleep(SECRET_USES).await;
@@ -131,7 +132,7 @@ pub(super) async fn export_metrics(services: Arc<Services>) {
         tokio::time::sleep(interval).await;
         let measured = families(&services).await;
         let request = otlp::export_request(&collector, measured, start, services.now());
-        // The log has said why it failed. The next export has the same numbers and more.
+        // The collector has logged the failure. The next export includes the same numbers.
         let _ = collector.send(otlp::METRICS_PATH, &request).await;
     }
 }

@@ -35,7 +35,7 @@ fn token_key(keys: &Keys) -> Option<(&Pkcs11, &str)> {
     Some((token, token.key.as_deref()?))
 }
 
-/// The master keys of the settings. All must exist.
+/// Returns the master keys of the settings. All of them must exist.
 ///
 /// # Errors
 /// If a file or a token cannot be read.
@@ -43,8 +43,8 @@ pub fn existing_master_keys(keys: &Keys, entropy: &dyn Entropy) -> Result<Master
     master_keys(keys, FileMasterKey::read, entropy)
 }
 
-/// The master keys of the settings. The file is created if the database has no keys yet: a fresh key in place of a lost
-/// one would open nothing, and hide that the old one is missing.
+/// Returns the master keys of the settings. Creates the file only if the database has no keys yet. A new key in place
+/// of a lost one could not unwrap any key, and would hide that the old key is missing.
 async fn master_keys_for_start(
     keys: &Keys,
     database: &Database,
@@ -113,16 +113,16 @@ fn open_token(
     Ok(Arc::new(Pkcs11MasterKey::open(place, entropy)?))
 }
 
-/// The keys that everything else needs.
+/// The opened keys, on which all other parts depend.
 pub(super) struct OpenedKeys {
     pub(super) master: MasterKeys,
     pub(super) root: RootSecret,
     pub(super) sealing: Arc<SealingKeys>,
-    /// All of them, wrapped with the current master key, if it has wrapped none yet.
+    /// All keys, wrapped with the current master key. Empty if the current master key has wrapped them before.
     to_add: Vec<WrappedKey>,
 }
 
-/// Opens the keys of the database. The first start creates them.
+/// Opens the keys of the database. At the first start it creates them.
 pub(super) async fn open(
     keys: &Keys,
     database: &Database,
@@ -139,7 +139,7 @@ pub(super) async fn open(
             }
         };
         database.add_first_wrapped_keys(&first).await?;
-        // Another instance that started at the same time may have been faster: its keys count.
+        // Another instance that started at the same time may have been faster. The keys of that instance are used.
         wrapped = database.wrapped_keys().await?;
     }
     let unwrapped = master.unwrap(&wrapped, entropy)?;
@@ -151,9 +151,11 @@ pub(super) async fn open(
     })
 }
 
-/// Stores the keys as the current master key wraps them, if it has not wrapped them yet. The previous master key is
-/// needed no more once all instances have the current one. The heartbeat of this instance, which names its master key,
-/// comes before: if others replaced the master key until then, this instance must not serve.
+/// Stores the keys as the current master key wraps them, unless they are stored already. The previous master key is
+/// unnecessary as soon as all instances have the current one.
+///
+/// The instance must write its heartbeat, which names its master key, before. If another instance replaced the master
+/// key in the meantime, this instance must not serve, and the function fails.
 pub(super) async fn keep(
     opened: &OpenedKeys,
     store: &Store,

@@ -1,4 +1,4 @@
-//! Serving until the end.
+//! The server while it serves, and its shutdown.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -21,35 +21,38 @@ use crate::http::{Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
 
-/// How many connections the listener of metrics has at most.
+/// The largest number of connections of the metrics listener.
 const METRICS_CONNECTIONS: usize = 32;
 
-/// How an instance is to stop.
+/// The kind of shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Drain for the time that the settings name, then stop.
+    /// Drain for the time that the settings specify, then stop.
     Drain,
-    /// Take no more requests.
+    /// Accept no more requests.
     Now,
 }
 
 /// An instance that serves.
 #[derive(Debug)]
 pub struct RunningServer {
-    /// What it works with.
+    /// The parts that the instance works with.
     pub services: Arc<Services>,
-    /// The address of its listener.
+    /// The address of the main listener.
     pub address: SocketAddr,
-    /// The address of the listener of metrics, if there is one.
+    /// The address of the metrics listener, if there is one.
     pub metrics_address: Option<SocketAddr>,
     stop: tokio::sync::watch::Sender<bool>,
     servers: JoinSet<()>,
-    /// What goes on in the background: deleting, looking after keys, telling applications, carrying approvals, keeping
-    /// traces.
+    /// The background tasks, for example retention, key rotation, logout delivery, approval delivery and the trace
+    /// writer.
     background: JoinSet<()>,
 }
 
-/// Serves until it is stopped.
+/// Starts the listeners and the background tasks, and returns without waiting for them.
+///
+/// # Errors
+/// If a certificate cannot be used, or the address of a socket cannot be read.
 pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, StartError> {
     let Identities {
         main: tls,
@@ -60,7 +63,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         table: identity.table(),
         expires_at: Box::new(move || identity.expires_at()),
     });
-    // It was set before only if these services are served a second time.
+    // It is set already only if these services are served a second time.
     let _ = services.metrics.certificates.set(certificates.collect());
     let unusable = |reason| StartError::Listen {
         setting: "http.listen",
@@ -88,7 +91,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     let mut servers = JoinSet::new();
     let mut most_of_main = most;
     if let (Some(socket), Some(identity)) = (ports.mtls, mtls_identity) {
-        // Whoever fills one listener shall not fill the other.
+        // A client that uses up one listener's connections must not use up those of the other.
         let most_of_mtls = most / 4;
         most_of_main -= most_of_mtls;
         let listener = listener(socket, Some(identity), most_of_mtls);
@@ -100,7 +103,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     }
     if let Some(socket) = ports.metrics {
         let mut listener = listener(socket, None, METRICS_CONNECTIONS);
-        // One client leaves room for others.
+        // One client must leave connections for others.
         listener.newcomers.most_of_network = METRICS_CONNECTIONS / 4;
         listener.newcomers.exempt.clear();
         servers.spawn(http::serve(
@@ -125,7 +128,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     })
 }
 
-/// Begins the tasks that go on in the background.
+/// Starts the background tasks.
 fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     let mut background = JoinSet::new();
     in_background(&mut background, services, "heartbeat", heartbeat);
@@ -167,7 +170,7 @@ fn start_background(services: &Arc<Services>) -> JoinSet<()> {
     background
 }
 
-/// The bounds of new connections.
+/// Returns the bounds of new connections.
 fn new_connection_bounds(http: &Http) -> NewConnectionBounds {
     NewConnectionBounds {
         most_of_network: usize::try_from(http.connections_per_network).unwrap_or(usize::MAX),
@@ -176,7 +179,7 @@ fn new_connection_bounds(http: &Http) -> NewConnectionBounds {
     }
 }
 
-/// Begins a task that goes on until the instance stops.
+/// Starts a task that runs until the instance stops.
 fn in_background<F>(
     background: &mut JoinSet<()>,
     services: &Arc<Services>,
@@ -195,13 +198,13 @@ fn in_background<F>(
 }
 
 async fn stop_signal(mut stopped: tokio::sync::watch::Receiver<bool>) {
-    // An error means that nobody is left to tell it, which is the same.
+    // An error means that the sender is gone, which has the same meaning: stop.
     let _ = stopped.wait_for(|stopped| *stopped).await;
 }
 
 impl RunningServer {
-    /// Serves until a signal comes or the server fails, then lets requests under way end. A second signal ends the
-    /// draining that the first one began.
+    /// Serves until a signal arrives or the server fails, then finishes the requests in progress. A second signal ends
+    /// the draining that the first signal began.
     pub async fn until(mut self, mut signals: mpsc::Receiver<Shutdown>) {
         let shutdown = tokio::select! {
             signal = signals.recv() => signal.unwrap_or(Shutdown::Now),
@@ -220,11 +223,11 @@ impl RunningServer {
         self.stop().await;
     }
 
-    /// Lets requests under way end, and closes the database.
+    /// Finishes the requests in progress, and closes the database.
     pub async fn stop(mut self) {
-        // Long polls end too, so that the requests under way end in time.
+        // This ends long polls too, so that the requests in progress end in time.
         self.services.draining.begin();
-        // Nobody listens if the server has failed.
+        // There is no receiver if the server has failed.
         let _ = self.stop.send(true);
         self.background.shutdown().await;
         while self.servers.join_next().await.is_some() {}

@@ -10,12 +10,12 @@ use tokio::time::Instant;
 
 use crate::domain::operations::task_restarts::TaskRestarts;
 
-/// The pause before the first restart. Each further one doubles it.
+/// The pause before the first restart. Each further restart doubles the pause.
 const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
 /// The longest pause before a restart. A task that ran for this long begins with the shortest pause again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// The pauses before restarts: an exponential backoff.
+/// The pauses before restarts, with exponential backoff.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pauses {
     shortest: Duration,
@@ -38,7 +38,7 @@ impl Pauses {
         }
     }
 
-    /// The pause after the task ran for this time.
+    /// Returns the pause after a run of this length.
     fn after(&mut self, ran: Duration) -> Duration {
         if ran >= self.longest {
             self.next = self.shortest;
@@ -59,7 +59,7 @@ pub(super) async fn supervise<F: Future<Output = ()>>(
     restarts.register(name);
     loop {
         let begun = Instant::now();
-        // What tasks share is behind locks that do not mind a panic.
+        // The locks of the state that tasks share tolerate a panic.
         let ended = AssertUnwindSafe(task()).catch_unwind().await;
         let pause = pauses.after(begun.elapsed());
         match ended {

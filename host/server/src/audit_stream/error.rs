@@ -2,33 +2,33 @@
 
 use std::path::PathBuf;
 
-/// Why entries did not arrive.
+/// The reason why entries were not delivered.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamError {
-    /// The file or the receiver.
+    /// The file or the receiver failed.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The file is not one of ours.
+    /// The file is not an audit stream of this server.
     #[error(transparent)]
     Unfit(#[from] StreamFileError),
-    /// An entry can't be written.
+    /// An entry cannot be serialized.
     #[error("an entry can't be written: {0}")]
     Unwritable(#[from] serde_json::Error),
-    /// The writing was broken off.
+    /// The write was interrupted.
     #[error("the writing was broken off")]
     BrokenOff,
 }
 
-/// A file that can't be one of ours.
+/// The reason why a file cannot be an audit stream of this server.
 #[derive(Debug, thiserror::Error)]
 pub enum StreamFileError {
-    /// It is a folder, a device or the like.
+    /// The path is not a file, but for example a folder or a device.
     #[error("it is no file")]
     NoFile,
-    /// It holds something else.
+    /// The file has other content.
     #[error("its last line is no entry of the audit log; name a file of its own")]
     OfAnother,
-    /// Its folder is not there.
+    /// The folder of the file does not exist.
     #[error("the folder {} is not there", .0.display())]
     NoFolder(PathBuf),
 }

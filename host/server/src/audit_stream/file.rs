@@ -1,4 +1,4 @@
-//! A file of JSON lines. It is opened anew for each batch, so one that was rotated away is begun anew.
+//! A file of JSON lines. The server opens it again for each batch, so that it creates a new file after a rotation.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -10,22 +10,26 @@ use crate::audit_stream::error::StreamFileError;
 use assent_model::audit::chain::Record;
 use assent_model::audit::jsonl;
 
-/// How long a line may be that is left from a writing that was broken off, in bytes.
+/// The largest length of an incomplete line after an interrupted write, in bytes.
 const LONGEST_LINE: u64 = 4 << 20;
-/// What each line begins with.
+/// The beginning of each line.
 const BEGINNING: &[u8] = b"{\"seq\":";
 
-/// A file that entries are appended to.
+/// A file to which entries are appended.
 #[derive(Debug)]
 pub struct FileStream(PathBuf);
 
 impl FileStream {
-    /// The file at this path. It is made, for its owner alone, when the first entry comes.
+    /// Returns the stream to the file at this path. The first entry creates the file, with permissions only for its
+    /// owner.
     pub fn new(path: PathBuf) -> Self {
         Self(path)
     }
 
-    /// Whether entries could be appended to a file at this path, as far as can be seen without doing it.
+    /// Checks that entries can be appended to a file at this path, as far as this is possible without a write.
+    ///
+    /// # Errors
+    /// [`StreamFileError`] if the path is not a file, or its folder does not exist.
     pub fn check(path: &Path) -> Result<(), StreamFileError> {
         let folder = path
             .parent()
@@ -63,14 +67,15 @@ fn append(path: &Path, lines: &[u8]) -> Result<(), StreamError> {
     let length = end_of_lines(&mut file)?;
     let written = file.write_all(lines).and_then(|()| file.sync_data());
     if written.is_err() {
-        // The same comes again; half of it need not stay. If that fails, the next batch finds it.
+        // The same entries are delivered again, so the incomplete write can be removed. If the removal fails, the next
+        // batch repeats it.
         let _ = file.set_len(length);
     }
     Ok(written?)
 }
 
-/// How long the file is, after half a line at its end was cut off: what was being written when the machine stopped
-/// comes again.
+/// Returns the length of the file, after it removed an incomplete line at the end. The entry that was written when the
+/// machine stopped is delivered again.
 fn end_of_lines(file: &mut File) -> Result<u64, StreamError> {
     let length = file.metadata()?.len();
     let from = length.saturating_sub(LONGEST_LINE);

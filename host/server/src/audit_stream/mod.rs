@@ -1,5 +1,5 @@
-//! The targets of the audit stream: a file, and syslog. An adapter: it delivers entries, and does not know when and
-//! from where they come.
+//! The targets of the audit stream: a file, and syslog. This module is an adapter: it delivers entries, and does not
+//! know their source or the time of delivery.
 
 mod error;
 mod file;
@@ -22,7 +22,10 @@ pub enum StreamTarget {
 }
 
 impl StreamTarget {
-    /// Hands entries over, in their order: all of them, or an error, after which some may have arrived.
+    /// Delivers the entries in their order.
+    ///
+    /// # Errors
+    /// [`StreamError`] if not all entries were delivered. Some of them may have been delivered.
     pub async fn send(&mut self, records: &[Record]) -> Result<(), StreamError> {
         match self {
             Self::File(file) => file.send(records).await,

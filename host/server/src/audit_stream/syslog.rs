@@ -1,8 +1,7 @@
-//! Syslog: by UDP (RFC 5426), by TCP with the length before each message (RFC 6587 section 3.4.1), or by a socket of
-//! this machine.
+//! Syslog over UDP (RFC 5426), TCP with octet counting (RFC 6587 section 3.4.1), or a Unix domain socket.
 //!
-//! Syslog has no receipts. What was handed over last is therefore sent again where the connection turns out to have
-//! been closed since.
+//! Syslog has no acknowledgements. The stream therefore sends its last messages again if the connection was closed in
+//! the meantime.
 
 use std::io::{Error, ErrorKind};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -15,10 +14,10 @@ use super::StreamError;
 use assent_model::audit::chain::Record;
 use assent_model::syslog::{LONGEST_DATAGRAM, SyslogAddress, message};
 
-/// What receivers may be expected to take in a stream, in bytes.
+/// The largest message that receivers can be expected to accept from a stream, in bytes.
 const LONGEST: usize = 1 << 20;
 
-/// What messages are sent by.
+/// The connection to the receiver.
 #[derive(Debug)]
 enum Connection {
     Udp(UdpSocket),
@@ -31,15 +30,15 @@ enum Connection {
 #[derive(Debug)]
 pub struct SyslogStream {
     address: SyslogAddress,
-    /// What this server calls itself.
+    /// The name of this server in the messages.
     host: String,
     connection: Option<Connection>,
-    /// The messages that were handed over last.
+    /// The messages that were sent last.
     last: Vec<String>,
 }
 
 impl SyslogStream {
-    /// The receiver at this address, which is told that the messages come from `host`.
+    /// Returns the stream to the receiver at this address. The messages name `host` as their origin.
     pub fn new(address: SyslogAddress, host: String) -> Self {
         Self {
             address,
@@ -97,7 +96,7 @@ impl Connection {
         }
     }
 
-    /// Whether the receiver has not closed it, as far as is known. What it sends is of no interest.
+    /// Returns `false` if the receiver is known to have closed the connection. Ignores the data that it sends.
     fn is_open(&self) -> bool {
         let mut nothing = [0; 256];
         let read = match self {
@@ -131,7 +130,7 @@ impl Connection {
     }
 }
 
-/// The machine's own daemon listens for datagrams, or for connections.
+/// Connects to the local daemon, which accepts either datagrams or connections.
 async fn unix(path: &Path) -> Result<Connection, Error> {
     let socket = UnixDatagram::unbound()?;
     match socket.connect(path) {
@@ -140,7 +139,7 @@ async fn unix(path: &Path) -> Result<Connection, Error> {
     }
 }
 
-/// The messages, each after its length.
+/// Returns the messages with octet counting: the length before each message.
 fn counted(messages: &[String]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for message in messages {

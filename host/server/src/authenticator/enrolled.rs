@@ -1,4 +1,4 @@
-//! An enrolled authenticator, as its file holds it, and what it is told.
+//! An enrolled authenticator in its file, and the data that the server returns to it.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -10,51 +10,51 @@ use serde::{Deserialize, Serialize};
 
 use assent_model::id::{ApprovalId, DeviceId};
 
-/// An enrolled authenticator: what its file holds.
+/// An enrolled authenticator: the content of its file.
 #[derive(Serialize, Deserialize)]
 pub struct Authenticator {
     pub(super) origin: String,
     pub(super) issuer: String,
     pub(super) device: DeviceId,
     pub(super) account: String,
-    /// PEM.
+    /// The private key, as PEM.
     pub(super) private_key: String,
 }
 
-/// A request that waits for the person, as the server tells it.
+/// A pending request, as the server returns it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingRequest {
-    /// The approval.
+    /// The identifier of the approval request.
     pub id: ApprovalId,
-    /// The application that asks.
+    /// The application to which the user signs in.
     pub application: Application,
-    /// The name that was typed in the browser.
+    /// The user name that was typed in the browser.
     pub account: String,
-    /// Where the browser seems to be.
+    /// The approximate location of the browser.
     pub place: String,
     /// The browser and operating system.
     pub browser: String,
     /// The summary of the protected action, if the request is not about a sign-in.
     #[serde(default)]
     pub action: Option<String>,
-    /// Until when it is good, in seconds since the epoch.
+    /// The time at which the request expires, in seconds since the epoch.
     pub expires_at: i64,
-    /// How often a number may still be typed.
+    /// The number of attempts to type the number that remain.
     pub attempts_left: u32,
 }
 
-/// A login whose code was scanned, before anything is said of it.
+/// The preview of a QR sign-in, before the user accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LoginLook {
-    /// The name of the application that asks.
+    /// The name of the application to which the user signs in.
     pub application: String,
-    /// Where the browser seems to be.
+    /// The approximate location of the browser.
     pub place: String,
     /// The browser and operating system.
     pub browser: String,
 }
 
-/// The application that asks.
+/// The application to which the user signs in.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Application {
     /// Its identifier.
@@ -72,7 +72,10 @@ impl std::fmt::Debug for Authenticator {
 }
 
 impl Authenticator {
-    /// Makes the file that an authenticator is kept in, for its owner alone. There must be none yet.
+    /// Creates the file of an authenticator, with permissions only for its owner.
+    ///
+    /// # Errors
+    /// If the file exists already or cannot be created.
     pub fn new_file(path: &Path) -> anyhow::Result<File> {
         let made = OpenOptions::new()
             .write(true)
@@ -82,13 +85,19 @@ impl Authenticator {
         made.with_context(|| format!("cannot make {}; name another file", path.display()))
     }
 
-    /// Keeps the authenticator in a file.
+    /// Writes the authenticator to a file.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
     pub fn save(&self, file: &mut File) -> anyhow::Result<()> {
         file.write_all(serde_json::to_string_pretty(self)?.as_bytes())
             .context("cannot write the file")
     }
 
-    /// Reads the file that [`Self::save`] made.
+    /// Reads a file that [`Self::save`] wrote.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or its content is not an authenticator.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read {}", file.display()))?;

@@ -1,4 +1,4 @@
-//! Signed calls of the server's API, and their answers.
+//! Signed calls of the server's authenticator API, and their responses.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ use assent_model::id::ApprovalId;
 use assent_model::statement::{ApprovalStatement, Binding, CallStatement, Decision};
 
 impl Authenticator {
-    /// What is signed about a request: approval with a number, denial without.
+    /// Returns the statement to sign about a request: an approval with a number, or a denial without one.
     pub fn statement<'a>(
         &'a self,
         request: &'a PendingRequest,
@@ -51,6 +51,9 @@ impl Authenticator {
     }
 
     /// Sends a decision with its signature.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
     pub async fn send_proof(
         &self,
         id: ApprovalId,
@@ -66,7 +69,10 @@ impl Authenticator {
             .await
     }
 
-    /// Sends any decision, with the number that was typed.
+    /// Sends any decision, with the number that the user typed.
+    ///
+    /// # Errors
+    /// If the server cannot be reached.
     pub async fn send(
         &self,
         id: ApprovalId,
@@ -90,15 +96,22 @@ impl Authenticator {
         .await
     }
 
-    /// Signs a text with the device's key, as WebCrypto does: `r` and `s` of 32 bytes each, base64url.
+    /// Signs a text with the device's key. Returns the signature in the format of WebCrypto: `r` and `s` of 32 bytes
+    /// each, base64url.
+    ///
+    /// # Errors
+    /// If the private key cannot be read, or the cryptographic library fails.
     pub fn sign(&self, text: &str) -> anyhow::Result<String> {
         let key = EcKey::private_key_from_pem(self.private_key.as_bytes())
             .context("the file holds no private key")?;
         signature(&key, text)
     }
 
-    /// Any call of the interface, by its path below `/authenticator/api`, with a JSON body. The answer, if the server
-    /// agreed.
+    /// Calls an operation of the API by its path below `/authenticator/api`, with a JSON body. Returns the body of the
+    /// response.
+    ///
+    /// # Errors
+    /// If the server cannot be reached or rejects the call.
     pub async fn ask(
         &self,
         method: Method,
@@ -114,7 +127,11 @@ impl Authenticator {
             .agreed()
     }
 
-    /// A call that the device signs. Where the server finds our clock wrong, it is made once more with the server's.
+    /// Sends a call that the device signs. If the server rejects the time of the call, sends the call once more with
+    /// the server's time.
+    ///
+    /// # Errors
+    /// If the server cannot be reached, or rejects the time again.
     pub async fn call(
         &self,
         method: Method,
@@ -142,7 +159,7 @@ impl Authenticator {
                 .await?
                 .request(method.clone(), url)
                 .header("authorization", header)
-                // The command line speaks English. The signature covers the summary in the language of the call.
+                // The command-line client uses English. The signature covers the summary in the language of the call.
                 .header("accept-language", "en");
             if !body.is_empty() {
                 request = request
@@ -160,17 +177,20 @@ impl Authenticator {
     }
 }
 
-/// What the server answered.
+/// A response of the server.
 #[derive(Debug)]
 pub struct Reply {
     /// The HTTP status.
     pub status: StatusCode,
-    /// The JSON body; null where there is none.
+    /// The JSON body, or null without one.
     pub body: Value,
 }
 
 impl Reply {
-    /// The body, if the server agreed; else its reason.
+    /// Returns the body of a successful response.
+    ///
+    /// # Errors
+    /// The reason of the server, if the response is not successful.
     pub fn agreed(self) -> anyhow::Result<Value> {
         if self.status.is_success() {
             return Ok(self.body);
@@ -179,7 +199,7 @@ impl Reply {
         bail!("{error}: {message}")
     }
 
-    /// The same, read as the type of the answer.
+    /// Returns the body of a successful response, deserialized as this type.
     pub(super) fn read<T: DeserializeOwned>(self) -> anyhow::Result<T> {
         serde_json::from_value(self.agreed()?).context("the answer can't be read")
     }
@@ -189,7 +209,7 @@ impl Reply {
     }
 }
 
-/// An error, whatever the server's version names its code.
+/// An error response. The code is a text, because the server may be of another version.
 #[derive(Deserialize)]
 #[serde(default)]
 struct CallError {
@@ -208,8 +228,9 @@ impl Default for CallError {
     }
 }
 
-/// The client of all authenticators of this process: to make one takes longer than most calls, since it reads this
-/// machine's certificate authorities. It keeps no connection, which might be one of a runtime that is gone.
+/// Returns the HTTP client of all authenticators of this process. The creation of a client takes longer than most
+/// calls, because it reads the certificate authorities of the machine. The client keeps no idle connections, because
+/// such a connection might belong to a runtime that has ended.
 pub(super) async fn client() -> anyhow::Result<&'static Client> {
     static CLIENT: OnceCell<Client> = OnceCell::const_new();
     let make = async || {
@@ -238,7 +259,7 @@ async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
     Ok(Reply { status, body })
 }
 
-/// The body of a call about the login whose code holds this link.
+/// Returns the body of a call about the QR sign-in with this link.
 pub(super) fn token_of(link: &str) -> anyhow::Result<Vec<u8>> {
     let (_, token) = link
         .split_once("#login=")

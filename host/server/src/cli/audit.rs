@@ -16,9 +16,9 @@ use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
 use assent_plugin_host::one_line;
 
-/// How many entries are read at a time.
+/// The number of entries that each query reads.
 const BATCH: u32 = 500;
-/// The exit code of a verification that could not look.
+/// The exit code of a verification that could not read the log.
 const COULD_NOT_LOOK: u8 = 3;
 
 #[derive(Debug, Subcommand)]
@@ -31,7 +31,7 @@ pub(super) enum AuditCommand {
     /// earlier state shows only in a comparison with an export, a stream or the heads that an earlier verification
     /// printed (`--heads`).
     Verify {
-        /// Verify an export (`-` is standard input) or the file of a stream in place of the database, from its first
+        /// Verify an export (`-` is standard input) or the file of a stream instead of the database, from its first
         /// entry to its last.
         #[arg(long, value_name = "FILE")]
         file: Option<PathBuf>,
@@ -127,7 +127,7 @@ async fn verify_database(
     verdict
 }
 
-/// Tells what was found, on standard output, since it is the result.
+/// Prints the result on standard output.
 fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
     let VerificationCounts {
         entries,
@@ -228,7 +228,7 @@ fn parse_heads(text: &str) -> Result<Heads, String> {
         .ok_or_else(|| "expected LANE:SEQ:DIGEST, as `assent audit verify` prints it".to_owned())
 }
 
-/// A number of lanes in words.
+/// Returns a number of lanes in words.
 fn lanes(count: usize) -> String {
     match count {
         1 => "1 lane".to_owned(),
@@ -236,7 +236,7 @@ fn lanes(count: usize) -> String {
     }
 }
 
-/// A moment to the millisecond, as RFC 3339 writes it.
+/// Formats a time with milliseconds (RFC 3339).
 fn text_of(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.millis())
         .map(|at| at.to_string())

@@ -12,8 +12,8 @@ use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
-    /// Enrol a device with a link: creates a key and stores it in the file. It has no passkey, which needs a browser
-    /// and a screen lock.
+    /// Enrol a device with a link: creates a key and stores it in the file. The device has no passkey, which needs a
+    /// browser and a screen lock.
     Enrol {
         /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the bootstrap returns it.
         url: String,
@@ -85,7 +85,7 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 .map(|text| serde_json::from_str(&text))
                 .transpose()
                 .context("--push is not a subscription")?;
-            // Before the link is used up.
+            // This comes first, because the link is valid only once.
             let mut file = Authenticator::new_file(&store)?;
             let authenticator = match Authenticator::enrol(&url, &name, push).await {
                 Ok(authenticator) => authenticator,

@@ -14,12 +14,12 @@ use crate::{app, config};
 use assent_plugin_host as plugins;
 use assent_store::Database;
 
-/// Settings that are valid.
+/// Validated settings.
 pub(super) struct CheckedSettings {
     pub(super) settings: Settings,
-    /// What probably is a mistake.
+    /// Probable mistakes.
     pub(super) warnings: Vec<String>,
-    /// What may surprise an operator.
+    /// Facts that may surprise an operator.
     pub(super) notes: Vec<String>,
 }
 
@@ -35,7 +35,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the settings and the files that they name, and loads and tries the plugins.
+/// Reads the settings and the files that they name, and loads and tests the plugins.
 ///
 /// # Errors
 /// A line for each error, with file and line or environment variable, and key.
@@ -69,17 +69,17 @@ pub(super) async fn check(file: &Path) -> anyhow::Result<CheckedSettings> {
 /// Collects the errors.
 struct Problems<'a> {
     file: &'a Path,
-    /// A line for each: place, key and reason.
+    /// The lines: place, key and reason.
     found: Vec<String>,
 }
 
 impl Problems<'_> {
-    /// Takes a value, or notes an error that begins with the key of the setting and a colon.
+    /// Returns the value, or records an error that begins with the key of the setting and a colon.
     fn note<T>(&mut self, result: Result<T, impl Display>) -> Option<T> {
         result.map_err(|error| self.add(&error.to_string())).ok()
     }
 
-    /// Takes a value, or notes an error of the setting with this key.
+    /// Returns the value, or records an error of the setting with this key.
     fn note_of<T>(&mut self, key: &str, result: Result<T, impl Display>) -> Option<T> {
         self.note(result.map_err(|error| format!("{key}: {error}")))
     }
@@ -91,7 +91,7 @@ impl Problems<'_> {
     }
 }
 
-/// Reads the files that the settings name, but for the plugins.
+/// Reads the files that the settings name, except the plugins.
 fn check_files(settings: &Settings, problems: &mut Problems<'_>) {
     let Environment { clock, entropy, .. } = Environment::of_this_program(problems.file);
     problems.note(app::identities(settings, &clock));
@@ -109,7 +109,7 @@ fn check_files(settings: &Settings, problems: &mut Problems<'_>) {
     }
 }
 
-/// Loads the plugins and tries them out. `None` if there is an error.
+/// Loads and tests the plugins. Returns `None` if there is an error.
 async fn load_plugins(
     settings: &Settings,
     problems: &mut Problems<'_>,
@@ -130,7 +130,7 @@ async fn load_plugins(
         Ok(loaded) => return Some(loaded),
         Err(error) => error,
     };
-    // The first error ends the loading: each plugin by itself shows whether others have errors.
+    // The first error ends the loading. So each plugin is loaded separately to find the errors of the others.
     let mappers = settings.plugins.claim_mappers.len();
     let mut errors = Vec::new();
     for (number, spec) in specs.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The settings file, and what a command needs of this machine's server.
+//! The settings file, and the server's database and keys for a command.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -26,11 +26,11 @@ pub(super) struct ConfigFile {
 }
 
 impl ConfigFile {
-    /// The file.
+    /// Returns the path of the file.
     pub(super) fn path(&self) -> &Path {
         match &self.config {
             Some(file) => file,
-            // A file in the current folder, which may be another user's, never takes its place.
+            // A file in the current folder, which may belong to another user, never replaces the installed one.
             None if Path::new(SYSTEM_FILE).exists() => Path::new(SYSTEM_FILE),
             None => Path::new(LOCAL_FILE),
         }
@@ -41,13 +41,13 @@ pub(super) fn settings(file: &Path) -> anyhow::Result<Settings> {
     Ok(config::load(file)?)
 }
 
-/// The server's database and keys, without its plugins, for one command.
+/// Opens the server's database and keys, without its plugins, for one command.
 pub(super) async fn host_without_plugins(file: &Path) -> anyhow::Result<Arc<Services>> {
     let settings = Settings {
         plugins: config::Plugins::default(),
         ..settings(file)?
     };
-    // In another folder than the server's, a command would make a database of its own and speak of that one.
+    // In another folder than the server's, a command would create a database of its own and use it by mistake.
     if !Store::may_exist(&settings.database.url) {
         bail!(
             "there is no database at {}; the first start of `assent serve` creates it. If its path is relative, start \

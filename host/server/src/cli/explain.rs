@@ -86,7 +86,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     print_calls(&trace)
 }
 
-/// A few lines for each plugin.
+/// Prints a few lines for each plugin.
 fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
     let calls: Vec<Value> =
         serde_json::from_str(&trace.calls).context("the trace can't be read")?;

@@ -10,7 +10,7 @@ use crate::cli::api::reach;
 use crate::cli::config_file::{ConfigFile, settings};
 use assent_admin_client::terminal;
 
-/// The time that an instance has for its answer.
+/// The timeout of the request.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Ask the instance on this machine whether it can serve, as GET /readyz does. The exit code is 0 if it can.
@@ -24,7 +24,7 @@ pub(super) struct Health {
 
 pub(super) async fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     let settings = settings(arguments.config.path())?;
-    // No secret is sent, and the answer only says whether this instance serves.
+    // The request contains no secret, and the response only says whether this instance serves.
     let client = reqwest::Client::builder()
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())

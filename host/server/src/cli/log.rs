@@ -1,7 +1,7 @@
-//! The log of the server: lines on standard error, written by a thread of their own.
+//! The log of the server: lines on standard error, written by a separate thread.
 //!
-//! Whoever reads standard error may stop to read it. The pipe is then full, and a request that wrote to it would wait
-//! for the reader. So lines wait in memory, and when there are too many, further ones are dropped and counted.
+//! The reader of standard error may stop reading. The pipe then fills up, and a request that wrote to it would have to
+//! wait for the reader. So lines wait in memory, and when there are too many, further ones are dropped and counted.
 
 use std::io::{IsTerminal, Write, stderr};
 
@@ -15,19 +15,19 @@ use crate::config::{Log, LogFormat};
 use crate::otlp::{self, TraceExport};
 use assent_telemetry::{ROOT_SPANS, SPANS};
 
-/// How many lines wait in memory at most.
+/// The maximum number of lines that wait in memory.
 const WAITING_LINES: usize = 16 * 1024;
 
-/// A log that was started.
+/// A started log.
 pub(super) struct StartedLog {
-    /// Counts the lines that were dropped.
+    /// The number of dropped lines.
     pub(super) dropped: ErrorCounter,
     /// Writes the waiting lines when it is dropped, for about a second at most.
     _guard: WorkerGuard,
 }
 
-/// Starts the log of this process, and the export of traces. The log has no exported span, and the export no line of
-/// the log.
+/// Starts the log of this process, and the export of traces. Exported spans do not appear in the log, and log lines are
+/// not exported.
 pub(super) fn start(log: &Log, export: Option<&TraceExport>) -> anyhow::Result<StartedLog> {
     let filter =
         EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
@@ -47,7 +47,7 @@ pub(super) fn start(log: &Log, export: Option<&TraceExport>) -> anyhow::Result<S
         .with(lines)
         .with(export.map(otlp::layer))
         .init();
-    // The usual hook writes to standard error itself, and so would wait for its reader.
+    // The default hook writes to standard error itself, and so would have to wait for its reader.
     std::panic::set_hook(Box::new(|panic| {
         let message = panic.payload_as_str().unwrap_or("no message");
         let place = panic.location().map(ToString::to_string);
@@ -73,12 +73,12 @@ mod tests {
 
     use super::*;
 
-    /// Writes nothing until it is let go on.
+    /// A writer that blocks until it receives a message.
     struct BlockedWriter(mpsc::Receiver<()>);
 
     impl Write for BlockedWriter {
         fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
-            // An error means that the test has ended.
+            // An error here means that the test has ended.
             let _ = self.0.recv();
             Ok(buffer.len())
         }
@@ -95,7 +95,7 @@ mod tests {
         for _ in 0..100 {
             writer.write_all(b"a line\n").unwrap();
         }
-        // The thread may hold one that it is about to write.
+        // The thread may hold one line that it is about to write.
         let dropped = writer.error_counter().dropped_lines();
         assert!((89..=90).contains(&dropped), "{dropped}");
         drop(let_go_on);

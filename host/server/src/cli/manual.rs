@@ -10,8 +10,8 @@ use assent_admin_client::terminal;
 
 #[derive(Args, Debug)]
 pub(super) struct Man {
-    /// An existing folder for a page for each command. Without it, the page of `assent` itself is
-    /// printed.
+    /// A folder for a page for each command; it is created if it does not exist. Without it, the page of `assent`
+    /// itself is printed.
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
 }

@@ -7,7 +7,7 @@ use crate::domain::audit::moment_text;
 use crate::domain::keys::sealing_keys::{self, Replacement, ReplacementStage, SealingKeyStage};
 use assent_admin_client::terminal;
 
-/// Prints how far the replacement of the master key is, and what to do next.
+/// Prints the progress of the replacement of the master key, and the next step.
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let services = host_without_plugins(file).await?;
     let found = sealing_keys::replacement(&services).await?;

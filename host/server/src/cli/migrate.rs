@@ -45,13 +45,13 @@ pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::from(PENDING));
     }
     check_user(url)?;
-    // Until this function ends, so that all is written.
+    // The guard lives until this function ends, so that all lines are written.
     let _log = log::start(&settings.log, None)?;
     report(&Database::migrate(url, MIGRATIONS).await?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether `assent serve` applies pending migrations to a database that was used before.
+/// Whether `assent serve` applies pending migrations to a database with data.
 fn start_applies(settings: &Settings) -> bool {
     match settings.database.migrate {
         Some(WhenToMigrate::Automatic) => true,

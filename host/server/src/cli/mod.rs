@@ -121,14 +121,14 @@ enum DescribedApi {
 enum AdminCommand {
     /// Print a short-lived token for the admin API.
     Token(ConfigFile),
-    /// Print a link that enrols a device of a user, for example in place of a lost one.
+    /// Print a link that enrols a device of a user, for example to replace a lost one.
     Enrolment {
         /// The user's name or email address.
         user: String,
         #[command(flatten)]
         config: ConfigFile,
     },
-    /// Show how far the replacement of the master key is, and what to do next.
+    /// Show the progress of the replacement of the master key, and the next step.
     MasterKey(ConfigFile),
     /// Revoke all access and refresh tokens and end all sessions, for example after the restore of a backup.
     RevokeTokens {
@@ -140,17 +140,20 @@ enum AdminCommand {
     },
 }
 
-/// The whole command line: the commands of this machine, and those of the admin API.
-fn command_line(api: &api::Commands) -> clap::Command {
-    api.add_to(Arguments::command())
+/// Returns the complete command line: the commands of this machine, and those of the admin API.
+///
+/// # Errors
+/// If the OpenAPI document of the admin API cannot be read.
+pub fn command_line() -> anyhow::Result<clap::Command> {
+    Ok(commands()?.add_to(Arguments::command()))
 }
 
-/// Runs the command that the arguments name. 0: done; 1: it failed; 2: the arguments are wrong; 3: there is no such
-/// thing; 4: it is not allowed; 5: no host answers. `audit verify`, `migrate --check`, `apply` and `diff` have codes of
-/// their own.
+/// Runs the command that the arguments name. Exit codes: 0: success; 1: failure; 2: wrong arguments; 3: the object does
+/// not exist; 4: not permitted; 5: the server does not respond. `audit verify`, `migrate --check`, `apply` and `diff`
+/// have further codes.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
-        let matches = command_line(&api).get_matches();
+        let matches = api.add_to(Arguments::command()).get_matches();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;
@@ -158,7 +161,7 @@ pub fn run() -> ExitCode {
     });
     match done {
         Ok(code) => code,
-        // Whoever reads has seen enough.
+        // The reader of the output closed it, which is not an error.
         Err(error)
             if error
                 .downcast_ref::<std::io::Error>()
@@ -182,10 +185,11 @@ fn commands() -> anyhow::Result<api::Commands> {
     api::Commands::from_document(openapi_document())
 }
 
-/// Each operation of the admin API by its name, with its method and path, as `users.list` and `GET /users`.
+/// Returns each operation of the admin API by its name, with its method and path, such as `users.list` and `GET
+/// /users`.
 ///
 /// # Errors
-/// If the API's document can't be read.
+/// If the API's document cannot be read.
 pub fn api_commands() -> anyhow::Result<Vec<(String, String)>> {
     Ok(commands()?.table())
 }
@@ -228,13 +232,13 @@ async fn dispatch(api: &api::Commands, matches: &ArgMatches) -> anyhow::Result<E
         Command::Authenticator(command) => authenticator::run(command).await,
         Command::Explain(arguments) => explain::run(arguments).await,
         Command::Plugins(command) => plugin::run(command).await,
-        Command::Completions { shell } => manual::completions(shell, command_line(api)),
-        Command::Man(arguments) => manual::run(&arguments, command_line(api)),
+        Command::Completions { shell } => manual::completions(shell, command_line()?),
+        Command::Man(arguments) => manual::run(&arguments, command_line()?),
     };
     done.map(|()| ExitCode::SUCCESS)
 }
 
-/// The JSON Schema of the settings file.
+/// Returns the JSON Schema of the settings file.
 pub fn config_schema() -> String {
     let schema = schemars::schema_for!(Settings);
     serde_json::to_string_pretty(&schema).unwrap_or_default()
@@ -275,7 +279,7 @@ async fn revoke_tokens(file: &Path, confirmed: bool) -> anyhow::Result<()> {
         "this ends every session and every token of all users and applications; run it again with --yes"
     );
     let services = host_without_plugins(file).await?;
-    // Otherwise tokens of the sealing key that it replaces would be valid in the new epoch.
+    // Otherwise tokens of the replaced sealing key would be valid in the new epoch.
     let replaced = services.sealing_keys.all();
     let seals_from = replaced.iter().map(|key| key.seals_from).max();
     let wait = seals_from.map(|from| from.remaining(services.now()));

@@ -34,11 +34,11 @@ const LOST_REVOCATIONS: &str = "the database forgets what was done after the bac
 ///
 /// Stop all instances first. The command verifies the master key and the backup before it changes anything, and
 /// replaces no database: database.url must name a file that does not exist, or an empty database of PostgreSQL. It ends
-/// everything that can be used once or revoked: sessions, tokens, approvals, enrolment links, recovery codes, consents
-/// and tokens of the admin API. So every user signs in again.
+/// all single-use and revocable objects: sessions, tokens, approvals, enrolment links, recovery codes, consents and
+/// tokens of the admin API. So every user signs in again.
 ///
 /// With an export of the audit log that was made after the backup, it applies again the suspensions, terminations,
-/// erasures, deletions and device revocations since the backup. It reports other changes that took rights away.
+/// erasures, deletions and device revocations since the backup. It reports other changes that removed permissions.
 #[derive(Debug, Args)]
 pub(super) struct Restore {
     /// The backup.
@@ -134,7 +134,8 @@ async fn restore(
     }
 }
 
-/// The file gets its name when everything is done, so an interruption leaves nothing that an instance could open.
+/// Restores a SQLite database. The file gets its name when everything is complete, so that an interruption leaves no
+/// file that an instance could open.
 async fn restore_sqlite(
     url: &str,
     file: &Path,
@@ -150,7 +151,7 @@ async fn restore_sqlite(
     backup.copy_dump(restored.as_file())?;
     let unfinished = UnfinishedRestore::open_file(restored.path(), MIGRATIONS).await?;
     let outcome = unfinished.finish(chaining, plan).await?;
-    // Somebody may have started an instance meanwhile.
+    // An instance may have started in the meantime.
     RestoreTarget::empty(url).await?;
     keep(restored, file)?;
     Ok(outcome)
@@ -164,13 +165,14 @@ async fn restore_postgres(
     plan: &RestorePlan,
 ) -> anyhow::Result<RestoreOutcome> {
     postgres::require_restore(target.server_version).await?;
-    // A private copy, verified as it is read: `pg_restore` executes what the dump says.
+    // The command verifies a private copy while it reads the dump, because `pg_restore` executes the statements of a
+    // dump.
     let dump = tempfile::tempfile()?;
     backup.copy_dump(&dump)?;
     (&dump).seek(SeekFrom::Start(0))?;
     target.mark().await?;
     if let Err(error) = postgres::restore(&target.variables, &dump).await {
-        // `pg_restore` has undone its own transaction.
+        // `pg_restore` has rolled back its own transaction.
         return Err(match target.give_up().await {
             Ok(()) => error,
             Err(mark) => error.context(format!("the database stays marked, drop it: {mark}")),
@@ -229,10 +231,10 @@ fn print_later(later: &LaterChanges) {
     }
 }
 
-/// The most that is printed of the details of a change, in characters. The entry in the export has all.
+/// The maximum length of a change's details in the output, in characters. The entry in the export contains all.
 const LONGEST_DETAIL: usize = 400;
 
-/// A change in one line.
+/// Returns a change in one line.
 fn repeated(change: &RepeatedChange) -> String {
     let mut line = format!("{} {}", moment_text(change.at), change.event.as_str());
     for (name, id) in [("user", &change.user), ("application", &change.application)] {

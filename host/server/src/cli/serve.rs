@@ -30,9 +30,9 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         .clone()
         .filter(|_| is_traced)
         .map(TraceExport::start);
-    // Dropped at the end of this function, when all is logged.
+    // The guard is dropped at the end of this function, after all lines are written.
     let log = log::start(&settings.log, export.as_ref())?;
-    // Each waiting page and phone holds a connection open. The usual soft limit is there for programs of long ago.
+    // Each waiting page and device keeps a connection open. The usual soft limit exists only for old programs.
     if let Err(error) = rlimit::increase_nofile_limit(u64::MAX) {
         tracing::warn!(%error, "limit of open files not raised");
     }
@@ -57,7 +57,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
              and all users share the rate limits of one IP address"
         );
     }
-    // Before anybody is told that it serves, and may want something of it.
+    // The handlers are installed before the server reports that it is ready, because signals may arrive from then on.
     let terminate = signal(SignalKind::terminate())?;
     let interrupt = signal(SignalKind::interrupt())?;
     let hang_up = signal(SignalKind::hangup())?;
@@ -76,14 +76,14 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Tells systemd how the service is (sd_notify(3)); nothing if another program started this one.
+/// Reports the state of the service to systemd (sd_notify(3)); does nothing if another program started this one.
 fn tell_systemd(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "systemd not notified");
     }
 }
 
-/// Reports the signals that stop the server. Whoever presses Ctrl-C waits for its end, and no load balancer does.
+/// Forwards the signals that stop the server. After Ctrl-C a user waits for the end, and there is no load balancer.
 async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<Shutdown>) {
     loop {
         let shutdown = tokio::select! {
@@ -97,20 +97,20 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
     }
 }
 
-/// Exchanges the plugins whenever the operator asks for it. How it went is in the log.
+/// Reloads the plugins whenever the operator requests it. The log has the result.
 async fn reload_plugins(services: Arc<Services>, mut asked: Signal) {
     while asked.recv().await.is_some() {
-        // The log has said why it failed, and those that were there go on.
+        // The log has the reason of a failure, and the previous plugins stay in use.
         let reloading =
             crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER);
-        // After a panic the next signal still reloads.
+        // After a panic the next signal reloads the plugins again.
         if AssertUnwindSafe(reloading).catch_unwind().await.is_err() {
             tracing::error!("reload of the plugins panicked");
         }
     }
 }
 
-/// Tells whoever started the server where to go on.
+/// Prints the next steps for the user who started the server.
 fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
     let origin = settings.origin();
     let demo = settings

@@ -1,8 +1,8 @@
-//! Values of the answers of the admin API.
+//! Values in responses of the admin API.
 
 use assent_plugin_host as plugins;
 
-/// The text at a place of an answer (RFC 6901), fit for a line of the terminal; none where there is no text.
+/// Returns the text at a position of a response (RFC 6901), without control characters; empty if there is no text.
 pub(super) fn text(answer: &serde_json::Value, pointer: &str) -> String {
     plugins::one_line(
         answer
@@ -12,7 +12,7 @@ pub(super) fn text(answer: &serde_json::Value, pointer: &str) -> String {
     )
 }
 
-/// The number at a place of an answer.
+/// Returns the number at a position of a response.
 pub(super) fn number(answer: &serde_json::Value, pointer: &str) -> u64 {
     answer
         .pointer(pointer)

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use super::HumanDuration;
 
-/// Cooldowns after denials and reports: for a while requests with the typed name are held. They are sent to the user's
-/// devices when the cooldown ends, if the sign-in page still waits. The browser gets the same page as always. QR
-/// sign-ins and protected actions are always sent.
+/// Cooldowns after denials and reports: for a while requests with the typed name are held. The server sends them to the
+/// user's devices when the cooldown ends, if the sign-in page still waits. The browser receives the same page as
+/// always. QR sign-ins and protected actions are always sent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvals {
-    /// The lengths of the first cooldown, the second, and so on; the last applies to all further ones. The first begins
-    /// at the second denial within `denial_window`. A vendor's denial counts as well. `[]`: no cooldown after denials.
+    /// The lengths of the first cooldown, the second, and so on. The last length applies to all further cooldowns. The
+    /// first begins at the second denial within `denial_window`. A vendor's denial counts as well. `[]`: no cooldown
+    /// after denials.
     pub denial_cooldowns: Vec<HumanDuration>,
     /// Two denials within this time begin the first cooldown.
     pub denial_window: HumanDuration,
@@ -41,7 +42,7 @@ impl Default for Approvals {
 }
 
 impl Approvals {
-    /// The lengths of the cooldowns.
+    /// Returns the lengths of the cooldowns.
     pub fn cooldowns(&self) -> Vec<Duration> {
         self.denial_cooldowns
             .iter()
@@ -50,7 +51,7 @@ impl Approvals {
     }
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(approvals: &Approvals, expect: &mut impl FnMut(bool, &str, &str)) {
     const SECOND: HumanDuration = HumanDuration::seconds(1);
     const DAY: HumanDuration = HumanDuration::days(1);

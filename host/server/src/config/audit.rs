@@ -1,4 +1,4 @@
-//! `[audit]`
+//! The settings of the audit log: `[audit]`.
 
 use std::path::PathBuf;
 
@@ -21,8 +21,7 @@ pub struct Audit {
 }
 
 /// The streams of the audit log. Entries include personal data: names, IP addresses, browsers. An erasure does not
-/// reach the copies. Each entry is delivered at least once and in order; one instance at a time
-/// delivers.
+/// reach the copies. The server delivers each entry at least once and in order. One instance at a time delivers.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct AuditStream {
@@ -38,7 +37,7 @@ pub struct AuditStream {
 }
 
 impl AuditStream {
-    /// The names of the configured streams.
+    /// Returns the names of the configured streams.
     pub const fn names(&self) -> &'static [&'static str] {
         match (&self.file, &self.syslog) {
             (None, None) => &[],

@@ -1,4 +1,4 @@
-//! The settings of the first start.
+//! The settings of the bootstrap.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ use assent_model::redirect::RedirectUri;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bootstrap {
-    /// The first administrator's name.
+    /// The user name of the first administrator.
     pub administrator: String,
     /// The demo application.
     #[serde(default)]
@@ -29,15 +29,15 @@ pub struct Demo {
     /// The URL that opens it from the start page (OpenID Connect Core section 4), with https or on a loopback address.
     #[serde(default)]
     pub initiate_login_uri: Option<String>,
-    /// The URL to which a sign-out returns (OpenID Connect RP-Initiated Logout section 3): that of `redirect_uri` with
-    /// the path `/signed-out`.
+    /// The URL to which a sign-out returns (OpenID Connect RP-Initiated Logout section 3). For the demo application, it
+    /// is the URL of `redirect_uri` with the path `/signed-out`.
     #[serde(default)]
     pub post_logout_redirect_uri: Option<String>,
-    /// The file that receives its issuer, Client ID and redirect URIs.
+    /// The file that receives the issuer, Client ID and redirect URIs of the application.
     pub client_file: PathBuf,
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(
     bootstrap: &Bootstrap,
     allow_insecure_redirect_uris: bool,

@@ -20,14 +20,14 @@ pub struct Branding {
     pub logo_file: Option<PathBuf>,
     /// The colour of links and buttons in the light colour scheme, such as `#0b5a6e`.
     pub accent: Option<Colour>,
-    /// The same in the dark colour scheme, such as `#6fcbdd`.
+    /// The colour of links and buttons in the dark colour scheme, such as `#6fcbdd`.
     pub accent_dark: Option<Colour>,
     /// The contact on error pages: an email address, or an https URL.
     pub support: Option<String>,
 }
 
 impl Branding {
-    /// Where the link to help leads.
+    /// Returns the target of the help link.
     pub fn support_address(&self) -> Option<String> {
         let support = self.support.as_deref()?;
         Some(if is_email(support) {
@@ -45,7 +45,7 @@ fn is_email(text: &str) -> bool {
     })
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(branding: &Branding, expect: &mut impl FnMut(bool, &str, &str)) {
     for (key, accent, theme) in [
         ("accent", branding.accent, Theme::Light),

@@ -1,4 +1,4 @@
-//! The check of what the types cannot express.
+//! The check of rules that the types cannot express.
 
 use tracing_subscriber::EnvFilter;
 
@@ -9,7 +9,7 @@ use super::{
 };
 use assent_model::name::display_text;
 
-/// Checks what the types cannot express. Returns pairs of key and expectation.
+/// Checks the rules that the types cannot express. Returns pairs of key and expectation.
 pub(super) fn check(settings: &Settings) -> Vec<(String, String)> {
     let mut problems = Vec::new();
     let mut expect = |good: bool, key: &str, expected: &str| {

@@ -7,7 +7,8 @@ use serde_json::Value;
 
 use super::Settings;
 
-/// The description of a setting by its key: that of each table that it stands in but the outermost, then its own.
+/// Returns the description of a setting by its key: the descriptions of the enclosing tables except the outermost, then
+/// its own.
 pub fn description_of(key: &str) -> Option<&'static str> {
     DESCRIPTIONS.get(key).map(String::as_str)
 }
@@ -41,14 +42,15 @@ fn describe(
             (_, "") => (format!("{key}.{name}"), own),
             _ => (format!("{key}.{name}"), format!("{above} {own}")),
         };
-        // What the outermost table is for is the heading of its settings.
+        // The description of the outermost table is the heading of its settings.
         let inherited = if key.is_empty() { "" } else { text.as_str() };
         describe(schema, member, &below, inherited, found);
         found.insert(below, text);
     }
 }
 
-/// A part of the schema, or the definition that it refers to, also where it may be null.
+/// Returns a part of the schema, or the definition that it refers to. The reference may be one of several alternatives,
+/// if the part may be null.
 fn resolved<'a>(schema: &'a Value, part: &'a Value) -> &'a Value {
     let refers = |part: &'a Value| part.get("$ref").and_then(Value::as_str);
     let alternatives = part.get("anyOf").and_then(Value::as_array);

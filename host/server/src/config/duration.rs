@@ -8,8 +8,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::{Error, Unexpected, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// What the settings accept: the units of [`UNITS`] only. `humantime` knows more, of which `M` for months is easily
-/// mistaken.
+/// The accepted form: the units of [`UNITS`] only. `humantime` accepts more units, of which `M` for months is easily
+/// confused with `m`.
 const PATTERN: &str = "^[0-9]+(ms|s|m|h|d|w)( ?[0-9]+(ms|s|m|h|d|w))*$";
 /// The units, and their lengths in milliseconds.
 const UNITS: [(&str, u128); 6] = [
@@ -21,56 +21,56 @@ const UNITS: [(&str, u128); 6] = [
     ("ms", 1),
 ];
 
-/// A duration that settings hold as text with units. A number without a unit is an error.
+/// A duration that settings contain as text with units. A number without a unit is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanDuration(Duration);
 
 impl HumanDuration {
-    /// No time at all, which switches some settings off.
+    /// The zero duration, which disables some settings.
     pub const ZERO: Self = Self(Duration::ZERO);
 
-    /// So many milliseconds.
+    /// Returns a duration of this number of milliseconds.
     pub const fn millis(count: u64) -> Self {
         Self(Duration::from_millis(count))
     }
 
-    /// So many seconds.
+    /// Returns a duration of this number of seconds.
     pub const fn seconds(count: u64) -> Self {
         Self(Duration::from_secs(count))
     }
 
-    /// So many minutes.
+    /// Returns a duration of this number of minutes.
     pub const fn minutes(count: u64) -> Self {
         Self::seconds(count * 60)
     }
 
-    /// So many hours.
+    /// Returns a duration of this number of hours.
     pub const fn hours(count: u64) -> Self {
         Self::minutes(count * 60)
     }
 
-    /// So many days.
+    /// Returns a duration of this number of days.
     pub const fn days(count: u64) -> Self {
         Self::hours(count * 24)
     }
 
-    /// The duration.
+    /// Returns the duration.
     pub const fn get(self) -> Duration {
         self.0
     }
 
-    /// In whole seconds, for protocols and pages that count them.
+    /// Returns the whole seconds, for protocols and pages that use them.
     pub fn whole_seconds(self) -> u32 {
         u32::try_from(self.0.as_secs()).unwrap_or(u32::MAX)
     }
 
-    /// Whether it is zero.
+    /// Returns whether the duration is zero.
     pub const fn is_zero(self) -> bool {
         self.0.is_zero()
     }
 
-    /// Reports a setting that is not within `least` and `most`. A setting whose least value is in whole seconds accepts
-    /// whole seconds only.
+    /// Reports a setting that is not between `least` and `most`. If `least` is in whole seconds, only whole seconds are
+    /// valid.
     pub(super) fn check(
         self,
         key: &str,
@@ -90,7 +90,7 @@ impl HumanDuration {
     }
 }
 
-/// Whether the text has the form of [`PATTERN`].
+/// Returns whether the text has the form of [`PATTERN`].
 fn is_well_formed(text: &str) -> bool {
     let mut rest = text;
     loop {
@@ -107,14 +107,14 @@ fn is_well_formed(text: &str) -> bool {
     }
 }
 
-/// In the largest unit that measures it without a rest, so that `90s` stays `90s` and a day is `1d`.
+/// Writes the duration in the largest unit that divides it, so that `90s` stays `90s` and a day is `1d`.
 impl fmt::Display for HumanDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let millis = self.0.as_millis();
         if millis == 0 {
             return f.write_str("0s");
         }
-        // Weeks are read, but days are easier to compare.
+        // Weeks are valid as input, but the output uses days, because they are easier to compare.
         let (unit, length) = UNITS
             .into_iter()
             .skip(1)

@@ -3,13 +3,13 @@
 /// The prefix of the environment variables.
 pub(super) const ENVIRONMENT: &str = "ASSENT__";
 
-/// The environment variable of a key.
+/// Returns the environment variable of a key.
 fn variable(key: &str) -> String {
     format!("{ENVIRONMENT}{}", key.to_uppercase().replace('.', "__"))
 }
 
-/// The text of the environment variable of this key, if there is one. Other variables are read as TOML values, but a
-/// secret may look like a number or a list.
+/// Returns the text of the environment variable of this key, if it is set. Other variables are read as TOML values, but
+/// a secret may look like a number or a list.
 pub(super) fn text_of(key: &str) -> Option<String> {
     let variable = variable(key);
     let mut named = std::env::vars_os().filter_map(|(name, value)| {
@@ -19,7 +19,7 @@ pub(super) fn text_of(key: &str) -> Option<String> {
     named.next()
 }
 
-/// The environment variable that a key's value, or a part of it, comes from.
+/// Returns the environment variable that sets the value of a key, or a part of the value.
 pub(super) fn variable_of(key: &str) -> Option<String> {
     let variable = variable(key);
     let below = format!("{variable}__");

@@ -34,7 +34,7 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
             };
             return format!("{}: {full}: missing", file.place_of(&full));
         }
-        // Neither a log nor a terminal shows a secret.
+        // Secrets must not appear in the log or on a terminal.
         Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected)
             if SECRETS.contains(&key.as_str()) =>
         {
@@ -75,7 +75,7 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
     format!("{}: {key}: {what}", file.source_of(&key))
 }
 
-/// A value as a settings file has it.
+/// Returns a value in the notation of a settings file.
 fn shown(found: &Actual) -> String {
     match found {
         Actual::Bool(value) => value.to_string(),
@@ -89,8 +89,8 @@ fn shown(found: &Actual) -> String {
     }
 }
 
-/// Where a key of this name belongs that is not known where it is, as "into [table]"; `None` if nowhere, or if there
-/// are too many places to be of help.
+/// Returns the right tables for an unknown key, as "into [table]". Returns `None` if no table has a key of this name,
+/// or too many have one.
 fn belongs(name: &str) -> Option<String> {
     let schema = serde_json::to_value(schemars::schema_for!(Settings)).ok()?;
     let mut tables = Vec::new();
@@ -109,7 +109,7 @@ fn belongs(name: &str) -> Option<String> {
     (1..=3).contains(&tables.len()).then(|| tables.join(" or "))
 }
 
-/// Collects the tables of a part of the schema that know a key.
+/// Collects the tables of a part of the schema that have a key of this name.
 fn find_tables(schema: &Value, part: &Value, path: &str, name: &str, found: &mut Vec<String>) {
     if let Some(reference) = part.get("$ref").and_then(Value::as_str) {
         let referred = reference

@@ -35,8 +35,8 @@ pub struct Http {
     pub tls: Option<Tls>,
     /// A second listener, for applications that authenticate with a client certificate.
     pub mtls: Option<Mtls>,
-    /// The URL by which applications reach the listener of `[http.mtls]`, or the proxy that requests their certificate
-    /// in its place, such as `https://mtls.id.example.org`, without a path or query.
+    /// The URL by which applications reach the listener of `[http.mtls]`, such as `https://mtls.id.example.org`,
+    /// without a path or query. It may also be the URL of a proxy that requests their certificate.
     pub mtls_url: Option<Url>,
     /// Trusts the `Client-Cert` header (RFC 9440) of the `trusted_proxies` in place of a certificate of the connection.
     /// The proxy must remove this header from requests of clients.
@@ -68,7 +68,7 @@ pub struct Mtls {
 }
 
 impl Mtls {
-    /// The certificate and its key.
+    /// Returns the files of the certificate and its key.
     pub fn tls(&self) -> Tls {
         Tls {
             certificate_file: self.certificate_file.clone(),
@@ -95,7 +95,7 @@ impl Default for Http {
     }
 }
 
-/// Notes about settings that are valid, but may surprise an operator.
+/// Returns notes on settings that are valid, but may surprise an operator.
 pub(super) fn notes(http: &Http) -> Vec<String> {
     let both = http.client_cert_header && http.mtls.is_some();
     both.then(|| {
@@ -107,7 +107,7 @@ pub(super) fn notes(http: &Http) -> Vec<String> {
     .collect()
 }
 
-/// Checks what the types cannot express. `is_https` is about the base URL.
+/// Checks the rules that the types cannot express. `is_https` refers to the base URL.
 pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &str, &str)) {
     expect(
         (1..=1_000_000).contains(&http.connections_per_network),
@@ -166,7 +166,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     );
 }
 
-/// Whether an address is a scheme, a host and perhaps a port, and nothing else.
+/// Returns whether a URL has only a scheme, a host and an optional port.
 pub(super) fn is_bare(url: &url::Url) -> bool {
     let nothing_else = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
     nothing_else && url.has_host() && url.username().is_empty() && url.password().is_none()

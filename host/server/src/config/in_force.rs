@@ -1,4 +1,4 @@
-//! The settings in force, and where each comes from.
+//! The settings in force, and the source of each.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::Settings;
 use super::environment::variable_of;
 
-/// Keys whose values are secrets, or may hold one.
+/// The keys with values that are secrets, or may contain a secret.
 pub(super) const SECRETS: [&str; 4] = [
     "keys.master_key",
     "keys.previous_master_key",
@@ -18,7 +18,7 @@ pub(super) const SECRETS: [&str; 4] = [
 /// The source of a setting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigSource {
-    /// Nobody set it.
+    /// The default, because the setting is not set.
     Default,
     /// The settings file.
     File,
@@ -29,18 +29,18 @@ pub enum ConfigSource {
 /// A setting.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Setting {
-    /// Its key, with the tables that it stands in: `http.listen`.
+    /// The key with its tables, such as `http.listen`.
     pub key: String,
-    /// Its value. `None` where it is a secret.
+    /// The value. `None` if it is a secret.
     pub value: Option<Value>,
     /// Whether it has a value.
     pub is_set: bool,
-    /// Where that comes from.
+    /// The source of the value.
     pub source: ConfigSource,
 }
 
-/// The settings in force in the order of their keys. `file` is read anew, so that what was changed in it since the
-/// start is told as coming from there, with the value that still counts.
+/// Returns the settings in force, in the order of their keys. Reads `file` again: a setting that was added to it since
+/// the start has the source [`ConfigSource::File`], with the value that is still in force.
 pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
     let text = file
         .and_then(|file| std::fs::read_to_string(file).ok())
@@ -78,7 +78,7 @@ pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
     found.into_iter().map(told).collect()
 }
 
-/// The keys below a table, each with its value.
+/// Collects the keys below a table, each with its value.
 fn flatten(key: String, value: Value, found: &mut Vec<(String, Value)>) {
     match value {
         Value::Object(members) => {
@@ -95,7 +95,7 @@ fn flatten(key: String, value: Value, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// A list without what its members are configured with: a plugin's own settings may hold anything.
+/// Returns a list without the `config` of its members, because a plugin's own settings may contain any value.
 fn without_configuration(mut value: Value) -> Value {
     for member in value
         .as_array_mut()
@@ -147,7 +147,7 @@ mod tests {
         assert!(told.is_sorted_by(|one, other| one.key < other.key));
     }
 
-    /// A new setting that holds a secret belongs into the list above.
+    /// A new setting with a secret must be added to the list above.
     #[test]
     fn what_is_named_like_a_secret_is_one_or_a_file() {
         let schema = serde_json::to_value(schemars::schema_for!(Settings))

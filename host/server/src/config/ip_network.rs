@@ -14,23 +14,24 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct IpNetwork(IpNet);
 
 impl IpNetwork {
-    /// Whether the address is in the network. An IPv4 address that is mapped to IPv6 counts as the IPv4 address.
+    /// Returns whether the address is in the network. An IPv4-mapped IPv6 address counts as the IPv4 address.
     pub fn contains(&self, address: IpAddr) -> bool {
         self.0.contains(&address.to_canonical())
     }
 
-    /// Whether it contains every address.
+    /// Returns whether the network contains every address.
     pub fn is_everything(&self) -> bool {
         self.0.prefix_len() == 0
     }
 
-    /// `None` if the text is neither an address nor a network in CIDR notation, or has bits behind the prefix.
+    /// Parses an address or a network in CIDR notation. Returns `None` for other texts, and if bits after the prefix
+    /// are set.
     fn parse(text: &str) -> Option<Self> {
         if let Ok(address) = text.parse::<IpAddr>() {
             return Some(address.into());
         }
         let network: IpNet = text.parse().ok()?;
-        // Addresses are compared as IPv4 where they are mapped ones, so such a network would contain none.
+        // Mapped addresses are compared as IPv4 addresses, so such a network would contain none.
         let is_mapped = matches!(network, IpNet::V6(v6) if v6.network().to_ipv4_mapped().is_some());
         (network == network.trunc() && !is_mapped).then_some(Self(network))
     }
@@ -42,7 +43,7 @@ impl From<IpAddr> for IpNetwork {
     }
 }
 
-/// An address without its prefix.
+/// Writes a single address without a prefix.
 impl fmt::Display for IpNetwork {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.prefix_len() == self.0.max_prefix_len() {

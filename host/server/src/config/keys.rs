@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HumanDuration;
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(keys: &Keys, expect: &mut impl FnMut(bool, &str, &str)) {
     for (name, text) in [
         ("keys.master_key", &keys.master_key),
@@ -116,7 +116,7 @@ pub enum CreateMasterKey {
 }
 
 impl Keys {
-    /// How long a key signs; `None` if only a command rotates keys.
+    /// Returns the time for which a key signs. `None`: only a command rotates keys.
     pub fn rotation(&self) -> Option<Duration> {
         (!self.rotation_interval.is_zero()).then(|| self.rotation_interval.get())
     }

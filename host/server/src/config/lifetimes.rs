@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HumanDuration;
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(
     lifetimes: &Lifetimes,
     session: &Session,
@@ -99,7 +99,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// How long a session lasts without further use.
+    /// Returns the time for which a session lasts without further use.
     pub fn timeout(&self) -> Duration {
         self.idle_timeout.unwrap_or(self.absolute_timeout).get()
     }

@@ -12,23 +12,26 @@ use crate::config::explanation::explain;
 use crate::config::in_force::SECRETS;
 use crate::config::source::SettingsFile;
 
-/// The errors of the settings: a line for each, with file and line or variable, key and expected value.
+/// The errors of the settings: one line per error, with file and line or variable, key and expected value.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    /// The file is not there or cannot be read.
+    /// The file does not exist or cannot be read.
     #[error("{}: cannot read the settings: {reason}. Name another file with --config", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What went wrong.
+        /// The reason.
         reason: String,
     },
-    /// Values are missing, unknown or of the wrong kind.
+    /// Values are missing, unknown or of the wrong type.
     #[error("{}", .0.join("\n"))]
     Invalid(Vec<String>),
 }
 
 /// Reads the settings from `file` and the environment.
+///
+/// # Errors
+/// [`ConfigError`] if the file cannot be read, or a setting is invalid.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     let text = std::fs::read_to_string(file).map_err(|error| ConfigError::Unreadable {
         file: file.to_owned(),
@@ -38,9 +41,9 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
         path: file,
         text: &text,
     };
-    // Read here and not by figment, so that a file that is no TOML is reported with its line.
+    // The text is parsed here and not by figment, so that the error for invalid TOML includes its line.
     if let Err(error) = text.parse::<toml::Table>() {
-        // Its own words repeat the line, and the line may hold a password.
+        // The full message repeats the line, and the line may contain a password.
         let offset = error.span().map_or(0, |span| span.start);
         let what = format!("{}: {}", source.place_at(offset), error.message());
         return Err(ConfigError::Invalid(vec![what]));
@@ -73,7 +76,7 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     ))
 }
 
-/// Where the value of a setting comes from: its environment variable, or its line of the file.
+/// Returns the source of a setting: its environment variable, or its line of the file.
 pub fn source_of(file: &Path, key: &str) -> String {
     let text = std::fs::read_to_string(file).unwrap_or_default();
     let source = SettingsFile {
@@ -83,7 +86,7 @@ pub fn source_of(file: &Path, key: &str) -> String {
     source.source_of(key)
 }
 
-/// The URL of the database in `database.url_file`, if it is set. `has_url`: `database.url` is set too.
+/// Returns the URL of the database in `database.url_file`, if it is set. `has_url`: `database.url` is set too.
 fn database_url(
     settings: &Settings,
     has_url: bool,

@@ -70,7 +70,7 @@ fn default_timeout() -> HumanDuration {
 }
 
 impl Mail {
-    /// The host and the port of the SMTP server; `None` if the setting has another form.
+    /// Returns the host and the port of the SMTP server. `None` if the setting has another form.
     pub fn server(&self) -> Option<(String, u16)> {
         let address = url::Url::parse(&format!("smtp://{}", self.server)).ok()?;
         let is_bare = address.username().is_empty()
@@ -86,7 +86,7 @@ impl Mail {
         ))
     }
 
-    /// The sender; `None` if the setting has another form.
+    /// Returns the sender. `None` if the setting has another form.
     pub fn sender(&self) -> Option<Mailbox> {
         let is_one_line = !self.from.chars().any(char::is_control);
         is_one_line.then(|| self.from.parse().ok())?
@@ -114,7 +114,7 @@ impl std::fmt::Debug for Mail {
     }
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(mail: &Mail, expect: &mut impl FnMut(bool, &str, &str)) {
     expect(
         mail.server().is_some(),

@@ -13,7 +13,7 @@ pub struct Metrics {
     /// The address and port of the listener that serves `/metrics`, such as `127.0.0.1:9464`. Without it there are no
     /// metrics.
     pub listen: Option<SocketAddr>,
-    /// A file with the bearer token for `/metrics`; surrounding white space is ignored. Without it, everyone who
-    /// reaches the listener reads the metrics.
+    /// A file with the bearer token for `/metrics`; surrounding white space is ignored. Without it, every client that
+    /// reaches the listener can read the metrics.
     pub secret_file: Option<PathBuf>,
 }

@@ -1,7 +1,8 @@
-//! The settings: a TOML file, with each key also as an environment variable.
+//! The settings: a TOML file, and an environment variable for each key.
 //!
-//! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. Environment wins over file, file over default.
-//! Unknown keys are errors. File paths are relative to the folder in which the command is started.
+//! `ASSENT__HTTP__LISTEN=0.0.0.0:443` is `listen` in the table `[http]`. The environment has priority over the file,
+//! and the file over the default. Unknown keys are errors. File paths are relative to the folder in which the command
+//! is started.
 
 mod approvals;
 mod audit;

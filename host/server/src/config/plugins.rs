@@ -132,10 +132,10 @@ pub struct ApprovalChannel {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// This server verifies the device's own proof; the channel only carries it.
+    /// This server verifies the device's own proof. The channel only carries the proof.
     #[default]
     Verified,
-    /// The vendor's authenticator decides; this server trusts its result.
+    /// The vendor's authenticator decides. This server trusts its result.
     Delegated,
 }
 
@@ -243,7 +243,7 @@ impl PluginLimits {
     }
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
     plugins.trace_retention.check(
         "plugins.trace_retention",

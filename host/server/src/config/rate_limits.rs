@@ -27,7 +27,7 @@ pub struct RateLimits {
     /// the browser receives the same page as for an unknown name, and no device receives the request.
     pub prompts_per_user: Rate,
     /// Actions that one device begins: QR sign-ins, which do not count towards the limits of sign-ins; enrolment links;
-    /// recovery codes.
+    /// recovery codes. Requests to approve protected actions count too.
     pub actions_per_device: Rate,
     /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway
     /// 1,000 introspections a second, and as many other requests.
@@ -51,7 +51,7 @@ pub struct Rate {
     pub burst: u32,
 }
 
-/// The longest burst that there may be.
+/// The largest burst of a limit.
 const LONGEST_BURST: u32 = 100_000;
 
 /// A rate limit.
@@ -98,7 +98,7 @@ impl Default for RateLimits {
     }
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &str)) {
     let RateLimits {
         login_pages_per_ip,
@@ -150,7 +150,7 @@ pub(super) fn check(limits: &RateLimits, expect: &mut impl FnMut(bool, &str, &st
 mod tests {
     use super::*;
 
-    /// Each introspection of a gateway is a token request.
+    /// Each introspection of a gateway counts as a token request.
     #[test]
     fn a_gateway_may_introspect_a_thousand_times_a_second() {
         let limit = RateLimits::default().token_requests_per_ip;

@@ -1,4 +1,4 @@
-//! The settings of what the server uses: the database, the GeoIP database, and other servers.
+//! The settings of the resources that the server uses: the database, the GeoIP database, and other servers.
 
 use std::num::NonZeroU32;
 use std::path::PathBuf;
@@ -21,7 +21,7 @@ pub struct GeoIp {
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Egress {
-    /// Allows plain http and private addresses. Set it only where all applications are yours: a registered application
+    /// Allows plain http and private addresses. Set it only where all applications are yours. A registered application
     /// could make this server call services that only this server can reach (server-side request forgery).
     pub allow_private_addresses: bool,
 }
@@ -42,7 +42,7 @@ pub struct Database {
     /// always has one. An instance opens three more for its own purposes.
     pub write_connections: Option<NonZeroU32>,
     /// When migrations of the schema are applied. By default `assent serve` applies them to SQLite and to an empty
-    /// database; a PostgreSQL database with data needs `assent migrate` before the first instance of a new release
+    /// database. A PostgreSQL database with data needs `assent migrate` before the first instance of a new release
     /// starts.
     pub migrate: Option<Migrate>,
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::HumanDuration;
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(saml: &Saml, expect: &mut impl FnMut(bool, &str, &str)) {
     let Saml {
         certificate_validity,

@@ -92,7 +92,7 @@ pub struct Settings {
     pub plugins: Plugins,
 }
 
-/// Notes on valid settings that may surprise an operator, for `assent config check`.
+/// Returns notes on valid settings that may surprise an operator, for `assent config check`.
 pub fn notes(settings: &Settings) -> Vec<String> {
     http::notes(&settings.http)
 }
@@ -104,17 +104,17 @@ mod default {
 }
 
 impl Settings {
-    /// The issuer: the base URL with `/oidc` appended.
+    /// Returns the issuer: the base URL with `/oidc` appended.
     pub fn issuer(&self) -> String {
         format!("{}/oidc", self.origin())
     }
 
-    /// The base URL without a slash at its end.
+    /// Returns the base URL without a slash at its end.
     pub fn origin(&self) -> String {
         self.base_url.origin().ascii_serialization()
     }
 
-    /// Whether only browsers on the same machine reach this server.
+    /// Returns whether only browsers on the same machine reach this server.
     pub fn is_local(&self) -> bool {
         match self.base_url.host() {
             Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -124,7 +124,7 @@ impl Settings {
         }
     }
 
-    /// Whether browsers reach this server by https.
+    /// Returns whether browsers reach this server over https.
     pub fn is_https(&self) -> bool {
         self.base_url.scheme() == "https"
     }
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// The settings that are numbers because they count things. Durations and sizes are text with units.
+    /// The settings that are numbers because they are counts. Durations and sizes are text with units.
     const COUNTS: [&str; 11] = [
         "burst",
         "concurrency",
@@ -150,13 +150,13 @@ mod tests {
         "traced_share",
         "write_connections",
     ];
-    /// The ends of names that hold a unit.
+    /// The endings of names that contain a unit.
     const UNITS: [&str; 22] = [
         "ms", "millis", "s", "sec", "secs", "seconds", "min", "mins", "minutes", "h", "hours",
         "days", "weeks", "months", "years", "bytes", "kb", "kib", "mb", "mib", "gb", "gib",
     ];
 
-    /// Whether a part of a schema accepts a number, itself or in a list.
+    /// Returns whether a part of a schema accepts a number, directly or in a list.
     fn accepts_number(part: &Value) -> bool {
         let is_number = |kind: &Value| ["integer", "number"].iter().any(|name| kind == name);
         let kind = part.get("type");
@@ -174,8 +174,7 @@ mod tests {
             || alternatives.into_iter().any(accepts_number)
     }
 
-    /// Collects the properties anywhere in a schema that are numbers without being known counts, or whose names hold a
-    /// unit.
+    /// Collects the properties of a schema that are numbers but not known counts, or have names that contain a unit.
     fn collect_bare_quantities(part: &Value, found: &mut Vec<String>) {
         for (name, property) in part
             .get("properties")

@@ -10,17 +10,17 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 /// The units that the settings accept, each a power of 1024.
 const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
 
-/// A number of bytes that settings hold as text with a unit. A number without a unit is an error.
+/// A number of bytes that settings contain as text with a unit. A number without a unit is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HumanSize(u64);
 
 impl HumanSize {
-    /// So many MiB.
+    /// Returns a size of this number of MiB.
     pub const fn mib(count: u64) -> Self {
         Self(count << 20)
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub const fn bytes(self) -> u64 {
         self.0
     }
@@ -35,7 +35,7 @@ impl HumanSize {
     }
 }
 
-/// In the largest unit that measures it without a rest.
+/// Writes the size in the largest unit that divides it.
 impl fmt::Display for HumanSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fits = |length: u64| self.0 >= length && self.0.is_multiple_of(length);

@@ -1,4 +1,4 @@
-//! Where a setting comes from: a line of the file, or an environment variable.
+//! The source of a setting: a line of the file, or an environment variable.
 
 use std::path::Path;
 
@@ -15,12 +15,12 @@ pub(super) struct SettingsFile<'a> {
 }
 
 impl SettingsFile<'_> {
-    /// Where the value of a key comes from: the environment variable if there is one, else the file and line.
+    /// Returns the source of the value of a key: the environment variable if it is set, else the file and line.
     pub(super) fn source_of(&self, key: &str) -> String {
         variable_of(key).unwrap_or_else(|| self.place_of(key))
     }
 
-    /// The file, with the line of the key if the key or a table that it belongs to is there.
+    /// Returns the file, and the line of the key, or of a table that it belongs to, if the file has it.
     pub(super) fn place_of(&self, key: &str) -> String {
         let path = self.path.display();
         match self.offset_of(key) {
@@ -29,13 +29,13 @@ impl SettingsFile<'_> {
         }
     }
 
-    /// The file with a line and a column.
+    /// Returns the file with a line and a column.
     pub(super) fn place_at(&self, offset: usize) -> String {
         let (line, column) = self.position_at(offset);
         format!("{}:{line}:{column}", self.path.display())
     }
 
-    /// Line and column, each from 1.
+    /// Returns the line and the column, each from 1.
     fn position_at(&self, offset: usize) -> (usize, usize) {
         let before = self.text.get(..offset).unwrap_or_default();
         (
@@ -44,7 +44,7 @@ impl SettingsFile<'_> {
         )
     }
 
-    /// The offset of the last part of the key that is in the file.
+    /// Returns the offset of the last part of the key that the file has.
     fn offset_of(&self, key: &str) -> Option<usize> {
         let root = DeTable::parse(self.text).ok()?;
         let mut parts = key.split('.');
@@ -68,7 +68,7 @@ impl SettingsFile<'_> {
     }
 }
 
-/// The offset and the value of a key of a table.
+/// Returns the offset and the value of a key of a table.
 fn entry<'t, 'i>(table: &'t DeTable<'i>, key: &str) -> Option<(usize, &'t DeValue<'i>)> {
     let found = table.iter().find(|(name, _)| name.get_ref() == key);
     found.map(|(name, value)| (name.span().start, Spanned::get_ref(value)))
@@ -93,7 +93,7 @@ mod tests {
             ("http.tls.key_file", "FILE:5"),
             ("plugins.claim_mappers.1.name", "FILE:9"),
             ("approvals.denial_cooldowns.1", "FILE:13"),
-            // Only the table is there.
+            // The file has only the table.
             ("http.mtls.listen", "FILE:3"),
             ("session.idle_timeout", "FILE"),
         ] {

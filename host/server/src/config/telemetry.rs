@@ -35,7 +35,7 @@ impl Default for Telemetry {
     }
 }
 
-/// Checks what the types cannot express.
+/// Checks the rules that the types cannot express.
 pub(super) fn check(telemetry: &Telemetry, expect: &mut impl FnMut(bool, &str, &str)) {
     let is_base = |url: &Url| {
         let is_http = matches!(url.scheme(), "http" | "https") && url.has_host();

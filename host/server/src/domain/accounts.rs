@@ -6,7 +6,7 @@ use assent_model::group::AssignedAccess;
 use assent_model::id::{AccountId, Did};
 use assent_model::user::{LifecycleState, User};
 
-/// An account without roles, named as the user is, not yet kept.
+/// Returns a new account without roles and with the user's name. The account is not stored yet.
 pub fn new_account(services: &Services, user: &User, application: Did) -> Account {
     let now = services.now();
     Account {
@@ -24,7 +24,8 @@ pub fn new_account(services: &Services, user: &User, application: Did) -> Accoun
     }
 }
 
-/// The account that an assignment implies for a user without one, not stored: see [`Account::is_stored`].
+/// Returns the account that an assignment implies for a user without an account. It is not stored: see
+/// [`Account::is_stored`].
 pub fn implied_account(
     services: &Services,
     user: &User,
@@ -39,7 +40,7 @@ pub fn implied_account(
     }
 }
 
-/// Ten characters that can't be mistaken for each other.
+/// Returns ten characters from an alphabet without characters that look alike.
 fn short_code(services: &Services) -> String {
     const ALPHABET: [char; 31] = [
         '2', '3', '4', '5', '6', '7', '8', '9', 'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H', 'J', 'K',

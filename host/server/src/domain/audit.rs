@@ -1,4 +1,5 @@
-//! The audit log, as use cases write and read it. An entry is kept in the transaction of the change that it tells of.
+//! The use cases that write and read the audit log. An entry is stored in the transaction of the change that it
+//! records.
 
 mod continuation;
 mod stream;
@@ -20,30 +21,30 @@ use assent_model::id::{AuditId, UserId};
 use assent_model::user::LifecycleState;
 use assent_store::{AuditFilter, AuditPage, COUNTED_FOR, StoredEntry};
 
-/// An entry of this moment.
+/// Returns an entry with the current time.
 pub fn entry(services: &Services, event: Event, by: &AuditContext) -> Entry {
     Entry::new(event, by, services.now(), &*services.entropy)
 }
 
-/// The entry of a change of state, with what it was before and is now.
+/// Returns the entry about a change of a lifecycle state, with the states before and after.
 pub(super) fn of_state(entry: Entry, before: LifecycleState, after: LifecycleState) -> Entry {
     entry
         .with("before", before.as_str())
         .with("after", after.as_str())
 }
 
-/// How long entries are kept.
+/// Returns the retention of entries.
 pub(crate) fn retention(services: &Services) -> Duration {
     services.settings.audit.retention.get()
 }
 
-/// Writes the entries about requests for sign-ins that repeated: a name that is typed often in one network has one
-/// entry with the count of those beyond the first.
+/// Writes the summary entries about repeated requests for sign-ins. If a name is typed often in one network, one entry
+/// has the count of the requests after the first.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn sum_up_repeated(services: &Services) -> Result<(), InternalError> {
-    /// How many are read at a time.
+    /// The number of repeated requests that are read at a time.
     const SLICE: u32 = 100;
     loop {
         let repeated = services
@@ -77,17 +78,17 @@ pub async fn sign_roots(services: Arc<Services>) {
     }
 }
 
-/// The time between two roots.
+/// The interval between two roots.
 const ROOTS: Duration = Duration::from_secs(1);
 
-/// A moment in the form of RFC 3339, in UTC.
+/// Returns a time in the form of RFC 3339, in UTC.
 pub fn moment_text(at: Timestamp) -> String {
     jiff::Timestamp::from_millisecond(at.millis())
         .map(|at| at.to_string())
         .unwrap_or_default()
 }
 
-/// The moment that a text names in the form of RFC 3339, or in which the day begins that it names, as UTC has it.
+/// Parses a time in the form of RFC 3339, or a date, which means the beginning of that day in UTC.
 pub fn moment(text: &str) -> Option<Timestamp> {
     let moment = text.parse().or_else(|_| {
         let day: jiff::civil::Date = text.parse()?;
@@ -99,7 +100,7 @@ pub fn moment(text: &str) -> Option<Timestamp> {
         .map(|moment: jiff::Timestamp| Timestamp::from_millis(moment.as_millisecond()))
 }
 
-/// A page of up to `limit` entries, the latest first: those before the entry `before`, where that is given.
+/// Returns up to `limit` entries, the latest first. With `before`, only entries before that entry.
 ///
 /// # Errors
 /// If the database fails.
@@ -112,7 +113,7 @@ pub async fn list(
     Ok(services.store.audit_page(filter, before, limit).await?)
 }
 
-/// What happened lately in a person's name, the latest first: those before the entry `before`, where that is given.
+/// Returns up to `limit` recent entries about a user, the latest first. With `before`, only entries before that entry.
 ///
 /// # Errors
 /// If the database fails.

@@ -6,22 +6,22 @@ use assent_store::StoreError;
 /// An internal failure. The user can only retry; the log has the cause.
 #[derive(Debug, thiserror::Error)]
 pub enum InternalError {
-    /// The database.
+    /// The database failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A key.
+    /// A key could not be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// A signature.
+    /// A signature could not be created.
     #[error(transparent)]
     Signing(#[from] SigningError),
     /// A SAML message could not be written or signed.
     #[error("a SAML message could not be made: {0}")]
     Saml(String),
-    /// A question to a passkey could not be made.
+    /// The challenge for a passkey could not be created.
     #[error("a passkey could not be asked: {0}")]
     Passkey(String),
-    /// A plugin.
+    /// A plugin failed.
     #[error("the plugin {0}")]
     Plugin(String),
     /// A value could not be serialized.
@@ -30,7 +30,7 @@ pub enum InternalError {
 }
 
 impl InternalError {
-    /// Whether it is an outage of the database, so that the same request may succeed a moment later.
+    /// Returns whether the error is an outage of the database, so that a retry may succeed.
     pub fn is_outage(&self) -> bool {
         matches!(self, Self::Store(error) if error.is_outage())
     }

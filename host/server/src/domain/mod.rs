@@ -1,6 +1,6 @@
-//! The use cases: what happens, without how it is asked for (`http`) or spoken of (`oidc`).
+//! The use cases of the server, independent of their transport (`http`) and protocol (`oidc`).
 //!
-//! Each answers with an outcome that the caller renders. Nothing here knows of axum or SQL.
+//! Each returns an outcome that the caller renders. No use case depends on axum or SQL.
 
 #![warn(clippy::missing_errors_doc)]
 

@@ -1,4 +1,4 @@
-//! What every use case works with.
+//! The common dependencies of all use cases.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -36,7 +36,7 @@ use assent_plugin_host::Plugins;
 use assent_plugin_host::egress::Egress;
 use assent_store::Store;
 
-/// What every use case works with.
+/// The common dependencies of all use cases.
 pub struct Services {
     /// The settings in force.
     pub settings: Settings,
@@ -46,74 +46,74 @@ pub struct Services {
     pub store: Store,
     /// The master keys of the settings.
     pub master_keys: MasterKeys,
-    /// Everything is derived from it that stays the same while keys change.
+    /// The secret from which all values are derived that must remain the same when keys change.
     pub root_secret: RootSecret,
-    /// Seals private keys, cookies and short-lived records.
+    /// The keys that seal private keys, cookies and short-lived records.
     pub sealing_keys: Arc<SealingKeys>,
-    /// Seals and opens access and refresh tokens.
+    /// The sealer of access and refresh tokens.
     pub token_sealer: TokenSealer,
-    /// Signs ID tokens, and knows them again.
+    /// The keys that sign and verify ID tokens.
     pub key_ring: KeyRing,
-    /// Identifies this server to push services.
+    /// The key that identifies this server to push services.
     pub push_key: Arc<PushKey>,
-    /// The way out, to the addresses that applications registered.
+    /// The egress policy for addresses that applications registered.
     pub egress: Egress,
-    /// Sends email, if the settings name an SMTP server.
+    /// The client of the SMTP server, if the settings name one.
     pub mailer: Option<Mailer>,
-    /// Where addresses are.
+    /// The locations of IP addresses.
     pub geoip: GeoIp,
-    /// SAML keys that were opened before.
+    /// The cache of unsealed SAML keys.
     pub saml_keys: OpenKeys,
-    /// Signed documents that did not change.
+    /// The cache of signed documents.
     pub signed_documents: SignedDocuments,
-    /// Key sets of applications that were fetched lately.
+    /// The cache of applications' key sets.
     pub fetched_keys: FetchedKeys,
-    /// Asks devices' passkeys and checks what they answer. `None` where the base URL names an address: a passkey
-    /// belongs to a domain.
+    /// The relying party of passkeys, which creates challenges and verifies assertions. `None` if the base URL names an
+    /// IP address, because a passkey belongs to a domain.
     pub passkeys: Option<RelyingParty>,
     /// The plugins.
     pub plugins: Plugins,
-    /// Results of the claim mappers for repeated requests.
+    /// The cache of claim mappers' results.
     pub claim_results: ClaimResults,
-    /// The digest of what whoever reads the metrics shows.
+    /// The digest of the secret that clients of the metrics endpoint must send.
     pub metrics_secret: Option<Digest>,
-    /// The operator's logo, where they have one.
+    /// The operator's logo, if there is one.
     pub logo: Option<Logo>,
-    /// What the plugins did, on its way to the store.
+    /// The queue of claim traces.
     pub traces: Traces,
-    /// The measurements of this instance.
+    /// The metrics of this instance.
     pub metrics: Metrics,
-    /// Where traces and metrics are exported to.
+    /// The collector that receives traces and metrics.
     pub collector: Option<Arc<Collector>>,
-    /// Which requests are traced.
+    /// The choice of traced requests.
     pub span_sampler: SpanSampler,
-    /// The error pages that it showed lately.
+    /// The recent error pages of this instance.
     pub error_references: ErrorReferences,
-    /// How often background tasks were restarted.
+    /// The restarts of background tasks.
     pub task_restarts: TaskRestarts,
-    /// How the streams of the audit log fare.
+    /// The states of the audit log's streams.
     pub audit_streams: Streams,
-    /// How the plugins were exchanged.
+    /// The exchanges of plugins.
     pub reloads: Reloads,
-    /// The file that the settings come from, where there is one.
+    /// The settings file, if the settings come from one.
     pub settings_file: Option<PathBuf>,
-    /// Counts the lines that the log dropped, where it drops any.
+    /// The number of lines that the log dropped. `None`: the log never drops lines.
     pub dropped_log_lines: Option<ErrorCounter>,
-    /// Whether it is about to stop.
+    /// The switch that starts the draining of this instance.
     pub draining: DrainSwitch,
-    /// Which requests it executes under overload.
+    /// The admission of requests under overload.
     pub admission: Arc<Admission>,
-    /// Wakes background tasks.
+    /// The wake-ups of background tasks.
     pub wakeups: Wakeups,
-    /// The requests of devices that wait for changes.
+    /// The pending long polls of devices.
     pub long_polls: LongPolls,
-    /// What this instance has leased for approval channels.
+    /// The leases of this instance on the work of approval channels.
     pub leased_work: LeasedWork,
-    /// Who came how often.
+    /// The rate limiters.
     pub rate_limits: RateLimiters,
-    /// The time.
+    /// The clock.
     pub clock: SharedClock,
-    /// Randomness.
+    /// The source of randomness.
     pub entropy: SharedEntropy,
 }
 
@@ -126,7 +126,7 @@ impl std::fmt::Debug for Services {
 }
 
 impl Services {
-    /// The present moment.
+    /// Returns the current time.
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }

@@ -18,8 +18,8 @@ use super::refusals;
 use crate::domain::Services;
 use crate::domain::operations::admission::{AdmittedRequest, RequestClass};
 
-/// Rejects what no browser and no well-behaved application sends, and under overload the requests that are the least
-/// urgent.
+/// Rejects requests that no browser and no well-behaved application sends, and under overload the least urgent
+/// requests.
 pub(super) async fn admit(
     State(services): State<Arc<Services>>,
     mut request: Request,
@@ -34,7 +34,7 @@ pub(super) async fn admit(
     if !services.admission.admits(class) {
         return overloaded(request.uri());
     }
-    // It waits for news nearly all the time, which costs no more than its connection.
+    // A long poll waits for changes nearly all the time, and costs no more than its connection.
     if is_long_poll(&request) {
         return next.run(request).await;
     }
@@ -49,8 +49,8 @@ pub(super) async fn admit(
     held_until_end(next.run(request).await, admitted)
 }
 
-/// Has a streamed response, such as an export, count until its end: each part of it is read from the database. Events
-/// cost no more than their connection, and other responses are complete.
+/// Counts a streamed response, such as an export, until its end, because each part of it is read from the database.
+/// Event streams cost no more than their connection, and other responses are complete.
 fn held_until_end(response: Response, admitted: Arc<AdmittedRequest>) -> Response {
     let is_complete = response.body().size_hint().exact().is_some();
     let has_events = response
@@ -68,8 +68,8 @@ fn held_until_end(response: Response, admitted: Arc<AdmittedRequest>) -> Respons
     })
 }
 
-/// The class of the request for an address; `None` for monitoring and for the documents that are served from memory,
-/// which are always served.
+/// The class of the request for an address. Returns `None` for monitoring and for the documents that are served from
+/// memory, which are always served.
 fn class(uri: &Uri) -> Option<RequestClass> {
     match uri.path() {
         "/healthz"
@@ -86,7 +86,7 @@ fn class(uri: &Uri) -> Option<RequestClass> {
     }
 }
 
-/// Whether it is a long poll: a GET of one of the resources that can be waited for.
+/// Whether a request is a long poll: a GET of a resource that supports waiting.
 fn is_long_poll(request: &Request) -> bool {
     let path = request.uri().path();
     let can_wait = path == "/authenticator/api/requests"
@@ -104,7 +104,8 @@ fn is_long_poll(request: &Request) -> bool {
             .is_some_and(|query| query.split('&').any(waits))
 }
 
-/// 503 with `Retry-After`. Layers around this one write it in the form that other endpoints use for errors.
+/// The response 503 with `Retry-After`. Layers around this one write it in the form that other endpoints use for
+/// errors.
 fn overloaded(uri: &Uri) -> Response {
     if uri.path().starts_with("/authenticator/api/") {
         return DeviceApiError::from(ErrorCode::TemporarilyUnavailable).into_response();
@@ -112,7 +113,7 @@ fn overloaded(uri: &Uri) -> Response {
     unavailable("The server has too many requests at the moment. Try again.\n".into_response())
 }
 
-/// A body that reports its end.
+/// A request body that reports its end.
 struct ObservedBody {
     body: Body,
     admitted: Arc<AdmittedRequest>,
@@ -142,7 +143,7 @@ impl HttpBody for ObservedBody {
     }
 }
 
-/// A response body that holds the place of its request.
+/// A response body that counts as an admitted request until it ends.
 struct HeldBody {
     body: Body,
     _admitted: Arc<AdmittedRequest>,

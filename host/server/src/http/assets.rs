@@ -1,9 +1,9 @@
 //! The stylesheet, scripts and icons, compiled into the binary.
 //!
-//! Each file has a plain address, revalidated by its `ETag`, and an address with its content's hash in it (see
-//! [`url`]), which a browser may keep for good. The modules of the authenticator import each other by their plain
-//! addresses. What the authenticator says is in the language of whoever asks: its module of messages, its manifest and
-//! its service worker.
+//! Each file has a plain address, revalidated by its `ETag`, and an address with the hash of its content (see [`url`]),
+//! which browsers may cache for a year. The modules of the authenticator import each other by their plain addresses.
+//! The authenticator's module of messages, its manifest and its service worker exist in each language, and the server
+//! chooses the language by the request.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -24,12 +24,12 @@ pub struct Asset {
     pub content_type: &'static str,
     /// The `ETag` header, quotes included (RFC 9110 section 8.8.3).
     pub etag: String,
-    /// The `Cache-Control` header: a year for an address with a hash, else revalidation at each use.
+    /// The `Cache-Control` header: a year for an address with a hash, otherwise revalidation at each use.
     pub cache_control: &'static str,
-    /// The `Service-Worker-Allowed` header, on the service worker alone: it serves `/authenticator` without a slash at
-    /// the end too, which is outside the folder that it is in.
+    /// The `Service-Worker-Allowed` header. Only the service worker has it: its scope includes `/authenticator` without
+    /// a slash at the end, which is outside the folder of the script.
     pub service_worker_allowed: Option<&'static str>,
-    /// Whether it is another one in another language.
+    /// Whether the content depends on the language.
     pub speaks: bool,
 }
 
@@ -43,13 +43,13 @@ const MANIFEST: &str = "application/manifest+json";
 const REVALIDATE: &str = "no-cache";
 pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// Where the authenticator's service worker is served.
+/// The path of the authenticator's service worker.
 const SERVICE_WORKER: &str = "/authenticator/sw.js";
 const MANIFEST_URL: &str = "/authenticator/manifest.webmanifest";
-/// Where its module of messages is.
+/// The path of the authenticator's module of messages.
 const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 
-/// The content of a file, or of two scripts that are served as one, so that a page loads fewer.
+/// The content of a file, or of two scripts that are served as one file, so that a page loads fewer files.
 macro_rules! content {
     ($name:literal) => {
         include_bytes!(concat!("../../assets/", $name))
@@ -201,7 +201,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "authenticator/sw.js",
 ];
 
-/// What is served in every language alike, by its path.
+/// The files that are the same in every language, by their paths.
 static SERVED: LazyLock<HashMap<String, Asset>> = LazyLock::new(|| {
     let mut served = HashMap::new();
     for &(name, content_type, bytes) in plain_files() {
@@ -222,7 +222,7 @@ static ENGLISH: LazyLock<LocalizedAssets> =
     LazyLock::new(|| LocalizedAssets::new(Language::English));
 static GERMAN: LazyLock<LocalizedAssets> = LazyLock::new(|| LocalizedAssets::new(Language::German));
 
-/// The files that are in no language: all but the last two.
+/// The files that do not depend on the language: all but the last two.
 fn plain_files() -> impl Iterator<Item = &'static (&'static str, &'static str, &'static [u8])> {
     FILES
         .iter()
@@ -243,7 +243,7 @@ impl Asset {
     }
 }
 
-/// What the authenticator says in a language.
+/// The texts of the authenticator in one language.
 struct LocalizedAssets {
     messages: String,
     manifest: String,
@@ -298,8 +298,8 @@ impl LocalizedAssets {
     }
 }
 
-/// The service worker with its version and the list of files that it keeps. A new version of any file, and of what it
-/// says, makes a new text, which is how a browser notices that there is one.
+/// Returns the service worker with its version and the list of the files that it caches. A change of any file or text
+/// changes the version, and therefore the script. The browser detects an update by this difference.
 fn worker(spoken: &[&str]) -> String {
     let mut contents: Vec<u8> = spoken
         .iter()
@@ -326,8 +326,8 @@ fn worker(spoken: &[&str]) -> String {
         .replace("{shell}", &shell.join(" "))
 }
 
-/// The file served at `path` (a URL's path, as in `/assets/assent.css`) to whoever reads this language, or `None` where
-/// there is none.
+/// Returns the file that is served at `path` (a URL's path, as in `/assets/assent.css`) in a language, or `None` if
+/// there is no such file.
 pub fn find(path: &str, language: Language) -> Option<Asset> {
     let spoken = match language {
         Language::English => &*ENGLISH,
@@ -336,8 +336,8 @@ pub fn find(path: &str, language: Language) -> Option<Asset> {
     spoken.find(path).or_else(|| SERVED.get(path).cloned())
 }
 
-/// The address of the file `name` (as in `assent.css`) with its content's hash in it. An unknown name gives its plain
-/// address, where nothing is found.
+/// Returns the address of the file `name` (as in `assent.css`) with the hash of its content. For an unknown name it
+/// returns the plain address, where the server responds with 404.
 pub fn url(name: &str) -> String {
     FILES
         .iter()
@@ -348,7 +348,7 @@ pub fn url(name: &str) -> String {
         )
 }
 
-/// `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.
+/// Returns the path with the hash: `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.
 pub(super) fn hashed(name: &str, bytes: &[u8]) -> String {
     match name.rsplit_once('.') {
         Some((stem, extension)) => format!("/assets/{stem}.{}.{extension}", digest(bytes)),
@@ -356,7 +356,7 @@ pub(super) fn hashed(name: &str, bytes: &[u8]) -> String {
     }
 }
 
-/// Sixteen hexadecimal digits of the content's SHA-256.
+/// Returns sixteen hexadecimal digits of the content's SHA-256.
 fn digest(bytes: &[u8]) -> String {
     sha256(bytes)
         .iter()

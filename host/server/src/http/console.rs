@@ -1,5 +1,5 @@
-//! The console at `/admin`: one page for every address below it, whose script is a client of the admin API. What
-//! anybody may do there is the API's to say; the page itself holds nothing that is secret.
+//! The console at `/admin`: one page for every address below it, with a script that is a client of the admin API. The
+//! admin API checks all permissions; the page itself contains no secrets.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::http::operations::rate_limits;
 use assent_model::language::Language;
 use assent_model::login::{LocalPage, LoginRequest};
 
-/// `GET /admin`: leads to the sign-in whoever is not signed in well enough. That writes into the database, so it counts
-/// as a page of a sign-in; the console itself does not.
+/// `GET /admin`: redirects a browser without a sufficient sign-in to the sign-in. That writes into the database, so it
+/// counts as a login page for the rate limit; the console itself does not.
 pub(super) async fn front(
     State(services): State<Arc<Services>>,
     from: Network,
@@ -74,8 +74,8 @@ pub(super) async fn front(
     })
 }
 
-/// `GET /admin/{page}`: a page further in. Whoever is not signed in gets the frame alone; its script remembers the
-/// address and goes to the front, so that they come back to it.
+/// `GET /admin/{page}`: a page below the front page. A browser without a sufficient sign-in gets only the frame. The
+/// script stores the address and goes to the front page, so that the user returns to it after the sign-in.
 pub(super) async fn inside(State(services): State<Arc<Services>>, browser: Browser) -> Response {
     let reply = async {
         match administrator(&services, &browser).await? {
@@ -91,13 +91,13 @@ pub(super) async fn inside(State(services): State<Arc<Services>>, browser: Brows
     })
 }
 
-/// Who looks at the console.
+/// The user of a browser that opens the console.
 enum ConsoleVisitor {
-    /// Somebody with a role in it.
+    /// A user with a role in the console.
     Administrator(Box<BrowserSession>),
-    /// Somebody without one.
+    /// A user without a role in the console.
     Other,
-    /// Nobody who is signed in well enough.
+    /// The browser is not signed in, or its authentication is not sufficient for the console.
     Unknown,
 }
 
@@ -130,7 +130,7 @@ fn render(
     signed_in: Option<&BrowserSession>,
 ) -> Result<Response, InternalError> {
     let console = ConsolePage {
-        // It speaks English alone.
+        // The frame is only in English.
         layout: layout(services, Language::English),
         issuer: services.issuer.clone(),
         address: services.settings.origin(),

@@ -1,4 +1,4 @@
-//! What a request tells about the browser that sent it.
+//! The browser that sent a request.
 
 use std::convert::Infallible;
 use std::net::IpAddr;
@@ -30,7 +30,7 @@ use assent_model::token::prefix;
 /// The query in the address of a page without an automatic return.
 pub(crate) const STAY: &str = "stay";
 
-/// The query in the address of a sign-in page that keeps the name of the attempt before.
+/// The query in the address of a sign-in page that keeps the name of the previous attempt.
 pub(crate) const RETRY: &str = "again";
 
 /// The browser that sent a request.
@@ -49,18 +49,18 @@ pub(crate) struct Browser {
 }
 
 impl Browser {
-    /// The value of the cookie that tells browsers apart.
+    /// The value of the cookie that identifies the browser.
     pub(crate) const fn secret(&self) -> &Secret {
         &self.secret
     }
 
-    /// What a login keeps of that cookie.
+    /// The digest of that cookie, which a login stores.
     pub(crate) fn digest(&self) -> Digest {
         self.secret.digest()
     }
 
-    /// The digests of the cookies by which a browser may be known again: its own, and its session's, be that open or
-    /// not.
+    /// The digests of the cookies that can identify the browser later: of its own cookie and of its session's cookie,
+    /// whether the session is open or not.
     pub(crate) fn digests(&self) -> Vec<Digest> {
         let session = self
             .session
@@ -71,7 +71,7 @@ impl Browser {
             .collect()
     }
 
-    /// The `Set-Cookie` header that a browser needs which did not have the cookie.
+    /// The `Set-Cookie` header for a browser that did not have the cookie.
     pub(crate) fn cookie(&self, services: &Services) -> Option<String> {
         self.is_new
             .then(|| Cookie::Browser.set(services, self.secret.expose()))
@@ -85,7 +85,10 @@ impl Browser {
             .unwrap_or_default()
     }
 
-    /// Who the browser is signed in as.
+    /// The session of the browser and its user, or `None` if the browser is not signed in.
+    ///
+    /// # Errors
+    /// If the database fails.
     pub(crate) async fn signed_in(
         &self,
         services: &Services,
@@ -96,7 +99,7 @@ impl Browser {
         }
     }
 
-    /// The name that it was asked to remember.
+    /// The name that the browser remembers.
     pub(crate) const fn name(&self) -> Option<&LoginName> {
         self.name.as_ref()
     }
@@ -111,12 +114,12 @@ impl Browser {
         self.retries
     }
 
-    /// The language that this browser's pages speak.
+    /// The language of this browser's pages.
     pub(crate) const fn language(&self) -> Language {
         self.language
     }
 
-    /// The same browser, to whose pages the application that asks has given a language.
+    /// Replaces the language of the browser's pages by the language that the application requested.
     pub(crate) fn speaking(self, language: Option<Language>) -> Self {
         Self {
             language: language.unwrap_or(self.language),
@@ -124,17 +127,17 @@ impl Browser {
         }
     }
 
-    /// Where the request comes from, for the audit log.
+    /// The origin of the request, for the audit log.
     pub(crate) fn origin(&self) -> Origin {
         self.origin.clone()
     }
 
-    /// Where the request comes from, for rate limits.
+    /// The network of the request, for rate limits.
     pub(crate) fn network(&self) -> Network {
         self.origin.address.into()
     }
 
-    /// What the person is shown about the browser.
+    /// The description of the browser that the user sees.
     pub(crate) fn context(&self, services: &Services) -> BrowserContext {
         BrowserContext {
             place: place(
@@ -157,7 +160,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
         services: &Arc<Services>,
     ) -> Result<Self, Infallible> {
         let headers = &parts.headers;
-        // A value that we did not make (43 characters) is replaced.
+        // A value that this server did not create (43 characters) is replaced.
         let known = Cookie::Browser
             .read(services, headers)
             .filter(|secret| secret.expose().len() == 43);
@@ -184,7 +187,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
     }
 }
 
-/// A name as the cookie has it; what is none is not remembered.
+/// Reads the name in the cookie. A value that is not a name is ignored.
 fn read_name(cookie: &str) -> Option<LoginName> {
     String::from_utf8(URL_SAFE_NO_PAD.decode(cookie).ok()?)
         .ok()?
@@ -192,7 +195,7 @@ fn read_name(cookie: &str) -> Option<LoginName> {
         .ok()
 }
 
-/// Where a request comes from, as a handler's argument.
+/// The origin of a request, as a handler's argument.
 pub(crate) struct RequestOrigin(pub(crate) Origin);
 
 impl FromRequestParts<Arc<Services>> for RequestOrigin {
@@ -206,7 +209,7 @@ impl FromRequestParts<Arc<Services>> for RequestOrigin {
     }
 }
 
-/// Where a request with these extensions and headers comes from, for the audit log.
+/// The origin of a request with these extensions and headers, for the audit log.
 pub(crate) fn origin_of(
     services: &Services,
     extensions: &Extensions,
@@ -221,8 +224,8 @@ pub(crate) fn origin_of(
     }
 }
 
-/// Where a browser seems to be, in words that a person understands. Only where this server itself is for one machine
-/// alone may a loopback address be called that machine: elsewhere it is a proxy's.
+/// The presumed location of a browser, in words that a user understands. A loopback address is called "this machine"
+/// only if the server itself is for a single machine: elsewhere it is the address of a proxy.
 pub(crate) fn place(
     address: Option<IpAddr>,
     host_is_local: bool,

@@ -1,8 +1,8 @@
 //! Cookies: one identifies the browser, one holds the session, one remembers a name, and one lists the users who signed
 //! in in the browser before.
 //!
-//! All are `HttpOnly` and `SameSite=Lax`. By https they are `Secure` and have the prefix `__Host-`, so that no other
-//! host can set them; by http, which is for localhost alone, plain names let every client follow.
+//! All are `HttpOnly` and `SameSite=Lax`. With HTTPS they are `Secure` and have the prefix `__Host-`, so that no other
+//! host can set them. With HTTP, which is only for localhost, they have plain names, so that every client accepts them.
 
 use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
@@ -11,14 +11,14 @@ use crate::domain::Services;
 use crate::domain::sign_in::known_browsers;
 use assent_model::secret::Secret;
 
-/// A cookie of ours.
+/// A cookie of this server.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Cookie {
-    /// Tells browsers apart: a login goes on only in the browser that began it.
+    /// Identifies the browser: a login continues only in the browser that began it.
     Browser,
     /// Holds the session.
     Session,
-    /// The name that was typed last, if the person wants it remembered; base64url.
+    /// The name that was typed last, if the user wants the browser to remember it; base64url.
     Name,
     /// The users who signed in in this browser; see [`crate::domain::sign_in::known_browsers`].
     Known,
@@ -38,7 +38,7 @@ impl Cookie {
         }
     }
 
-    /// How long its value may be.
+    /// The maximum length of its value, in bytes.
     const fn longest(self) -> usize {
         match self {
             Self::Browser | Self::Session => 128,
@@ -62,20 +62,20 @@ impl Cookie {
             .map(|(_, value)| Secret::new(value))
     }
 
-    /// The `Set-Cookie` header that sets it.
+    /// The `Set-Cookie` header that sets the cookie.
     pub(super) fn set(self, services: &Services, value: &str) -> String {
         let lifetime = match self {
-            // The first identifies no user, and lets a user continue after closing the window. The other is bound to
-            // it.
+            // The first identifies no user, and lets a user continue after closing the window. The second is bound to
+            // the first.
             Self::Browser | Self::Known => known_browsers::LIFE,
-            // With an idle timeout the cookie may outlive its session, and is useless then.
+            // With an idle timeout the cookie may outlive its session. It is useless then.
             Self::Session => services.settings.session.absolute_timeout.whole_seconds(),
             Self::Name => 180 * 24 * 60 * 60,
         };
         self.header(services, value, lifetime)
     }
 
-    /// The `Set-Cookie` header that removes it.
+    /// The `Set-Cookie` header that removes the cookie.
     pub(super) fn remove(self, services: &Services) -> String {
         self.header(services, "", 0)
     }

@@ -1,4 +1,4 @@
-//! Tokens that show that a form came from our page in the same browser.
+//! CSRF tokens, which prove that a form came from a page of this server in the same browser.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,18 +7,18 @@ use subtle::ConstantTimeEq;
 use super::context::Browser;
 use crate::domain::{InternalError, Services};
 
-/// The token of the forms for `purpose` in this browser.
+/// Returns the token of the forms for `purpose` in this browser.
 pub(super) fn token(
     services: &Services,
     browser: &Browser,
     purpose: &str,
 ) -> Result<String, InternalError> {
-    // The cookie has a fixed length, so the two can't run into each other.
+    // The cookie has a fixed length, so the boundary between the two parts is unambiguous.
     let message = format!("{}{purpose}", browser.secret().expose());
     Ok(URL_SAFE_NO_PAD.encode(services.root_secret.derive("csrf", message.as_bytes())?))
 }
 
-/// Whether `presented` is that token.
+/// Whether `presented` is the token of the forms for `purpose` in this browser.
 pub(super) fn is_token(
     services: &Services,
     browser: &Browser,

@@ -1,8 +1,8 @@
 //! Fetch metadata (<https://www.w3.org/TR/fetch-metadata/>): a browser's headers about the page that caused a request.
 //!
-//! CORS keeps other sites' pages from reading answers, not from sending requests. Such a page would use up the rate
-//! limits of its visitor's network, so the server rejects its requests before it counts them. A request without these
-//! headers comes from another program or an old browser, and passes.
+//! CORS prevents pages of other sites from reading responses, but not from sending requests. Such a page would use up
+//! the rate limits of its visitor's network, so the server rejects its requests before it counts them. A request
+//! without these headers comes from another program or an old browser, and passes.
 
 use axum::extract::Request;
 use axum::http::{HeaderMap, Method, StatusCode, header};
@@ -13,7 +13,8 @@ const SITE: &str = "sec-fetch-site";
 const DESTINATION: &str = "sec-fetch-dest";
 const PURPOSE: &str = "sec-purpose";
 
-/// Whether a page of another origin caused this request. `none` is the user, with a bookmark or a typed address.
+/// Whether a page of another origin caused this request. The value `none` means the user, with a bookmark or a typed
+/// address.
 pub(super) fn is_cross_site(headers: &HeaderMap) -> bool {
     headers
         .get_all(SITE)
@@ -21,14 +22,14 @@ pub(super) fn is_cross_site(headers: &HeaderMap) -> bool {
         .any(|site| site != "same-origin" && site != "none")
 }
 
-/// How a request to a page of a sign-in or sign-out was caused.
+/// The cause of a request to a page of a sign-in or sign-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cause {
-    /// By our own pages, by the user, by a link or form of another site, or by no browser.
+    /// This server's own pages, the user, a link or form of another site, or a client that is no browser.
     Navigation,
-    /// By a frame of another site's page, at an endpoint that answers in frames.
+    /// A frame of another site's page, at an endpoint that responds in frames.
     Frame,
-    /// By another site's page that can't show the answer, such as an image, a script, `fetch`, or a prefetch.
+    /// Another site's page that cannot show the response, such as an image, a script, `fetch`, or a prefetch.
     Embedded,
 }
 
@@ -37,7 +38,8 @@ impl Cause {
     ///
     /// Two kinds of requests of frames are legitimate. A single-page application renews its tokens in a hidden frame
     /// with `prompt=none`: an application of the same site finds the session there, any other gets `login_required`.
-    /// Service providers ask with `IsPassive`, and answer a logout, in frames. Every other page forbids to be framed.
+    /// Service providers send requests with `IsPassive`, and respond to a logout, in frames. All other pages forbid
+    /// framing.
     pub(super) fn from_request(request: &Request) -> Self {
         let headers = request.headers();
         let path = request.uri().path();
@@ -45,7 +47,7 @@ impl Cause {
             return Self::Navigation;
         }
         let saml = path.starts_with("/sso/");
-        // Only an application posts to us from its own pages.
+        // Only an application posts to this server from its own pages.
         if *request.method() == Method::POST && !(saml || path.starts_with("/oidc/")) {
             return Self::Embedded;
         }
@@ -70,7 +72,7 @@ impl Cause {
     }
 }
 
-/// Whether it is an authorization request with `prompt=none`.
+/// Whether a request is an authorization request with `prompt=none`.
 fn is_silent(request: &Request) -> bool {
     let query = request.uri().query().unwrap_or_default();
     request.uri().path() == "/oidc/auth"
@@ -78,7 +80,7 @@ fn is_silent(request: &Request) -> bool {
             .any(|(name, value)| name == "prompt" && value == "none")
 }
 
-/// Rejects requests of other sites' pages that can't show the answer.
+/// Rejects requests of other sites' pages that cannot show the response.
 pub(super) async fn reject_embedded(request: Request, next: Next) -> Response {
     match Cause::from_request(&request) {
         Cause::Embedded => rejected(),
@@ -86,7 +88,7 @@ pub(super) async fn reject_embedded(request: Request, next: Next) -> Response {
     }
 }
 
-/// The answer to a request that another site's page must not cause. Nothing shows it.
+/// The response to a request that another site's page must not cause. No page shows it.
 pub(super) fn rejected() -> Response {
     let text = "A page of another site can't load this. Open it in a window of its own.\n";
     (

@@ -18,27 +18,28 @@ pub(crate) fn address_of(
     let peer = extensions
         .get::<ConnectInfo<SocketAddr>>()
         .map(|info| info.0.ip());
-    // No proxy terminates TLS there, so such a header is the client's own.
+    // No proxy terminates TLS for these connections, so the client itself sent such a header.
     if extensions.get::<HandshakeCredentials>().is_some() {
         return peer.map(|peer| peer.to_canonical());
     }
     client_address(peer, headers, &services.settings.http.trusted_proxies)
 }
 
-/// Whether an address is a proxy's whose headers are believed.
+/// Whether an address is that of a trusted proxy.
 pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpNetwork]) -> bool {
     proxies.iter().any(|proxy| proxy.contains(address))
 }
 
-/// Whether a request comes from a trusted proxy, so that the headers by which proxies speak are not the client's own.
+/// Whether a request comes from a trusted proxy, so that the client itself did not send the forwarding headers.
 pub(crate) fn is_from_trusted_proxy(request: &Request, proxies: &[IpNetwork]) -> bool {
-    // No proxy terminates TLS there.
+    // No proxy terminates TLS for these connections.
     let is_direct = request.extensions().get::<HandshakeCredentials>().is_some();
     let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
     !is_direct && peer.is_some_and(|info| is_trusted(info.0.ip().to_canonical(), proxies))
 }
 
-/// The address of the client: the peer's, or what a trusted proxy says it was; `None` where the proxy does not say.
+/// The address of the client: the peer's address, or the address in the header of a trusted proxy. Returns `None` if
+/// the proxy sends no address.
 fn client_address(
     peer: Option<IpAddr>,
     headers: &HeaderMap,
@@ -48,7 +49,7 @@ fn client_address(
     if !is_trusted(peer, trusted) {
         return Some(peer);
     }
-    // Each proxy adds to the end, so the last address that is no proxy of ours is the client's.
+    // Each proxy adds to the end, so the client's address is the last address that is not a trusted proxy.
     hops(headers)
         .into_iter()
         .rev()
@@ -56,7 +57,7 @@ fn client_address(
         .find(|hop| !is_trusted(*hop, trusted))
 }
 
-/// The addresses of `X-Forwarded-For` in their order. A line that is no text is a hop that is no address.
+/// The addresses of `X-Forwarded-For` in their order. A line that is not text counts as a hop without an address.
 fn hops(headers: &HeaderMap) -> Vec<&str> {
     let lines = headers
         .get_all("x-forwarded-for")
@@ -73,7 +74,7 @@ pub(crate) fn last_hop(headers: &HeaderMap) -> Option<IpAddr> {
     hops(headers).into_iter().next_back().and_then(hop_address)
 }
 
-/// The address of a hop, which some proxies write with a port.
+/// The address of a hop. Some proxies add a port.
 fn hop_address(hop: &str) -> Option<IpAddr> {
     let with_port = || hop.parse::<SocketAddr>().ok().map(|address| address.ip());
     let bare = hop.trim_start_matches('[').trim_end_matches(']');

@@ -1,4 +1,4 @@
-//! What the TLS handshake of a connection proved.
+//! The credentials that the TLS handshake of a connection proved.
 
 /// Marks the requests of connections on which the client authenticates in the TLS handshake.
 #[derive(Clone, Copy, Debug)]

@@ -1,4 +1,4 @@
-//! What pages show of whoever is signed in, and signing out.
+//! The header of pages for signed-in users, and the sign-out.
 
 use std::sync::Arc;
 
@@ -19,10 +19,10 @@ use crate::http::sign_in::sign_out::without_session;
 use assent_model::saml::LogoutContinuation;
 
 const SIGN_OUT: &str = "/sign-out";
-/// The page that says so.
+/// The page that confirms the sign-out.
 const SIGNED_OUT: &str = "/session/ended";
 
-/// What pages show of the person who is signed in.
+/// The header that pages show to the signed-in user.
 pub(super) fn signed_in_header(
     services: &Services,
     browser: &Browser,
@@ -41,7 +41,7 @@ pub(super) struct SignOut {
     csrf: String,
 }
 
-/// `POST /sign-out`: ends the session in this browser, and says so on the page that follows.
+/// `POST /sign-out`: ends the session in this browser, and redirects to a page that confirms it.
 pub(super) async fn sign_out(
     State(services): State<Arc<Services>>,
     browser: Browser,

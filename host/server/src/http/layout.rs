@@ -1,4 +1,4 @@
-//! What every page has: its language and the texts in it, and the operator's looks.
+//! The layout of every page: its language, its texts, and the operator's branding.
 
 use std::borrow::Borrow;
 
@@ -9,27 +9,27 @@ use super::assets;
 use super::texts::Message;
 use assent_model::language::Language;
 
-/// What every page has.
+/// The layout of every page.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// Who runs this service, as its users know it.
+    /// The operator of this service, by the name that its users know.
     pub operator: String,
     /// The language of the page.
     pub language: Language,
-    /// The address of the operator's logo, in place of ours.
+    /// The address of the operator's logo, which replaces the logo of Assent.
     pub logo: Option<String>,
-    /// The address of the operator's colours, beside ours.
+    /// The address of the stylesheet with the operator's colors, beside the stylesheet of Assent.
     pub colours: Option<String>,
-    /// Where there is help when something went wrong.
+    /// The operator's help for users after an error.
     pub support: Option<Support>,
 }
 
-/// Where the operator offers help.
+/// A link to the operator's help.
 #[derive(Clone, Debug)]
 pub struct Support {
-    /// Where the link leads.
+    /// The target of the link.
     pub address: String,
-    /// What it says.
+    /// The text of the link.
     pub text: String,
 }
 
@@ -47,17 +47,17 @@ impl Default for Layout {
 }
 
 impl Layout {
-    /// The address of a file under `assets/`, with its content's hash in it.
+    /// The address of a file under `assets/`, with the hash of its content.
     pub fn asset(&self, name: &str) -> String {
         assets::url(name)
     }
 
-    /// A message that has no values.
+    /// A message without values.
     pub fn text(&self, id: &'static str) -> String {
         Message::new(id).plain(self.language)
     }
 
-    /// A message, to be given its values.
+    /// A message, to which the template adds values.
     pub fn say(&self, id: &'static str) -> PageMessage {
         PageMessage {
             message: Message::new(id),
@@ -76,7 +76,7 @@ impl Layout {
     }
 }
 
-/// A message on a page, in the page's language.
+/// A message in the page's language.
 #[derive(Clone, Debug)]
 pub struct PageMessage {
     message: Message,
@@ -84,7 +84,7 @@ pub struct PageMessage {
 }
 
 impl PageMessage {
-    /// With a text that comes from people, or from applications.
+    /// Adds a text that a user or an application wrote.
     pub fn text(self, name: &'static str, text: &str) -> Self {
         Self {
             message: self.message.text(name, text),
@@ -92,7 +92,7 @@ impl PageMessage {
         }
     }
 
-    /// With a number.
+    /// Adds a number.
     pub fn number(self, name: &'static str, number: u32) -> Self {
         Self {
             message: self.message.number(name, number),
@@ -100,7 +100,7 @@ impl PageMessage {
         }
     }
 
-    /// With another message.
+    /// Adds another message.
     pub fn message(self, name: &'static str, message: &Message) -> Self {
         Self {
             message: self.message.message(name, message.clone()),
@@ -108,19 +108,19 @@ impl PageMessage {
         }
     }
 
-    /// As plain text, for titles and attributes.
+    /// The message as plain text, for titles and attributes.
     pub fn plain(&self) -> String {
         self.message.plain(self.language)
     }
 
-    /// As HTML.
+    /// The message as HTML.
     pub fn html(&self) -> Safe<String> {
         self.message.html(self.language)
     }
 }
 
-/// A page: a template with what every page has.
+/// A page: a template with a layout.
 pub trait Page: Template {
-    /// What every page has.
+    /// The layout of the page.
     fn layout(&self) -> &Layout;
 }

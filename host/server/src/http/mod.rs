@@ -1,4 +1,4 @@
-//! The edge: extract, call, render. Handlers decide nothing.
+//! The HTTP interface: handlers extract values, call the domain, and render its result. Handlers decide nothing.
 
 pub mod admin_api;
 mod admission;

@@ -1,7 +1,8 @@
-//! What an error page tells the application's operator: the application, what it sent, and the parameter at fault.
+//! Details for the application's operator on an error page: the application, the values that it sent, and the parameter
+//! at fault.
 //!
-//! Anybody can request these pages, so they show what the request itself brought, and of the registration the name
-//! only. They list no registered address.
+//! Every client can request these pages. So they show the values of the request itself and, from the registration, only
+//! the name. They show no registered address.
 
 use crate::domain::Services;
 use crate::http::pages::OperatorDetail;
@@ -17,7 +18,7 @@ pub(super) fn parameter(name: &str) -> OperatorDetail {
     }
 }
 
-/// A value that the request brought. Invisible characters are escaped, and a long one is cut.
+/// A value of the request. Invisible characters are escaped, and a long value is truncated.
 pub(super) fn received(label: Message, value: &QuotedText) -> OperatorDetail {
     OperatorDetail {
         label,
@@ -25,14 +26,14 @@ pub(super) fn received(label: Message, value: &QuotedText) -> OperatorDetail {
     }
 }
 
-/// The address that the request brought: a redirect URI, or where a SAML response is to go.
+/// The address in the request: a redirect URI, or the destination of a SAML response.
 pub(super) fn address(value: &QuotedText) -> OperatorDetail {
     received(Message::new("error-operator-address"), value)
 }
 
-/// An application that the request names by its id; with its name where it is registered.
+/// The application that the request names by its id, with its name if it is registered.
 pub(super) async fn application(services: &Services, id: &Did) -> Vec<OperatorDetail> {
-    // The page is for an error already, and needs no second one.
+    // The page already reports an error, and does not need another one.
     let registered = services.store.registered(id).await.ok().flatten();
     let name = registered.map(|found| OperatorDetail {
         label: Message::new("error-operator-application"),
@@ -45,7 +46,7 @@ pub(super) async fn application(services: &Services, id: &Did) -> Vec<OperatorDe
     name.into_iter().chain([id]).collect()
 }
 
-/// The application that the request names by this text, which may be no id.
+/// The application that the request names by this text, which may not be an id.
 pub(super) async fn named(services: &Services, text: &str) -> Vec<OperatorDetail> {
     match text.parse() {
         Ok(id) => application(services, &id).await,

@@ -1,14 +1,14 @@
-//! Answers during an outage of the database: 503 with `Retry-After`, in whatever form the caller expects errors.
+//! Responses during an outage of the database: 503 with `Retry-After`, in the form in which the caller expects errors.
 
 use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 
-/// Seconds after which the request may be repeated. A fail-over of the database usually takes longer, but a lost
-/// connection does not.
+/// The time after which the caller may repeat the request, in seconds. A failover of the database usually takes longer,
+/// but a lost connection does not.
 const RETRY_AFTER_SECONDS: HeaderValue = HeaderValue::from_static("2");
 
-/// Makes an error of any form one that the caller may repeat: 503 with `Retry-After`.
+/// Turns an error of any form into one that the caller may retry: 503 with `Retry-After`.
 pub(super) fn unavailable(mut response: Response) -> Response {
     *response.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     response

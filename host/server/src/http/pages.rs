@@ -1,7 +1,7 @@
-//! The pages: one struct a page, filled by a handler and rendered by its template in `templates/`.
+//! The pages: one struct for each page, which a handler fills and its template in `templates/` renders.
 //!
-//! But for those that post a SAML message the pages hold no inline script, and none an inline style, and ask nothing of
-//! another instance. The header they are made for:
+//! Pages contain no inline styles, and no inline scripts, except the pages that post a SAML message. They load nothing
+//! from other hosts. They are written for this header:
 //!
 //! ```text
 //! Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:;
@@ -9,9 +9,9 @@
 //!     frame-ancestors 'none'; base-uri 'none'
 //! ```
 //!
-//! `form-action` is `'self'` and, where a form's answer redirects to an application, that application's scheme too; on
-//! the page whose form goes to an application, it is that scheme alone. Browsers hold redirects against it as well.
-//! `data:` images are the enrolment's QR code. A page says nothing about whether an account exists.
+//! `form-action` is `'self'` and, if the response to a form redirects to an application, also the scheme of that
+//! application. On the page whose form leads to an application, it is only that scheme. Browsers check redirects
+//! against it as well. `data:` images are the enrolment's QR code. A page never reveals whether an account exists.
 
 mod link;
 mod login;
@@ -31,7 +31,7 @@ pub use login::{
 pub use protocol::{FormPostPage, SamlPostPage, SamlStartPage, TestSignInPage};
 pub use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
 
-/// What stands in the place of an application's picture that there is none of: its name's first letter.
+/// Returns the first letter of an application's name, which replaces a missing logo.
 pub(super) fn initial_of(name: &str) -> String {
     let first = name.chars().next();
     first.map_or_else(String::new, |first| first.to_uppercase().to_string())
@@ -69,120 +69,120 @@ pages!(
     AuthenticatorApp,
 );
 
-/// A name and a recovery code, for whoever has no authenticator any more.
+/// The page with the form for a name and a recovery code, for a user without an authenticator.
 #[derive(Clone, Debug, Template)]
 #[template(path = "recover.html")]
 pub struct RecoverPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// Where the form is sent: `csrf`, `name`, `code`.
+    /// The target of the form with the fields `csrf`, `name` and `code`.
     pub action: String,
-    /// The token that the form carries.
+    /// The CSRF token of the form.
     pub csrf: String,
-    /// What the name field holds already.
+    /// The initial value of the name field.
     pub name: String,
-    /// Whether a name and code were rejected.
+    /// Whether the server rejected a name and code.
     pub rejected: bool,
-    /// The way back: to the sign-in that led here, or to the start page.
+    /// The link back to the sign-in that led here, or to the start page.
     pub back: Link,
 }
 
-/// The code was good: the way on to enrol an authenticator.
+/// The page after a correct recovery code, with the link to enrol an authenticator.
 #[derive(Clone, Debug, Template)]
 #[template(path = "recovered.html")]
 pub struct RecoveredPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
     /// The path of the enrolment link.
     pub link: String,
-    /// The way back to the sign-in that led here.
+    /// The link back to the sign-in that led here.
     pub back: Option<Link>,
 }
 
-/// A request that could not be served.
+/// The page for a request that the server could not serve.
 #[derive(Clone, Debug, Template)]
 #[template(path = "error.html")]
 pub struct ErrorPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
     /// A short title.
     pub title: Message,
-    /// What happened, in whole sentences.
+    /// The description of the error, in complete sentences.
     pub what_happened: Message,
-    /// What the person can do, in whole sentences.
+    /// Instructions for the user, in complete sentences.
     pub what_to_do: Message,
-    /// What finds this request in the log.
+    /// The reference by which an operator finds this request in the log.
     pub reference: String,
-    /// The id of the request, which all its lines of the log have; empty if there was none.
+    /// The id of the request, which all its log lines have; empty if there was none.
     pub request: String,
-    /// Where the person can go on.
+    /// The link with which the user can continue.
     pub next: Link,
-    /// What the application's operator needs to find the mistake.
+    /// The details that the application's operator needs to find the mistake.
     pub details: Vec<OperatorDetail>,
 }
 
-/// One line of what an error page tells the application's operator.
+/// One line of the details for the application's operator on an error page.
 #[derive(Clone, Debug)]
 pub struct OperatorDetail {
-    /// What it is.
+    /// The label of the value.
     pub label: Message,
-    /// Its value, as it came from outside or as it is registered.
+    /// The value, as the request sent it or as it is registered.
     pub value: String,
 }
 
-/// The person whose browser this is.
+/// The user who is signed in in this browser.
 #[derive(Clone, Debug)]
 pub struct SignedInUser {
-    /// The person's name.
+    /// The user's name.
     pub name: String,
-    /// Where the form that signs out is sent: `csrf`.
+    /// The target of the sign-out form with the field `csrf`.
     pub sign_out: String,
-    /// The token that the form carries.
+    /// The CSRF token of the form.
     pub csrf: String,
 }
 
-/// The front door, for whoever is not signed in.
+/// The start page, for browsers without a session.
 #[derive(Clone, Debug, Template)]
 #[template(path = "home.html")]
 pub struct HomePage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
 }
 
-/// A consent that was taken back.
+/// A consent that the user withdrew.
 #[derive(Clone, Debug)]
 pub struct Withdrawn {
     /// The application's name.
     pub application: String,
-    /// Whether it has to ask again: not one that the operator lets in without asking.
+    /// Whether the application needs consent again. It does not if the operator exempts it from consent.
     pub asks_again: bool,
 }
 
-/// What a person let applications know.
+/// The consents of a user.
 #[derive(Clone, Debug)]
 pub struct Consents {
-    /// One row an application.
+    /// One row for each application.
     pub rows: Vec<ConsentRow>,
-    /// Where the forms are sent that take a consent back: `csrf` and `application`.
+    /// The target of the forms that withdraw a consent, with the fields `csrf` and `application`.
     pub withdraw: String,
-    /// The token that the forms carry.
+    /// The CSRF token of the forms.
     pub csrf: String,
 }
 
-/// What a person let one application know.
+/// The consent of a user to one application.
 #[derive(Clone, Debug)]
 pub struct ConsentRow {
     /// The application's name.
     pub application: String,
-    /// Its Client ID.
+    /// The application's client ID.
     pub client_id: String,
-    /// What it may do.
+    /// The permissions of the application.
     pub scopes: Vec<Message>,
-    /// The day on which the person agreed.
+    /// The day of the consent.
     pub since: Message,
-    /// The day until which they are not asked again.
+    /// The day when the consent expires.
     pub until: Message,
-    /// Whether it may keep access while the person is away. They are asked for that each time.
+    /// Whether the application has offline access. The server asks for the user's consent to that each time.
     pub offline: bool,
 }
 
@@ -190,9 +190,9 @@ pub struct ConsentRow {
 #[derive(Clone, Debug, Template)]
 #[template(path = "console.html")]
 pub struct ConsolePage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The issuer's URL, which applications are told.
+    /// The issuer's URL, for applications.
     pub issuer: String,
     /// This server's own address.
     pub address: String,
@@ -200,11 +200,11 @@ pub struct ConsolePage {
     pub user: Option<SignedInUser>,
 }
 
-/// The authenticator's web app: the same page for everybody, kept by its service worker.
+/// The authenticator's web app: the same page for every user, cached by its service worker.
 #[derive(Clone, Debug, Template)]
 #[template(path = "authenticator.html")]
 pub struct AuthenticatorApp {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
     /// The shortest cooldown after a report, in minutes.
     pub report_cooldown: u64,

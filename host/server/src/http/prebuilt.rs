@@ -1,8 +1,8 @@
-//! Prebuilt responses: the discovery document, the key set and the liveness check are served in front of the router,
-//! because they are the same for everyone until their content changes.
+//! Prebuilt responses: the discovery document, the key set and the liveness check. They are served in front of the
+//! router, because they are the same for every client until their content changes.
 //!
 //! The router builds each of them once, with all its headers. A request that is not a plain GET or HEAD of one of these
-//! paths, such as one with a query, goes to the router, which returns the same response.
+//! paths, such as one with a query, goes to the router. The router returns the same response.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
@@ -30,7 +30,7 @@ use crate::oidc::discovery;
 /// The largest prebuilt body, in bytes.
 const LARGEST: usize = 256 * 1024;
 
-/// What a listener serves: the prebuilt responses, and everything else by the router.
+/// The content of a listener: the prebuilt responses, and the router for all other requests.
 #[derive(Clone)]
 pub struct Front {
     router: Router,
@@ -40,7 +40,7 @@ pub struct Front {
 }
 
 impl Front {
-    /// Everything that the server serves.
+    /// The content of the main listener: everything that the server serves.
     pub fn new(services: Arc<Services>) -> Self {
         let origins = Origins::new(&services);
         let router = routes(&services, &origins);
@@ -60,7 +60,7 @@ impl Front {
         }
     }
 
-    /// What the listener for client certificates serves.
+    /// The content of the listener for client certificates.
     pub fn for_client_certificates(&self) -> Self {
         Self {
             router: mtls_router(self.router.clone()),
@@ -70,7 +70,7 @@ impl Front {
         }
     }
 
-    /// What the listener of metrics serves.
+    /// The content of the listener for metrics.
     pub fn for_metrics(&self, services: &Arc<Services>) -> Self {
         Self {
             router: metrics_router(services),
@@ -111,7 +111,7 @@ impl Front {
 
 #[cfg(test)]
 impl From<Router> for Front {
-    /// A router by itself.
+    /// A router without prebuilt responses.
     fn from(router: Router) -> Self {
         Self {
             router,
@@ -130,7 +130,7 @@ struct Question {
 }
 
 impl Question {
-    /// `None` if the router shall respond.
+    /// Parses a request. Returns `None` if the router must respond.
     fn of(request: &Request) -> Option<Self> {
         let document = Document::at(request.uri().path())?;
         let is_plain = matches!(*request.method(), Method::GET | Method::HEAD)
@@ -176,16 +176,16 @@ impl Document {
             .find(|document| document.path() == path)
     }
 
-    /// Whether pages of other origins may read it.
+    /// Whether pages of other origins may read the document.
     const fn is_shared(self) -> bool {
         !matches!(self, Self::Liveness)
     }
 }
 
-/// What a response depends on.
+/// The state on which a response depends.
 #[derive(Clone)]
 struct Version {
-    /// The response then closes its connection.
+    /// Whether the instance is draining. The response then closes its connection.
     is_draining: bool,
     content: Content,
 }
@@ -234,7 +234,7 @@ struct Prebuilt {
 }
 
 impl Prebuilt {
-    /// The response, or `None` if the router failed to build it.
+    /// Returns the response, or `None` if the router failed to build it.
     async fn respond(&self, question: Question) -> Option<Response> {
         let Question {
             document,
@@ -251,7 +251,7 @@ impl Prebuilt {
                 }
                 held
             }
-            // The router counts it.
+            // The router counts the response.
             None => self.build(document, version).await?,
         };
         let mut response = Response::new(if is_head {
@@ -299,7 +299,7 @@ impl Prebuilt {
             .map(Arc::clone)
     }
 
-    /// Has the router build the response.
+    /// Builds the response by the router.
     async fn build(&self, document: Document, version: Version) -> Option<Arc<PrebuiltResponse>> {
         let plain = Request::get(document.path()).body(Body::empty()).ok()?;
         let Ok(response) = self.router.clone().oneshot(plain).await;
@@ -313,7 +313,7 @@ impl Prebuilt {
             headers: head.headers,
             body,
         });
-        // It may have been built of content that is newer than the version that was read before.
+        // The router may have used content that is newer than the version that was read before.
         if self.version(document) == built.version
             && let Some(slot) = self.slot(document)
         {

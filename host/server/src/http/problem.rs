@@ -1,4 +1,4 @@
-//! Problem details (RFC 9457): the admin API's errors.
+//! Problem details (RFC 9457), the errors of the admin API.
 
 use axum::Json;
 use axum::http::header::{CONTENT_LANGUAGE, CONTENT_TYPE, VARY};
@@ -15,7 +15,7 @@ use crate::domain::InternalError;
 use crate::domain::admin::{AdminError, ManifestError, RequiredApproval};
 use assent_model::language::Language;
 
-/// Defines the kinds of problems: name, status, title.
+/// Defines the problem types: name, status, title.
 macro_rules! kinds {
     ($($(#[$doc:meta])* $name:ident = $text:literal, $status:ident, $title:literal;)*) => {
         /// The type of the problem. The names are stable: programs rely on them.
@@ -25,7 +25,7 @@ macro_rules! kinds {
         }
 
         impl ProblemKind {
-            /// Every kind there is.
+            /// All problem types.
             pub(super) const ALL: &[Self] = &[$(Self::$name,)*];
 
             const fn title(self) -> &'static str {
@@ -34,7 +34,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// The status that goes with it.
+            /// The HTTP status of this problem type.
             pub(super) const fn status(self) -> StatusCode {
                 match self {
                     $(Self::$name => StatusCode::$status,)*
@@ -42,7 +42,7 @@ macro_rules! kinds {
             }
         }
 
-        // The derivation does not see names that come from this macro.
+        // The derive macro does not see names that come from this macro.
         impl PartialSchema for ProblemKind {
             fn schema() -> RefOr<Schema> {
                 let names = [$($text,)*];
@@ -57,11 +57,11 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The request can't be read: JSON, query or a header that is not what is expected there.
+    /// The request can't be read: its JSON, query or a header is malformed.
     Malformed = "urn:assent:problem:malformed", BAD_REQUEST, "The request can't be read";
-    /// Nobody that is known asks: no token, or none that is good, or a session that is not enough.
+    /// The caller is not authenticated: the token is missing or not valid, or the session is not sufficient.
     Unauthenticated = "urn:assent:problem:unauthenticated", UNAUTHORIZED, "Sign in first";
-    /// Whoever asks may not do it.
+    /// The caller has no permission for this.
     Forbidden = "urn:assent:problem:forbidden", FORBIDDEN, "Not allowed";
     /// A browser's request does not show that it comes from the console's page.
     CrossSite = "urn:assent:problem:cross-site", FORBIDDEN, "Cross-site request";
@@ -69,41 +69,41 @@ kinds! {
     /// number to type there. After the approval, the same request with the header `X-Assent-Action-Approval` runs the
     /// action.
     ApprovalRequired = "urn:assent:problem:approval-required", FORBIDDEN, "Approval required";
-    /// There is no such thing.
+    /// The object does not exist.
     NotFound = "urn:assent:problem:not-found", NOT_FOUND, "Not found";
-    /// The path does not know the method. `Allow` has those that it knows.
+    /// The path does not support the method. `Allow` lists the supported methods.
     Method = "urn:assent:problem:method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
-    /// It can't be done as things stand, or it is there already.
+    /// The current state does not permit this, or the object exists already.
     Conflict = "urn:assent:problem:conflict", CONFLICT, "Conflict";
-    /// The plan of a manifest is another one than the approved one. Plan again.
+    /// The plan of a manifest differs from the approved plan. Create a new plan.
     PlanChanged = "urn:assent:problem:plan-changed", CONFLICT, "Plan changed";
-    /// The first request with this `Idempotency-Key` is not answered yet.
+    /// The response to the first request with this `Idempotency-Key` is still pending.
     InProgress = "urn:assent:problem:in-progress", CONFLICT, "In progress";
     /// The first request with this `Idempotency-Key` made changes, but its response was lost.
     ResponseLost = "urn:assent:problem:response-lost", CONFLICT, "Response lost";
     /// The SMTP server did not accept an email. `detail` has its answer.
     MailFailed = "urn:assent:problem:mail-failed", CONFLICT, "Email not sent";
-    /// It is another version than `If-Match` names.
+    /// The object has another version than `If-Match` names.
     Stale = "urn:assent:problem:precondition-failed", PRECONDITION_FAILED, "Precondition failed";
-    /// The body is larger than 64 KiB; of a file, than 12 MiB, or it has too many rows.
+    /// The body is too large: 64 KiB at most, 12 MiB for a file; or the file has too many rows.
     TooLarge = "urn:assent:problem:too-large", PAYLOAD_TOO_LARGE, "Too large";
-    /// The body is of another media type than the one that is read here.
+    /// The endpoint does not accept the media type of the body.
     MediaType = "urn:assent:problem:unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, "Unsupported media type";
-    /// A value does not fit. `errors` says which.
+    /// A value is not valid. `errors` names it.
     Invalid = "urn:assent:problem:invalid", UNPROCESSABLE_ENTITY, "Invalid value";
     /// The `Idempotency-Key` was used with another body.
     KeyReused = "urn:assent:problem:idempotency-key-reused", UNPROCESSABLE_ENTITY, "Idempotency-Key reused";
-    /// There were too many requests without a good token, or the server does as much of this as it does at a time.
+    /// There were too many requests without a valid token, or the server runs too many requests of this kind at the
+    /// same time.
     TooMany = "urn:assent:problem:too-many-requests", TOO_MANY_REQUESTS, "Too many requests";
     /// The server failed; its log says why.
     Internal = "urn:assent:problem:internal", INTERNAL_SERVER_ERROR, "The server failed";
-    /// The answer took too long, or the database can't be reached at the moment. `Retry-After` may say when to try
-    /// again.
+    /// The response took too long, or the database is not available at the moment. `Retry-After` may say when to retry.
     Unavailable = "urn:assent:problem:unavailable", SERVICE_UNAVAILABLE, "Unavailable";
 }
 
 impl From<StatusCode> for ProblemKind {
-    /// The first kind that has this status.
+    /// Returns the first problem type with this status.
     fn from(status: StatusCode) -> Self {
         let other = if status.is_client_error() {
             Self::Malformed
@@ -176,7 +176,7 @@ pub(super) struct ProblemView {
 }
 
 impl Problem {
-    /// The first kind of problem that has this status.
+    /// Creates a problem of the first type that has this status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self::with_kind(status.into(), detail)
     }
@@ -191,12 +191,12 @@ impl Problem {
         }
     }
 
-    /// A member of the body that does not fit.
+    /// Creates a problem for a member of the body that is not valid.
     pub(super) fn field(field: &str, expected: &str) -> Self {
         Self::at(ProblemKind::Invalid, field, expected)
     }
 
-    /// What is wrong with a member of the body.
+    /// Creates a problem about one member of the body.
     fn at(kind: ProblemKind, field: &str, detail: &str) -> Self {
         let errors = vec![FieldProblem {
             pointer: format!("/{field}"),
@@ -208,7 +208,7 @@ impl Problem {
         }
     }
 
-    /// Objects of a manifest that do not fit.
+    /// Creates a problem for the objects of a manifest that are not valid.
     fn manifest(errors: &[ManifestError]) -> Self {
         let detail = match errors {
             [one] => one.to_string(),
@@ -224,7 +224,7 @@ impl Problem {
         }
     }
 
-    /// A protected action with a pending approval.
+    /// Creates the problem for a protected action with a pending approval.
     fn approval_required(required: &RequiredApproval) -> Self {
         let RequiredApproval {
             pending,
@@ -249,7 +249,7 @@ impl Problem {
         }
     }
 
-    /// A body that is no JSON object.
+    /// Creates the problem for a body that is not a JSON object.
     pub(super) fn no_object() -> Self {
         let errors = vec![FieldProblem {
             pointer: String::new(),
@@ -264,7 +264,7 @@ impl Problem {
         }
     }
 
-    /// A body that is not the JSON that is expected.
+    /// Creates the problem for a body that is not the expected JSON.
     pub(super) fn body(error: &serde_path_to_error::Error<serde_json::Error>) -> Self {
         let errors = vec![FieldProblem {
             pointer: pointer(error.path()),
@@ -278,7 +278,7 @@ impl Problem {
     }
 }
 
-/// Where a path leads, as a JSON pointer.
+/// Returns a path as a JSON pointer (RFC 6901).
 fn pointer(path: &Path) -> String {
     let mut pointer = String::new();
     for segment in path {

@@ -1,5 +1,6 @@
-//! Rejections without a handler: a body or a head that is too large, NUL in a parameter, another method, an answer that
-//! took too long. A user sees a page; programs get the plain text, or JSON from an API that returns it itself.
+//! Rejections without a handler: a body or a head that is too large, NUL in a parameter, an unsupported method, a
+//! response that took too long. A user sees a page. A program gets plain text, or JSON from an API that returns JSON
+//! itself.
 
 use axum::extract::Request;
 use axum::http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
@@ -16,10 +17,10 @@ use assent_model::language::Language;
 
 /// The longest path with its query, in bytes.
 const LONGEST_ADDRESS: usize = 16 * 1024;
-/// How much all headers of a request may have together, in bytes. The connection takes twice that, so that the answer
-/// is ours.
+/// The maximum size of all headers of a request together, in bytes. The connection accepts twice that, so that this
+/// server's own response is sent.
 const LONGEST_HEAD: usize = 32 * 1024;
-/// Paths that only programs request. Scripts of our own pages call them too, and read no page.
+/// Paths that only programs request. Scripts of this server's pages call them too, and do not read pages.
 const OF_PROGRAMS: [&str; 8] = [
     "/admin/api/",
     "/authenticator/api/",
@@ -31,7 +32,7 @@ const OF_PROGRAMS: [&str; 8] = [
     "/oidc/token",
 ];
 
-/// The rejection of a request whose head no browser and no well-behaved application sends.
+/// Returns the rejection of a request with a head that no browser and no well-behaved application sends.
 pub(super) fn rejection_of_head(request: &Request) -> Option<Response> {
     let address = address(request);
     if address.len() > LONGEST_ADDRESS {
@@ -42,7 +43,7 @@ pub(super) fn rejection_of_head(request: &Request) -> Option<Response> {
         let text = "The headers of the request are too large.\n";
         return Some((StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE, text).into_response());
     }
-    // NUL, which PostgreSQL can't look for.
+    // PostgreSQL cannot search for NUL.
     if address.contains("%00") {
         let text = "No text may hold the character NUL.\n";
         return Some((StatusCode::BAD_REQUEST, text).into_response());
@@ -50,7 +51,7 @@ pub(super) fn rejection_of_head(request: &Request) -> Option<Response> {
     None
 }
 
-/// Whether the head of a request is within the bounds, where its path is known.
+/// Whether the head of a request with a known path is within the bounds.
 pub(super) fn is_head_within_bounds(request: &Request) -> bool {
     head_length(request) <= LONGEST_HEAD
 }
@@ -63,7 +64,7 @@ fn address(request: &Request) -> &str {
 }
 
 fn head_length(request: &Request) -> usize {
-    // Each header has a colon, a blank and a line end besides.
+    // Each header also has a colon, a space and a line end.
     let headers = request
         .headers()
         .iter()
@@ -71,19 +72,19 @@ fn head_length(request: &Request) -> usize {
     address(request).len() + headers.sum::<usize>()
 }
 
-/// The form of an error of the interface that a request called.
+/// The form of an error of the interface that the caller requested.
 pub(super) enum RefusalForm {
-    /// JSON of RFC 6749 section 5.2.
+    /// JSON (RFC 6749 section 5.2).
     ClientEndpoint,
     /// Problem details of the admin API (RFC 9457).
     AdminApi,
-    /// A page for a browser that requests pages.
+    /// A page, for a browser that requests pages.
     Page {
         language: Language,
         method: Method,
         uri: Uri,
     },
-    /// The plain text.
+    /// Plain text.
     Plain,
 }
 
@@ -105,7 +106,7 @@ impl RefusalForm {
         }
     }
 
-    /// The response in this form, if it is a refusal in another.
+    /// Converts a rejection into this form, if it has another one.
     pub(super) fn render(self, services: &Services, response: Response) -> Response {
         let status = response.status();
         if !(status.is_client_error() || status.is_server_error()) {
@@ -166,7 +167,7 @@ const fn what_happened(status: StatusCode) -> Message {
     }
 }
 
-/// Whether a browser requests a page. The headers of a form post from another application's page show it as well.
+/// Whether a browser requests a page. The headers of a form post from an application's page show it as well.
 fn reads_pages(request: &Request) -> bool {
     let path = request.uri().path();
     if *request.method() == Method::HEAD || OF_PROGRAMS.iter().any(|start| path.starts_with(start))
@@ -178,7 +179,7 @@ fn reads_pages(request: &Request) -> bool {
     request.headers().get_all(ACCEPT).iter().any(accepted)
 }
 
-/// Whether an answer is the plain text of a refusal, or nothing.
+/// Whether a response is the plain text of a rejection, or empty.
 fn is_plain(headers: &HeaderMap) -> bool {
     let kind = headers
         .get(CONTENT_TYPE)

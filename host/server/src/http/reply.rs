@@ -1,4 +1,4 @@
-//! Replies: pages, redirects, and what a person sees when something went wrong.
+//! Replies: pages, redirects, and error pages.
 
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_LANGUAGE, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE,
@@ -20,7 +20,7 @@ use assent_model::id::UserId;
 use assent_model::language::Language;
 use assent_model::secret::Token;
 
-/// What every page has.
+/// Returns the layout of a page in a language.
 pub(super) fn layout(services: &Services, language: Language) -> Layout {
     let pages = &services.settings.branding;
     let support = pages.support_address().zip(pages.support.clone());
@@ -33,7 +33,7 @@ pub(super) fn layout(services: &Services, language: Language) -> Layout {
     }
 }
 
-/// A page. Its forms may lead to this server and to `form_target`, the scheme of an application.
+/// Renders a page. Its forms may lead to this server and to `form_target`, the scheme of an application.
 pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response {
     let target = form_target
         .map(|target| format!(" {target}"))
@@ -41,17 +41,17 @@ pub(super) fn page(template: &impl Page, form_target: Option<&str>) -> Response 
     rendered(template, &format!("'self'{target}"))
 }
 
-/// A page whose form leads to an application.
+/// Renders a page with a form that leads to an application.
 pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -> Response {
     rendered(template, form_target.unwrap_or("'none'"))
 }
 
-/// Where a page may be shown.
+/// The permitted framing of a page.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
-    /// By itself alone.
+    /// The page must not be shown in a frame.
     Alone,
-    /// In a frame of our own pages, too.
+    /// Pages of this server may frame the page.
     Framed,
 }
 
@@ -64,7 +64,7 @@ impl Framing {
     }
 }
 
-/// A page with one script of its own, which has this nonce. Its form leads to `form_target` alone.
+/// Renders a page with one inline script, which has this nonce. Its form leads only to `form_target`.
 pub(super) fn page_with_script(
     template: &impl Page,
     form_target: Option<&str>,
@@ -86,7 +86,7 @@ pub(super) fn page_with_script(
     response
 }
 
-/// A page that holds frames in which applications are told something. Where they lead in turn is theirs to say.
+/// Renders a page with frames that notify applications. The applications control further redirects in these frames.
 pub(super) fn page_with_frames(services: &Services, template: &impl Page) -> Response {
     let plain = if services.settings.is_https() {
         ""
@@ -101,7 +101,7 @@ pub(super) fn page_with_frames(services: &Services, template: &impl Page) -> Res
     with_policy(template, &policy)
 }
 
-/// A nonce for a page's script.
+/// Returns a nonce for a page's script.
 pub(super) fn nonce(services: &Services) -> String {
     hex::encode(services.entropy.bytes::<16>())
 }
@@ -114,7 +114,7 @@ fn rendered(template: &impl Page, form_action: &str) -> Response {
     with_policy(template, &policy)
 }
 
-/// A page under this Content-Security-Policy.
+/// Renders a page with this Content-Security-Policy.
 fn with_policy(template: &impl Page, policy: &str) -> Response {
     match template.render() {
         Ok(html) => (html_headers(policy, template.layout().language), html).into_response(),
@@ -134,7 +134,7 @@ fn html_headers(policy: &str, language: Language) -> HeaderMap {
         HeaderValue::from_static("text/html; charset=utf-8"),
     );
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // A target that is no header value came from no registered URI; without it the policy is only stricter.
+    // A target that is not a valid header value comes from no registered URI. Without it the policy is only stricter.
     let strict =
         HeaderValue::from_static("default-src 'none'; style-src 'self'; frame-ancestors 'none'");
     headers.insert(
@@ -144,7 +144,7 @@ fn html_headers(policy: &str, language: Language) -> HeaderMap {
     headers
 }
 
-/// `303 See Other`: the browser goes there with GET, whatever it came with.
+/// `303 See Other`: the browser requests the location with GET, regardless of its own method.
 pub(super) fn see_other(location: &str) -> Response {
     match HeaderValue::from_str(location) {
         Ok(location) => {
@@ -158,7 +158,7 @@ pub(super) fn see_other(location: &str) -> Response {
     }
 }
 
-/// Gives a browser that is new its cookie.
+/// Sets the cookie of a browser that has none yet.
 pub(super) fn with_browser(
     mut response: Response,
     services: &Services,
@@ -188,7 +188,7 @@ pub(super) fn with_session(
         .seal_with(services, browser.digest(), user)?;
     let cookies = [
         Cookie::Session.set(services, token.expose()),
-        // For as long as the other is bound to it.
+        // Extends the browser's cookie, because the cookie of the known browsers is bound to it.
         Cookie::Browser.set(services, browser.secret().expose()),
         Cookie::Known.set(services, &known),
     ];
@@ -201,13 +201,13 @@ pub(super) fn with_session(
     Ok(response)
 }
 
-/// A number that leads from an answer to its line of the log.
+/// Returns a reference that connects a response to its log line.
 pub(super) fn reference(services: &Services) -> String {
     hex::encode(services.entropy.bytes::<4>()).to_uppercase()
 }
 
-/// The error text for an application after a fault of this server, with a reference number that finds the log line:
-/// `what` failed.
+/// Returns the error text for an application after a fault of this server: `what` failed. A reference leads to the log
+/// line.
 pub(super) fn fault_in_words(
     services: &Services,
     what: &'static str,
@@ -230,7 +230,7 @@ pub(super) fn fault_in_words(
                  {reference})"
             )
         }
-        // It fails the next time too.
+        // A retry would fail, too.
         InternalError::Plugin(_) => {
             format!(
                 "a plugin of the identity provider failed; its operator finds the cause in the log by the reference \
@@ -243,20 +243,20 @@ pub(super) fn fault_in_words(
     }
 }
 
-/// What a person sees when something went wrong, with a reference number that finds the log line.
+/// An error page, with a reference that leads to the log line.
 pub(super) struct ErrorReply {
     /// The HTTP status.
     pub(super) status: StatusCode,
     /// A short title.
     pub(super) title: Message,
-    /// What happened.
+    /// The description of the error.
     pub(super) what_happened: Message,
-    /// What the person can do.
+    /// Instructions for the user.
     pub(super) what_to_do: Message,
 }
 
 impl ErrorReply {
-    /// The page, with a link to the start page. `cause` goes to the log, not to the page.
+    /// Renders the page, with a link to the start page. The server writes `cause` to the log, not to the page.
     pub(super) fn render(
         self,
         services: &Services,
@@ -266,7 +266,7 @@ impl ErrorReply {
         self.render_with(services, language, cause, Link::to_start())
     }
 
-    /// The page, with a link to where the person can go on.
+    /// Renders the page, with a link with which the user can continue.
     pub(super) fn render_with(
         self,
         services: &Services,
@@ -277,7 +277,7 @@ impl ErrorReply {
         self.render_detailed(services, language, cause, (next, Vec::new()))
     }
 
-    /// The page, with a link and with what the application's operator needs.
+    /// Renders the page, with a link and with the details for the application's operator.
     pub(super) fn render_detailed(
         self,
         services: &Services,
@@ -286,7 +286,7 @@ impl ErrorReply {
         (next, details): (Link, Vec<OperatorDetail>),
     ) -> Response {
         let (reference, request) = (reference(services), request_id::current());
-        // The log speaks English, whoever reads the page.
+        // The log is in English, independent of the language of the page.
         let title = self.title.plain(Language::English);
         if self.status.is_server_error() {
             tracing::error!(reference, page = title, %cause, "request failed");
@@ -317,7 +317,7 @@ impl ErrorReply {
     }
 }
 
-/// The page of an internal failure; of a database outage it says to try again in a few seconds.
+/// Returns the page of an internal failure. After a database outage it asks the user to retry in a few seconds.
 pub(super) fn internal_error(
     services: &Services,
     language: Language,
@@ -341,7 +341,8 @@ pub(super) fn internal_error(
     .render(services, language, error)
 }
 
-/// A form came without our token: from another site, another browser, or a page that was open for very long.
+/// Returns the rejection of a form without a valid CSRF token: from another site, another browser, or a page that was
+/// open for a very long time.
 pub(super) fn forged(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::FORBIDDEN,

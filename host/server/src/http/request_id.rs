@@ -12,7 +12,7 @@ use crate::http::forwarded::is_from_trusted_proxy;
 
 /// The header of requests from trusted proxies, and of all responses.
 pub(super) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
-/// The longest id of a proxy, in characters.
+/// The maximum length of a proxy's id, in characters.
 const LONGEST: usize = 128;
 
 tokio::task_local! {
@@ -20,12 +20,12 @@ tokio::task_local! {
     static CURRENT: RequestId;
 }
 
-/// Responds within the id of the request, so that error pages show it.
+/// Runs `response` within the id of the request, so that error pages show it.
 pub(super) async fn within<F: Future>(id: RequestId, response: F) -> F::Output {
     CURRENT.scope(id, response).await
 }
 
-/// The id of the request that is responded to; empty outside of a request.
+/// Returns the id of the current request; empty outside of a request.
 pub(super) fn current() -> String {
     CURRENT
         .try_with(|id| id.as_str().to_owned())
@@ -37,7 +37,7 @@ pub(super) fn current() -> String {
 pub(super) struct RequestId(HeaderValue);
 
 impl RequestId {
-    /// `None` if it has other characters, or too many.
+    /// Returns `None` if the value has other characters, or too many.
     fn parse(value: &HeaderValue) -> Option<Self> {
         let bytes = value.as_bytes();
         let is_sane = (1..=LONGEST).contains(&bytes.len())
@@ -56,7 +56,7 @@ impl RequestId {
     }
 }
 
-/// Assigns ids to requests: a random number of this run of the instance, and a count.
+/// Assigns ids to requests: a random number of this run of the instance, and a counter.
 #[derive(Debug, Default)]
 pub(super) struct RequestIds {
     run: u64,
@@ -73,7 +73,7 @@ impl RequestIds {
         }
     }
 
-    /// The id of a request: that of a trusted proxy, or a new one.
+    /// Returns the id of the request: that of a trusted proxy, or a new one.
     pub(super) fn id_of(&self, request: &Request) -> RequestId {
         self.assigned(request).unwrap_or_else(|| {
             let count = self.count.fetch_add(1, Ordering::Relaxed);

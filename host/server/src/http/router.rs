@@ -30,15 +30,15 @@ use crate::http::operations::{connection, health, logos, metrics, rate_limits};
 use crate::http::saml::{logout, metadata, sign_on};
 use crate::http::sign_in::{confirm, consent, login, session_end, test_sign_in};
 
-/// The largest body that is read, in bytes.
+/// The maximum size of a body, in bytes.
 const LARGEST_BODY: usize = 64 * 1024;
-/// The largest body of a call that an application authenticates itself with, in bytes.
+/// The maximum body size of a call in which an application authenticates itself, in bytes.
 const LARGEST_CALL: usize = 32 * 1024;
-/// How long a request may take until its answer begins. A phone's request for news waits half a minute.
+/// The maximum time until the response to a request begins. A device's long poll lasts half a minute.
 const LONGEST: Duration = Duration::from_secs(60);
-/// The same, of a file that is imported.
+/// The maximum time until the response to a file import begins.
 const LONGEST_FILE: Duration = Duration::from_secs(240);
-// Else a request that is sent again would be done twice at the same time.
+// Otherwise a retry could run at the same time as its first attempt.
 const _: () = assert!(
     LONGEST.as_secs() < LONGEST_FILE.as_secs() && LONGEST_FILE.as_secs() < UNDER_WAY.as_secs()
 );
@@ -51,7 +51,7 @@ const MTLS_PATHS: [&str; 4] = [
     "/oidc/token/revocation",
 ];
 
-/// Everything that the server serves. `origins` are those that the prebuilt responses know as well.
+/// Returns the router of everything that the server serves. The prebuilt responses share `origins`.
 pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router {
     let own = Router::new()
         .route("/", get(portal::start_page))
@@ -89,7 +89,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         ))
         .nest("/admin/api/v1", admin_api::routes(services))
         .fallback(not_found);
-    // The header that lets another site's page read an answer is on its errors too, so its layer comes last.
+    // Errors also need the header that lets another site's page read a response, so its layer comes last.
     let shared = Router::new().merge(shared_routes(services, origins)).route(
         "/.well-known/oauth-authorization-server/oidc",
         get(endpoints::configuration),
@@ -108,7 +108,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .with_state(Arc::clone(services))
 }
 
-/// Bounds of every request.
+/// Applies the bounds of every request.
 fn bounded(
     services: &Arc<Services>,
     router: Router<Arc<Services>>,
@@ -126,8 +126,8 @@ fn bounded(
     router.layer(bounds)
 }
 
-/// What the listener for client certificates serves: of everything, the endpoints that applications call themselves
-/// (RFC 8705 section 5).
+/// Returns the router of the listener for client certificates, which only serves the endpoints that applications call
+/// themselves (RFC 8705 section 5).
 pub(super) fn mtls_router(router: Router) -> Router {
     router.layer(from_fn(async |request: Request, next: Next| {
         if MTLS_PATHS.contains(&request.uri().path()) {
@@ -139,7 +139,7 @@ pub(super) fn mtls_router(router: Router) -> Router {
     }))
 }
 
-/// What the listener of metrics serves.
+/// Returns the router of the listener for metrics.
 pub(super) fn metrics_router(services: &Arc<Services>) -> Router {
     Router::new()
         .route("/metrics", get(metrics::show))
@@ -148,7 +148,7 @@ pub(super) fn metrics_router(services: &Arc<Services>) -> Router {
         .with_state(Arc::clone(services))
 }
 
-/// The endpoints that pages of single-page applications call too.
+/// The endpoints that single-page applications call, too.
 fn shared_routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router<Arc<Services>> {
     Router::new()
         .route("/oidc/me", get(endpoints::me).post(endpoints::me))
@@ -169,7 +169,7 @@ fn shared_routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Rout
         ))
 }
 
-/// Bounds of the endpoints that applications authenticate themselves at.
+/// Applies the bounds of the endpoints at which applications authenticate themselves.
 fn called(
     services: &Arc<Services>,
     origins: &Arc<cors::Origins>,
@@ -182,8 +182,8 @@ fn called(
     router.layer(bounds)
 }
 
-/// Routes whose GET does something, such as to answer a login. Who asks with HEAD wants to know of the answer and to
-/// have nothing done (RFC 9110 section 9.3.2), so it is refused; `allow` is what they take.
+/// Rejects HEAD on routes where GET has an effect, such as completing a login. A HEAD request must not have an effect
+/// (RFC 9110 section 9.3.2). `allow` lists the permitted methods.
 fn never_by_head(allow: &'static str, routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
     routes.layer(from_fn(move |request: Request, next: Next| async move {
         if request.method() == Method::HEAD {
@@ -193,7 +193,7 @@ fn never_by_head(allow: &'static str, routes: Router<Arc<Services>>) -> Router<A
     }))
 }
 
-/// Each message costs a look at its signature, and some a signature of ours.
+/// Each message costs a signature verification, and some cost a signature.
 fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = Router::new()
         .route(
@@ -258,7 +258,7 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         ))
 }
 
-/// A code is looked for in the database, whoever comes with it.
+/// Each code costs a search in the database, even without authentication.
 fn recovery_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     Router::new()
         .route("/recover", get(recover::show).post(recover::redeem))

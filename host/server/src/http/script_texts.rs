@@ -1,7 +1,7 @@
-//! The catalogue's messages as scripts take them: JSON, whose values a script fills in by a few lines of its own.
+//! The catalogue's messages for scripts, as JSON. A script fills in the values with a few lines of its own.
 //!
 //! A message is a list of parts: a text, `{"value": name}`, or `{"plural": name, category: parts, ...}` with a list for
-//! each plural category of the language (`Intl.PluralRules`), of which `other` is always there.
+//! each plural category of the language (`Intl.PluralRules`). The category `other` is always present.
 
 use std::sync::LazyLock;
 
@@ -19,10 +19,10 @@ static ENGLISH_WAITING: LazyLock<String> =
 static GERMAN_WAITING: LazyLock<String> =
     LazyLock::new(|| json!(messages(Language::German, WAITING)).to_string());
 
-/// How the ids begin of what the waiting page's script says.
+/// The prefix of the ids of the messages of the waiting page's script.
 const WAITING: &str = "waiting-left";
 
-/// What the waiting page's script says, as JSON.
+/// The messages of the waiting page's script, as JSON.
 pub(super) fn waiting(language: Language) -> &'static str {
     match language {
         Language::English => &ENGLISH_WAITING,
@@ -30,9 +30,9 @@ pub(super) fn waiting(language: Language) -> &'static str {
     }
 }
 
-/// The messages of a language whose ids begin like this, by their ids.
+/// Returns the messages of a language with an id prefix, by their ids.
 pub(super) fn messages(language: Language, prefix: &str) -> Map<String, Value> {
-    // A test reads the files with no error.
+    // A test reads the files and finds no error.
     let resource = FluentResource::try_new(source(language).to_owned())
         .unwrap_or_else(|(resource, _)| resource);
     let found = resource.entries().filter_map(|entry| match entry {
@@ -51,7 +51,7 @@ pub(super) fn messages(language: Language, prefix: &str) -> Map<String, Value> {
     found.collect()
 }
 
-/// `None` where a message holds more than texts, values and plurals.
+/// Returns `None` if the message contains anything but texts, values and plurals.
 fn parts(pattern: &Pattern<&str>) -> Option<Vec<Value>> {
     pattern.elements.iter().map(part).collect()
 }

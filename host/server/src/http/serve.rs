@@ -1,4 +1,4 @@
-//! Serving connections, with limits that hold before there is a request to look at.
+//! Serving connections, with limits that apply before a request exists.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -13,10 +13,9 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
 use super::prebuilt::Front;
@@ -27,48 +26,80 @@ use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
 use crate::http::oidc::client_certificate::ClientCertificate;
 
-/// How long requests under way may take once the server is told to stop.
+/// The maximum time for pending requests after the server receives the signal to stop.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// How much of a connection is held in memory in each direction, in bytes. A head of a request that is longer is
-/// answered with a bare 431; half of that is the most that the router takes, which answers with a page.
+/// The maximum time for which a stopping server waits for the first request of a connection.
+const FIRST_REQUEST: Duration = Duration::from_secs(1);
+/// The size of a connection's buffer in each direction, in bytes. If the head of a request is longer, the response is a
+/// 431 without a body. The router accepts at most half of that, and responds with a page.
 const BUFFER: usize = 64 * 1024;
 
 /// A listener, and how it treats connections.
 #[derive(Debug)]
 pub struct Listener {
-    /// Where connections come.
+    /// The socket that accepts connections.
     pub socket: TcpListener,
-    /// What it needs to speak TLS, if it does.
+    /// The TLS identity, if the listener uses TLS.
     pub tls: Option<Arc<TlsIdentity>>,
-    /// How many connections there may be; a further one waits until another ends.
+    /// The maximum number of connections. A further one waits until another ends.
     pub most_connections: usize,
-    /// How many connections one network may have, and how long a new one may take for its handshake and for the head of
-    /// its first request.
+    /// The limits of a new connection: the number per network, and the time for its handshake and for the head of its
+    /// first request.
     pub newcomers: NewConnectionBounds,
-    /// How long a connection may take for a request's head, and wait for its next request.
+    /// The maximum time for a request's head, and for the wait until the next request.
     pub head_timeout: Duration,
-    /// How long a client may leave an answer unread.
+    /// The maximum time for which a client may leave a response unread.
     pub write_timeout: Duration,
 }
 
-/// Bounds of connections that hold before there is a request, so that no single client uses all connections up.
+/// Limits of connections that apply before a request exists, so that no single client uses up all connections.
 #[derive(Debug)]
 pub struct NewConnectionBounds {
-    /// How many connections there may be from one IPv4 address, or from the first 64 bits of an IPv6 address. A further
-    /// one is closed at once.
+    /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address. A further
+    /// connection is closed at once.
     pub most_of_network: usize,
-    /// How long the handshake may take, and then the head of the first request.
+    /// The maximum time for the handshake, and after it for the head of the first request.
     pub patience: Duration,
     /// Proxies, exempt from these bounds because they forward the requests of all clients.
     pub exempt: Vec<IpNetwork>,
 }
 
-/// Serves until `stop` is done, then lets requests under way end.
+/// Serves until `stop` completes, then waits for pending requests to end.
 pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = ()>) {
-    let graceful = GracefulShutdown::new();
+    let (stopping, _) = watch::channel(false);
     let places = Arc::new(Semaphore::new(listener.most_connections));
     let networks = Arc::new(ConcurrencyLimit::new(listener.newcomers.most_of_network));
     let mut stop = pin!(stop);
+    let begin = |stream, peer: SocketAddr, place: Option<OwnedSemaphorePermit>| {
+        let is_exempt = is_trusted(peer.ip(), &listener.newcomers.exempt);
+        let network = Network::from(Some(peer.ip()));
+        let held = if is_exempt {
+            None
+        } else {
+            networks.hold(network)
+        };
+        if !is_exempt && held.is_none() {
+            tracing::debug!(%peer, "connection closed: limit of the network exceeded");
+            return;
+        }
+        let connection = HttpConnection {
+            peer,
+            front: front.clone(),
+            patience: if is_exempt {
+                listener.head_timeout
+            } else {
+                listener.newcomers.patience
+            },
+            head_timeout: listener.head_timeout,
+            write_timeout: listener.write_timeout,
+            stopping: stopping.subscribe(),
+        };
+        let tls = listener.tls.clone();
+        tokio::spawn(async move {
+            connection.serve(stream, tls).await;
+            drop((place, held));
+        });
+    };
     loop {
         let next = async {
             let place = Arc::clone(&places).acquire_owned().await;
@@ -79,46 +110,31 @@ pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = 
             next = next => next,
         };
         match accepted {
-            Ok((stream, peer)) => {
-                let is_exempt = is_trusted(peer.ip(), &listener.newcomers.exempt);
-                let network = Network::from(Some(peer.ip()));
-                let held = if is_exempt {
-                    None
-                } else {
-                    networks.hold(network)
-                };
-                if !is_exempt && held.is_none() {
-                    tracing::debug!(%peer, "connection closed: limit of the network exceeded");
-                    continue;
-                }
-                let connection = HttpConnection {
-                    peer,
-                    front: front.clone(),
-                    patience: if is_exempt {
-                        listener.head_timeout
-                    } else {
-                        listener.newcomers.patience
-                    },
-                    head_timeout: listener.head_timeout,
-                    write_timeout: listener.write_timeout,
-                    watcher: graceful.watcher(),
-                };
-                let tls = listener.tls.clone();
-                tokio::spawn(async move {
-                    connection.serve(stream, tls).await;
-                    drop((place, held));
-                });
-            }
-            // Out of descriptors, or the peer went away at once: neither ends the server.
+            Ok((stream, peer)) => begin(stream, peer, place.ok()),
+            // The process has no more file descriptors, or the peer disconnected at once. Neither ends the server.
             Err(error) => {
                 tracing::warn!(%error, "connection not accepted");
                 tokio::time::sleep(Duration::from_millis(100)).await;
             }
         }
     }
-    drop(listener.socket);
-    // Waiting pages and phones hold their connections open; they come again when the server is back.
-    let _ = tokio::time::timeout(GOODBYE, graceful.shutdown()).await;
+    // The kernel accepted the connections in the queue of the socket, and resets them when the socket closes.
+    if let Ok(socket) = listener.socket.into_std() {
+        while let Ok((stream, peer)) = socket.accept() {
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                break;
+            };
+            let stream = stream
+                .set_nonblocking(true)
+                .and_then(|()| TcpStream::from_std(stream));
+            if let Ok(stream) = stream {
+                begin(stream, peer, Some(place));
+            }
+        }
+    }
+    // Waiting pages and devices keep their connections open. They reconnect when the server is available again.
+    stopping.send_replace(true);
+    let _ = tokio::time::timeout(GOODBYE, stopping.closed()).await;
 }
 
 struct HttpConnection {
@@ -127,12 +143,13 @@ struct HttpConnection {
     patience: Duration,
     head_timeout: Duration,
     write_timeout: Duration,
-    watcher: Watcher,
+    /// Becomes true when the server stops.
+    stopping: watch::Receiver<bool>,
 }
 
 impl HttpConnection {
     async fn serve(self, stream: TcpStream, tls: Option<Arc<TlsIdentity>>) {
-        // An answer is written whole, so holding it back to fill a packet only delays it.
+        // A response is written as a whole, so holding it back to fill a packet only delays it.
         let _ = stream.set_nodelay(true);
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_timeout));
@@ -159,13 +176,13 @@ impl HttpConnection {
             front,
             patience,
             head_timeout,
-            watcher,
+            mut stopping,
             ..
         } = self;
-        let first = Arc::new(Notify::new());
-        let begun = Arc::clone(&first);
+        let (begun, mut first) = watch::channel(false);
+        let mut early = begun.subscribe();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            begun.notify_one();
+            begun.send_replace(true);
             let mut request: Request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
             if let Some(proved) = proved {
@@ -182,21 +199,76 @@ impl HttpConnection {
             .timer(TokioTimer::new())
             .header_read_timeout(head_timeout);
         builder.max_buf_size(BUFFER).max_header_size(BUFFER);
-        let served = watcher.watch(builder.serve_connection(TokioIo::new(stream), service));
-        // Ends where the first request is late, and never once it came.
+        let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+        // Completes if the first request is late, and never after the first request came.
         let late = async {
-            if tokio::time::timeout(patience, first.notified())
+            if tokio::time::timeout(patience, first.wait_for(|begun| *begun))
                 .await
                 .is_ok()
             {
                 std::future::pending::<()>().await;
             }
         };
-        tokio::select! {
-            result = served => if let Err(error) = result {
-                tracing::debug!(%peer, %error, "connection aborted");
-            },
-            () = late => tracing::debug!(%peer, "first request of a connection timed out"),
+        // hyper closes a connection at once if it has read nothing from it, but the client may have sent a request
+        // already.
+        let stopped = async {
+            let _ = stopping.wait_for(|stopping| *stopping).await;
+            let _ = tokio::time::timeout(FIRST_REQUEST, early.wait_for(|begun| *begun)).await;
+        };
+        let result = tokio::select! {
+            result = connection.as_mut() => result,
+            () = late => {
+                tracing::debug!(%peer, "first request of a connection timed out");
+                return;
+            }
+            () = stopped => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = result {
+            tracing::debug!(%peer, %error, "connection aborted");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn connections_that_wait_in_the_queue_are_served_before_the_listener_closes() {
+        // Each time the server may accept the connection first or notice the stop first.
+        for _ in 0..20 {
+            let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = socket.local_addr().unwrap();
+            let listener = Listener {
+                socket,
+                tls: None,
+                most_connections: 10,
+                newcomers: NewConnectionBounds {
+                    most_of_network: 10,
+                    patience: Duration::from_secs(20),
+                    exempt: Vec::new(),
+                },
+                head_timeout: Duration::from_secs(20),
+                write_timeout: Duration::from_secs(20),
+            };
+            let mut client = TcpStream::connect(address).await.unwrap();
+            client
+                .write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
+                .await
+                .unwrap();
+            let router = Router::new().route("/", get(async || "served"));
+            serve(listener, router.into(), std::future::ready(())).await;
+            let mut response = String::new();
+            client.read_to_string(&mut response).await.unwrap();
+            assert!(response.ends_with("served"), "{response}");
+            assert!(TcpStream::connect(address).await.is_err());
         }
     }
 }

@@ -1,5 +1,5 @@
-//! What the pages say: the language of a request's answer, and messages as HTML, in which `<bdi>` isolates the values
-//! that come from people.
+//! The texts of pages: the language of a response, and messages as HTML, in which `<bdi>` isolates the values that
+//! users wrote.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -14,18 +14,18 @@ use crate::domain::Services;
 pub use crate::messages::{Message, source};
 use assent_model::language::Language;
 
-/// The language that a browser prefers, or the operator's.
+/// Returns the language that a browser prefers, or the operator's language.
 pub(super) fn preferred(services: &Services, headers: &HeaderMap) -> Language {
     accepted(headers).unwrap_or(services.settings.branding.language)
 }
 
-/// The language that a request prefers, if it is one of ours.
+/// Returns the language that a request prefers, if it is a supported one.
 pub(super) fn accepted(headers: &HeaderMap) -> Option<Language> {
     let header = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
     Language::accepted(header)
 }
 
-/// The language of a request's answer, as a handler's argument.
+/// The language of a response, as a handler's argument.
 pub(crate) struct PageLanguage(pub(crate) Language);
 
 impl FromRequestParts<Arc<Services>> for PageLanguage {
@@ -40,7 +40,7 @@ impl FromRequestParts<Arc<Services>> for PageLanguage {
 }
 
 impl Message {
-    /// As HTML: escaped, its values isolated.
+    /// The message as HTML: escaped, with isolated values.
     pub fn html(&self, language: Language) -> Safe<String> {
         Safe(self.markup(language))
     }

@@ -1,4 +1,4 @@
-//! TLS of the listeners, with certificates that are read again when their files change.
+//! TLS of the listeners. They reload their certificates when the files change.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -23,10 +23,10 @@ use crate::http::oidc::client_certificate::ClientCertificate;
 use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::secret::Digest;
 
-/// How often the files are looked at: when a connection comes, if the last time is so long ago.
+/// The minimum time between checks of the files. A new connection triggers a check if the last one is that old.
 const LOOK: Duration = Duration::from_secs(60);
 
-/// Why a listener can't speak TLS. The message names the key of the setting.
+/// The reason why a listener cannot use TLS. The message names the key of the setting.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant says what it is in its message")]
 pub enum TlsError {
@@ -58,19 +58,19 @@ pub enum TlsError {
     },
 }
 
-/// Whether a listener asks for a client certificate.
+/// Whether a listener requests a client certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clients {
-    /// It does not.
+    /// The listener requests none.
     Anonymous,
-    /// It asks, and takes whichever certificate the client proves to hold the key of. Applications register theirs
-    /// exactly, so no authority has a say in it.
+    /// The listener requests a certificate, and accepts every certificate if the client proves to hold its key.
+    /// Applications register their exact certificate, so certificate authorities are irrelevant.
     MayShowCertificate,
 }
 
-/// What a listener needs to speak TLS.
+/// The TLS identity of a listener.
 pub struct TlsIdentity {
-    /// The table of the settings, for messages.
+    /// The table of the settings, for error messages.
     table: &'static str,
     files: config::Tls,
     clients: Clients,
@@ -79,7 +79,7 @@ pub struct TlsIdentity {
     current: Mutex<CurrentContext>,
 }
 
-/// What is in force, and the digest of the files it was made of or that were last found unfit.
+/// The context in use, and the digest of the files from which it was created or that were last rejected.
 #[derive(Clone)]
 struct CurrentContext {
     context: SslContext,
@@ -96,7 +96,10 @@ impl std::fmt::Debug for TlsIdentity {
 }
 
 impl TlsIdentity {
-    /// Reads certificate and key. `table` is the table of the settings that names them.
+    /// Reads the certificate and the key. `table` is the table of the settings that names them.
+    ///
+    /// # Errors
+    /// If a file cannot be read or the certificate and key are not usable.
     pub fn load(
         table: &'static str,
         files: config::Tls,
@@ -119,9 +122,9 @@ impl TlsIdentity {
         })
     }
 
-    /// When the certificate in use expires, if it says so in a form that can be read.
+    /// Returns the expiry of the certificate in use, if it can be read.
     pub fn expires_at(&self) -> Option<Timestamp> {
-        /// Seconds of a day.
+        /// The seconds of a day.
         const DAY: i64 = 24 * 60 * 60;
         let context = self.current().context;
         let left = Asn1Time::from_unix(0)
@@ -132,17 +135,17 @@ impl TlsIdentity {
         Some(Timestamp::from_seconds(seconds))
     }
 
-    /// The table of the settings that names its files.
+    /// The table of the settings that names the files.
     pub const fn table(&self) -> &'static str {
         self.table
     }
 
-    /// Whether clients may show a certificate here.
+    /// Whether the listener requests client certificates.
     pub(super) fn asks_for_certificates(&self) -> bool {
         self.clients == Clients::MayShowCertificate
     }
 
-    /// The server's side of a handshake, and the certificate that the client showed.
+    /// Performs the server's side of a handshake. Returns the stream and the client's certificate.
     pub(super) async fn accept<S>(
         self: &Arc<Self>,
         stream: S,
@@ -161,12 +164,12 @@ impl TlsIdentity {
         Ok((stream, shown.map(ClientCertificate::from)))
     }
 
-    /// What is in force, after a look at the files if the last is long ago.
+    /// Returns the context in use, after a check of the files if the last one is long ago.
     async fn context(self: &Arc<Self>) -> SslContext {
         let now = self.clock.now();
         let last = self.looked_at.load(Ordering::Relaxed);
         let due = now >= Timestamp::from_millis(last) + LOOK || now.millis() < last;
-        // Only one of those who come at the same moment looks.
+        // Only one of several simultaneous connections checks.
         if due
             && self
                 .looked_at
@@ -174,7 +177,7 @@ impl TlsIdentity {
                 .is_ok()
         {
             let this = Arc::clone(self);
-            // A look that panicked changed nothing.
+            // A check that panicked changed nothing.
             let _ = tokio::task::spawn_blocking(move || this.look()).await;
         }
         self.current().context
@@ -187,8 +190,8 @@ impl TlsIdentity {
             .clone()
     }
 
-    /// Takes the files into use if they changed. Files that are unfit change nothing: the listener goes on with what
-    /// it has, and the log says so once.
+    /// Applies the files if they changed. Invalid files change nothing: the listener continues with the previous ones,
+    /// and logs an error once.
     fn look(&self) {
         let changed = CertificatePair::read(self.table, &self.files).and_then(|pair| {
             let CurrentContext { context, seen } = self.current();
@@ -212,7 +215,7 @@ impl TlsIdentity {
     }
 }
 
-/// Why a handshake came to nothing.
+/// The reason why a handshake failed.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
 pub(super) enum HandshakeError {
@@ -222,7 +225,7 @@ pub(super) enum HandshakeError {
     Tls(#[from] ssl::Error),
 }
 
-/// A certificate and its key, as the files have them.
+/// A certificate and its key, as read from the files.
 struct CertificatePair {
     certificates: Vec<u8>,
     key: zeroize::Zeroizing<Vec<u8>>,
@@ -245,7 +248,7 @@ impl CertificatePair {
         })
     }
 
-    /// What tells this pair from another.
+    /// A digest that identifies this pair.
     fn digest(&self) -> Digest {
         let both = [
             *Digest::sha256(&self.certificates).as_bytes(),
@@ -254,7 +257,7 @@ impl CertificatePair {
         Digest::sha256(both.as_flattened())
     }
 
-    /// TLS 1.2 and 1.3 as Mozilla's intermediate configuration has them, HTTP/1.1 alone.
+    /// TLS 1.2 and 1.3 as in Mozilla's intermediate configuration, with HTTP/1.1 only.
     fn context(
         &self,
         table: &'static str,
@@ -273,7 +276,7 @@ impl CertificatePair {
             .map_err(|_| no_certificate())?
             .into_iter();
         let certificate = chain.next().ok_or_else(no_certificate)?;
-        // The callback stands in for the terminal, on which OpenSSL would ask for a passphrase.
+        // The callback prevents OpenSSL from asking for a passphrase on the terminal.
         let key =
             PKey::private_key_from_pem_callback(&self.key, |_| Ok(0)).map_err(|_| no_key())?;
         if !certificate
@@ -295,9 +298,10 @@ impl CertificatePair {
             });
             builder.set_session_id_context(table.as_bytes())?;
             if clients == Clients::MayShowCertificate {
-                // The handshake itself proves that the client holds the key; who it is is decided above.
+                // The handshake itself proves that the client holds the key. The application layer above identifies the
+                // client.
                 builder.set_verify_callback(SslVerifyMode::PEER, |_, _| true);
-                // Each connection proves it anew: no identity lives on in a session or a ticket.
+                // Each connection must prove its key. No identity persists in a session or a ticket.
                 builder.set_session_cache_mode(SslSessionCacheMode::OFF);
                 builder.set_options(SslOptions::NO_TICKET);
                 builder.set_num_tickets(0)?;

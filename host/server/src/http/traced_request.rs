@@ -14,7 +14,7 @@ use crate::domain::Services;
 use crate::otlp::{TraceParent, rename, trace_id};
 use assent_telemetry::{ROOT_SPANS, field};
 
-/// Begins the spans of the requests that are traced.
+/// Begins the spans of traced requests.
 #[derive(Clone, Default)]
 pub(super) struct RequestTracing(Option<Arc<Services>>);
 
@@ -24,8 +24,8 @@ impl RequestTracing {
         Self(is_on.then(|| Arc::clone(services)))
     }
 
-    /// The span of this request, which is disabled if the request is not traced. `line_span`, which lines of the log
-    /// are in, gets the trace's id.
+    /// Begins the span of this request, which is disabled if the request is not traced. `line_span`, the span of the
+    /// log lines, gets the trace's id.
     pub(super) fn begin(&self, request: &Request, id: &RequestId, line_span: &Span) -> Span {
         let Some(services) = &self.0 else {
             return Span::none();
@@ -58,7 +58,7 @@ impl RequestTracing {
     }
 }
 
-/// The method, if it is one that the server knows: a client may send any word.
+/// Returns the method, if the server knows it: a client may send any word.
 fn method(method: &Method) -> &'static str {
     match *method {
         Method::GET => "GET",
@@ -72,10 +72,11 @@ fn method(method: &Method) -> &'static str {
     }
 }
 
-/// Names the current span after the route. The path itself is never in a trace: it may have ids and names in it.
+/// Names the current span after the route. A trace never contains the path itself, because it may contain ids and
+/// names.
 pub(super) fn record_route(request: &Request) {
     let span = Span::current();
-    // The current span of a request that is not traced is that of the log.
+    // The current span of a request without a trace is that of the log.
     if span.field("http.route").is_none() {
         return;
     }
@@ -86,7 +87,7 @@ pub(super) fn record_route(request: &Request) {
     }
 }
 
-/// Records how a request was answered.
+/// Records the response to a request.
 pub(super) fn end(span: &Span, response: &Response) {
     if span.is_disabled() {
         return;

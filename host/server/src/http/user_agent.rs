@@ -1,8 +1,9 @@
-//! The browser and system in plain words, for a person to recognise. What a browser says of itself is only a hint.
+//! The browser and operating system in plain words, so that users recognise them. The `User-Agent` header is only a
+//! hint.
 
 use super::texts::Message;
 
-/// Markers in the order in which they decide: several browsers name others too.
+/// Markers in order of precedence, because several browsers name other browsers, too.
 const BROWSERS: [(&str, &str); 9] = [
     ("Edg", "Edge"),
     ("OPR/", "Opera"),
@@ -26,7 +27,7 @@ const SYSTEMS: [(&str, &str); 8] = [
     ("FreeBSD", "FreeBSD"),
 ];
 
-/// `Firefox on Linux`, `Unknown browser`.
+/// Describes a browser: `Firefox on Linux`, `Unknown browser`.
 pub(super) fn in_words(user_agent: &str) -> Message {
     let find = |known: &[(&str, &'static str)]| {
         known
@@ -44,7 +45,8 @@ pub(super) fn in_words(user_agent: &str) -> Message {
     }
 }
 
-/// What was told in English words before, as the audit log and sessions keep it, to be told in any language.
+/// Returns the message for stored English words. The audit log and sessions store these words, and pages show them in
+/// any language.
 pub(super) fn again(words: &str) -> Message {
     let known = |names: &[(&str, &'static str)], text: &str| {
         names

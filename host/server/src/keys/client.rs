@@ -1,4 +1,4 @@
-//! Applications' own keys: what an administrator registers, and checking what an application signed.
+//! The keys of applications: their registration, and the verification of JWTs that applications signed.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,61 +18,64 @@ use assent_model::secret::Digest;
 
 /// The algorithms of `private_key_jwt`.
 pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
-/// The algorithm of `client_secret_jwt`: a secret has 43 characters, too few for the longer ones (RFC 7518 section
-/// 3.2).
+/// The algorithm of `client_secret_jwt`. A secret has 43 characters, which is too short for the longer hashes (RFC 7518
+/// section 3.2).
 pub const SYMMETRIC: [&str; 1] = ["HS256"];
 
-/// The shortest RSA key that is accepted, in bits (RFC 7518 section 3.3).
+/// The smallest accepted RSA key, in bits (RFC 7518 section 3.3).
 const SHORTEST_RSA: u32 = 2048;
-/// How many keys a set may have.
+/// The largest number of keys in a set.
 const MOST_KEYS: usize = 20;
-/// The longest assertion that is looked at, in bytes.
+/// The longest accepted assertion, in bytes.
 const LONGEST: usize = 8 * 1024;
 
-/// A key that can't be registered. The message says what would do.
+/// The reason why a key cannot be registered. The message has the expected value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ClientKeyError {
-    /// Not PEM, or not what is expected in it.
+    /// The text is not PEM, or has other content than expected.
     #[error(
         "expected a public key or a certificate in PEM form (-----BEGIN PUBLIC KEY----- or -----BEGIN CERTIFICATE-----)"
     )]
     NotPem,
-    /// A private key.
+    /// The text is a private key.
     #[error("this is a private key, which must stay with the application: expected the public one")]
     Private,
-    /// Not a set of keys.
+    /// The value is not a key set.
     #[error("expected a JSON Web Key Set with 1 to 20 public keys: {{\"keys\": [...]}}")]
     NotASet,
-    /// A kind of key that no algorithm takes.
+    /// No algorithm uses this kind of key.
     #[error(
         "expected an RSA key of 2048 bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key"
     )]
     Kind,
 }
 
-/// A token that is not what it should be. The application's developer is told; the words are general on purpose.
+/// The reason why a token is invalid. The application's developer receives the message, which is general on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum JwtError {
-    /// It can't be read.
+    /// The token cannot be parsed.
     #[error("it is not a signed JWT")]
     Malformed,
-    /// Its `alg` is not one of those that are accepted here.
+    /// Its `alg` is not accepted here.
     #[error("its algorithm is not accepted")]
     Algorithm,
-    /// No key of the application fits its signature.
+    /// No key of the application verifies the signature.
     #[error("its signature does not fit a key of the application")]
     Signature,
-    /// The application's keys could not be had.
+    /// The application's keys could not be fetched.
     #[error("the application's keys could not be fetched")]
     NoKeys,
 }
 
-/// The purpose for which an application's secret is sealed.
+/// Returns the purpose for which an application's secret is sealed.
 pub fn secret_purpose(id: &Did) -> String {
     format!("client_secret {id}")
 }
 
-/// The public key in a PEM text, of a key or of a certificate, as a JSON Web Key.
+/// Returns the public key in a PEM text, of a key or of a certificate, as a JSON Web Key.
+///
+/// # Errors
+/// [`ClientKeyError`] if the text has no public key that can be used here.
 pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
     if pem.contains("PRIVATE KEY") {
         return Err(ClientKeyError::Private);
@@ -85,19 +88,26 @@ pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
     jwk(&key.map_err(|_| ClientKeyError::NotPem)?)
 }
 
-/// The key of a certificate in PEM form.
+/// Returns the key of a certificate in PEM form as a JSON Web Key.
+///
+/// # Errors
+/// [`ClientKeyError`] if the text is not a certificate, or its key cannot be used here.
 pub fn key_of_certificate(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
     key_of_pem(&certificate(pem)?.pem)
 }
 
-/// The digest (SHA-256) of a certificate in PEM form, in hexadecimal, as people compare it; empty for what is none.
+/// Returns the digest (SHA-256) of a certificate in PEM form, in hexadecimal, for comparison by users. Empty if the
+/// text is not a certificate.
 pub fn certificate_digest(pem: &str) -> String {
     certificate(pem)
         .map(|known| known.sha256)
         .unwrap_or_default()
 }
 
-/// A certificate to be recognised again.
+/// Parses a certificate that an application registers, so that it can be compared later.
+///
+/// # Errors
+/// [`ClientKeyError`] if the text is not a certificate.
 pub fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
     if pem.contains("PRIVATE KEY") {
         return Err(ClientKeyError::Private);
@@ -113,7 +123,7 @@ pub fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
     })
 }
 
-/// Whether a certificate is good at this moment, in seconds since the epoch (RFC 5280 section 4.1.2.5).
+/// Returns whether a certificate is valid at this time, in seconds since the epoch (RFC 5280 section 4.1.2.5).
 pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
     let Ok(certificate) = X509::from_der(der) else {
         return false;
@@ -124,7 +134,10 @@ pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
     certificate.not_before() <= now && certificate.not_after() >= now
 }
 
-/// The keys of a JSON Web Key Set, public members alone.
+/// Returns the keys of a JSON Web Key Set, with only their public members.
+///
+/// # Errors
+/// [`ClientKeyError`] if the value is not a key set, or a key cannot be used here.
 pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
     let keys = set
         .get("keys")
@@ -138,7 +151,10 @@ pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyErro
         .collect()
 }
 
-/// Those keys of an application's own set that can be used here; others in it are for other purposes.
+/// Returns the keys of an application's own set that can be used here. The other keys are for other purposes.
+///
+/// # Errors
+/// [`ClientKeyError`] if the value is not a key set.
 pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
     let keys = set
         .get("keys")
@@ -152,8 +168,8 @@ pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, Client
         .collect())
 }
 
-/// What a key is known by among people (RFC 7638 section 3): the digest of the members that make it the key that it is.
-/// Empty for a kind that is not used here.
+/// Returns the thumbprint of a key (RFC 7638 section 3): the digest of its required members. Empty for a kind of key
+/// that is not used here.
 pub fn thumbprint(key: &Map<String, Value>) -> String {
     let members: &[&str] = match key.get("kty").and_then(Value::as_str) {
         Some("RSA") => &["e", "kty", "n"],
@@ -196,7 +212,7 @@ fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, ClientKeyError> {
         "OKP" => text("crv") == "Ed25519",
         _ => false,
     };
-    // A key that no algorithm takes would only be noticed when the application comes.
+    // Otherwise a key that no algorithm uses would be noticed only at the first request of the application.
     let usable = Jwk::from_map(key.clone())
         .is_ok_and(|jwk| ASYMMETRIC.iter().any(|alg| verifier(alg, &jwk).is_some()));
     if good && usable {
@@ -247,8 +263,11 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
     fit(value.as_object().ok_or(ClientKeyError::Kind)?)
 }
 
-/// The claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are not looked at,
-/// and a `crit` that is not understood fails (RFC 7515 section 4.1.11).
+/// Returns the claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are ignored.
+/// An unknown `crit` is an error (RFC 7515 section 4.1.11).
+///
+/// # Errors
+/// [`JwtError`] if the token is malformed, or none of the keys signed it.
 pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Value>, JwtError> {
     let (algorithm, kid) = header(token, &ASYMMETRIC)?;
     let named = |key: &&Map<String, Value>| match (&kid, key.get("kid").and_then(Value::as_str)) {
@@ -263,7 +282,10 @@ pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Va
     claims.next().ok_or(JwtError::Signature)
 }
 
-/// The claims of a JWT that was authenticated with a client secret.
+/// Returns the claims of a JWT that was authenticated with a client secret.
+///
+/// # Errors
+/// [`JwtError`] if the token is malformed, or was not authenticated with the secret.
 pub fn verify_with_secret(token: &str, secret: &[u8]) -> Result<Map<String, Value>, JwtError> {
     header(token, &SYMMETRIC)?;
     let verifier = HmacJwsAlgorithm::Hs256
@@ -278,7 +300,7 @@ fn decode(token: &str, verifier: &dyn JwsVerifier) -> Option<Map<String, Value>>
         .map(|(payload, _)| payload.into())
 }
 
-/// The algorithm and the key's name in a token's header, if the algorithm is one of these.
+/// Returns the algorithm and the key identifier in a token's header, if the algorithm is one of these.
 fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), JwtError> {
     if token.len() > LONGEST {
         return Err(JwtError::Malformed);
@@ -302,7 +324,7 @@ fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), Jw
     ))
 }
 
-/// What checks a signature of this algorithm with this key; `None` if the key is of another kind, or for another use.
+/// Returns the verifier of this algorithm with this key. `None` if the key is of another kind, or for another use.
 fn verifier(algorithm: &str, key: &Jwk) -> Option<Box<dyn JwsVerifier>> {
     let boxed = |made: Result<Box<dyn JwsVerifier>, josekit::JoseError>| made.ok();
     match algorithm {

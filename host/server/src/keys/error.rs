@@ -5,16 +5,16 @@ use openssl::error::ErrorStack;
 use assent_model::id::Did;
 use assent_model::key::SigningAlgorithm;
 
-/// A key that could not be made, opened or used.
+/// The reason why a key could not be created, unsealed or used.
 #[derive(Debug, thiserror::Error)]
 pub enum KeyError {
-    /// The cryptographic library refused.
+    /// The cryptographic library failed.
     #[error("the cryptographic library failed: {0}")]
     Library(#[from] ErrorStack),
-    /// A sealed value was not sealed with a key at hand, or for another purpose, or was changed.
+    /// A sealed value was sealed with an unknown key or for another purpose, or was changed.
     #[error("a sealed value cannot be opened: it was changed, or is another installation's")]
     NotOpened,
-    /// No key seals.
+    /// There is no sealing key.
     #[error("the database has no sealing key")]
     NoneToSeal,
     /// The newest sealing key of the database is not the one that this instance knows.
@@ -35,7 +35,7 @@ pub enum KeyError {
          the right master key back, or set it as keys.previous_master_key_file"
     )]
     WrongMasterKey {
-        /// The fingerprints of the master keys that would do.
+        /// The fingerprints of the master keys that wrapped the keys.
         stored: String,
         /// The fingerprints of the master keys in the settings.
         configured: String,
@@ -46,7 +46,7 @@ pub enum KeyError {
     /// The token with the master key cannot be used.
     #[error("{0}")]
     TokenUnusable(String),
-    /// A key could not be brought into its public form.
+    /// A key could not be converted to its public form.
     #[error("a key has no public form: {0}")]
     Form(String),
     /// No key of an algorithm may sign.
@@ -58,7 +58,7 @@ pub enum KeyError {
     /// A token could not be sealed.
     #[error("a token could not be encrypted")]
     Sealing,
-    /// The server stops.
+    /// The operation was interrupted because the server stops.
     #[error("the making of a key was broken off")]
     BrokenOff,
 }

@@ -1,4 +1,4 @@
-//! New private keys, sealed, and sealed ones opened.
+//! New private keys in sealed form, and the unsealing of existing ones.
 
 use openssl::pkey::{PKey, Private};
 use zeroize::Zeroizing;
@@ -9,8 +9,11 @@ use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 use assent_model::key::KeyPurpose;
 
-/// Makes a fresh private key for a purpose, sealed. An RSA key may take a second of a core, so it is made off the async
-/// threads.
+/// Generates a private key for a purpose, in sealed form. An RSA key may take a second of a core, so it is generated
+/// outside the async threads.
+///
+/// # Errors
+/// [`KeyError`] if the cryptographic library fails.
 pub async fn generate(
     purpose: KeyPurpose,
     sealing: &SealingKeys,
@@ -33,8 +36,11 @@ fn private_key(purpose: KeyPurpose) -> Result<Zeroizing<Vec<u8>>, KeyError> {
     Ok(Zeroizing::new(key.private_key_to_pkcs8()?))
 }
 
-/// The raw public key of a fresh Ed25519 key, which a `did:key` is made of. The private key is not kept: nothing is
-/// ever signed with it.
+/// Returns the raw public key of a new Ed25519 key, from which a `did:key` is built. The private key is discarded,
+/// because nothing is ever signed with it.
+///
+/// # Errors
+/// [`KeyError`] if the cryptographic library fails.
 pub fn fresh_ed25519_public_key() -> Result<[u8; 32], KeyError> {
     let raw = PKey::generate_ed25519()?.raw_public_key()?;
     raw.try_into()

@@ -1,4 +1,4 @@
-//! The format of sealed values in installations that had no sealing keys: the master key encrypted each value itself.
+//! The format of sealed values in installations without sealing keys: the master key encrypted each value itself.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -32,7 +32,7 @@ pub(super) fn encrypt(
     Ok(STANDARD.encode([nonce.as_slice(), &cipher, &tag].concat()))
 }
 
-/// Decrypts what [`encrypt`] made. `None` if another key, another purpose or a change is found.
+/// Decrypts a value that [`encrypt`] encrypted. Returns `None` for another key, another purpose or a changed value.
 pub(super) fn decrypt(
     key: &SymmetricKey,
     purpose: &str,

@@ -1,5 +1,5 @@
-//! Keys. A master key outside the database wraps the root secret and the sealing keys in it. Everything that must stay
-//! the same is derived from the root secret; the sealing keys seal private keys, tokens and other values.
+//! Keys. A master key outside the database wraps the root secret and the sealing keys in it. All values that must
+//! remain the same are derived from the root secret. The sealing keys seal private keys, tokens and other values.
 
 pub mod client;
 mod error;

@@ -1,4 +1,4 @@
-//! The keys that are at hand in this process.
+//! The loaded signing keys of this process.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -16,11 +16,11 @@ use assent_model::key::{
 };
 use serde_json::{Map, Value, json};
 
-/// How long after one key was not found the store may be asked for another that was not.
+/// The shortest time between two queries of the store for unknown keys.
 const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
 
-/// The keys that tokens are signed and recognised with, as the database had them when they were last read. Signing and
-/// verifying ask this alone.
+/// The keys that sign and verify tokens, as they were last read from the database. Signing and verification use only
+/// these.
 #[derive(Debug)]
 pub struct KeyRing {
     held: RwLock<Arc<RingState>>,
@@ -28,7 +28,7 @@ pub struct KeyRing {
     looked_up: AtomicI64,
 }
 
-/// The key set as clients receive it (RFC 7517 section 5), while no key enters another stage.
+/// The key set as clients receive it (RFC 7517 section 5), until a key enters another stage.
 #[derive(Debug)]
 pub struct PublishedKeySet {
     json: String,
@@ -37,7 +37,7 @@ pub struct PublishedKeySet {
 }
 
 impl PublishedKeySet {
-    /// The JSON text.
+    /// Returns the JSON text.
     pub fn json(&self) -> &str {
         &self.json
     }
@@ -47,24 +47,24 @@ impl PublishedKeySet {
     }
 }
 
-/// A reading of the database that is under way.
+/// A read of the database that is in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Reading(u64);
 
-/// A key of the ring, as it may be shown.
+/// The public properties of a key of the ring.
 #[derive(Clone, Debug)]
 pub struct KnownKey {
-    /// The row's id.
+    /// The identifier of the row.
     pub id: KeyId,
     /// The `kid`: the RFC 7638 thumbprint.
     pub key_id: String,
-    /// The one algorithm that it is for.
+    /// The only algorithm of the key.
     pub algorithm: SigningAlgorithm,
-    /// The moments that its life follows from.
+    /// The times that determine its lifecycle.
     pub times: KeyTimes,
-    /// Where it is in its life.
+    /// The current stage of its lifecycle.
     pub life: KeyLife,
-    /// Whether its private half is still kept.
+    /// Whether its private key is still stored.
     pub has_private_half: bool,
     /// The public key (RFC 7517).
     pub public_jwk: Value,
@@ -84,9 +84,9 @@ struct Line {
     algorithm: SigningAlgorithm,
     keys: Vec<RingKey>,
     times: Vec<KeyTimes>,
-    /// The keys that could sign.
+    /// The keys with a private key.
     signers: Vec<(Timestamp, Arc<IdTokenKey>)>,
-    /// Signs where the clock was set back to before all of them.
+    /// The key that signs if the clock was set back to before all of them.
     earliest: Arc<IdTokenKey>,
 }
 
@@ -99,7 +99,10 @@ struct RingKey {
 }
 
 impl KeyRing {
-    /// The ring of these keys; those for other purposes than ID tokens are passed over.
+    /// Opens the ring with these keys. Keys for other purposes than ID tokens are ignored.
+    ///
+    /// # Errors
+    /// [`KeyError`] if a key cannot be unsealed, or an algorithm has no key.
     pub fn open(keys: &[SigningKey], sealing: &SealingKeys) -> Result<Self, KeyError> {
         let held = RingState::open(Reading(0), keys, sealing, None)?;
         Ok(Self {
@@ -109,13 +112,17 @@ impl KeyRing {
         })
     }
 
-    /// To be called before the keys are read: of two readings the one that began later counts.
+    /// Begins a read. Call it before the keys are read, because of two concurrent reads the one that began later
+    /// counts.
     pub fn begin_reading(&self) -> Reading {
         Reading(1 + self.readings.fetch_add(1, Ordering::SeqCst))
     }
 
-    /// Takes the keys that were read in place of those at hand. If they can't all be opened, or an algorithm would be
-    /// without a key, those at hand stay.
+    /// Replaces the loaded keys with the keys that were read. If one of them cannot be unsealed, or an algorithm would
+    /// have no key, the loaded keys remain.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the loaded keys remain for one of these reasons.
     pub fn replace(
         &self,
         reading: Reading,
@@ -130,12 +137,12 @@ impl KeyRing {
         Ok(())
     }
 
-    /// Whether the store may be asked at `now` for a key that is not at hand. It is allowed once a second, so that
-    /// made-up tokens do not become work for the database.
+    /// Returns whether the store may be queried at `now` for an unknown key. This is permitted once a second, so that
+    /// forged tokens cause no load on the database.
     pub fn may_look_up(&self, now: Timestamp) -> bool {
         let free = |last: i64| {
             let last = Timestamp::from_millis(last);
-            // A clock that was set back does not lock it up.
+            // If the clock was set back, queries remain permitted.
             (now < last || now >= last + BETWEEN_LOOKUPS).then_some(now.millis())
         };
         self.looked_up
@@ -143,30 +150,34 @@ impl KeyRing {
             .is_ok()
     }
 
-    /// The key that signs at `now`.
+    /// Returns the key that signs at `now`.
     pub fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Arc<IdTokenKey> {
         self.held().line(algorithm).signer(now)
     }
 
-    /// The key set (RFC 7517 section 5): what signs, what will, and what did. For each algorithm the one that signs is
-    /// the first.
+    /// Returns the key set (RFC 7517 section 5) with the current, the next and the retired signing keys. The signing
+    /// key of each algorithm is the first.
     pub fn key_set(&self, now: Timestamp) -> Value {
         key_set_of(self.known(now))
     }
 
-    /// The key set as text. It is the same value until the keys are replaced, or one of them enters another stage.
+    /// Returns the key set as text. It is the same value until the keys are replaced, or one of them enters another
+    /// stage.
     pub fn published_key_set(&self, now: Timestamp) -> Arc<PublishedKeySet> {
         self.held().published_key_set(now)
     }
 
-    /// The claims of an ID token that this server signed, also with a key that was retired since, also if it has
-    /// expired: the caller looks at `exp`.
+    /// Returns the claims of an ID token that this server signed, even with a retired key. The token may have expired:
+    /// the caller must check `exp`.
+    ///
+    /// # Errors
+    /// [`IdTokenError`] if this server did not sign the token.
     pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
         let held = self.held();
         self_issued::verify(jwt, |key_id| held.live_key(key_id))
     }
 
-    /// Whether it is time to publish the algorithm's next key.
+    /// Returns whether the algorithm's next key must be published.
     pub fn is_next_due(
         &self,
         algorithm: SigningAlgorithm,
@@ -177,7 +188,7 @@ impl KeyRing {
         is_next_due(&self.held().line(algorithm).times, rotation, ahead, now)
     }
 
-    /// All keys: by algorithm, and in the order of their stages.
+    /// Returns all keys, by algorithm and in the order of their stages.
     pub fn known(&self, now: Timestamp) -> Vec<KnownKey> {
         self.held().known(now)
     }
@@ -196,7 +207,7 @@ fn key_set_of(known: Vec<KnownKey>) -> Value {
 }
 
 impl RingState {
-    /// Opens the keys; those that `before` has are not opened again.
+    /// Unseals the keys. Keys that `before` has are reused.
     fn open(
         reading: Reading,
         keys: &[SigningKey],

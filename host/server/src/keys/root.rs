@@ -1,21 +1,21 @@
-//! The root secret, from which everything is derived that must stay the same while keys change.
+//! The root secret, from which all values are derived that must remain the same when keys change.
 
 use super::{KeyError, SymmetricKey};
 
-/// The secret from which identifiers (NameIDs, `SessionIndex`, pairwise `sub` and `sid`), the keys of the audit log and
-/// of compiled plugins, and short codes are derived. It is made once for an installation and never changes: another one
-/// would make every user a stranger to the applications.
+/// The secret of an installation, which is created once and never changes. Derived from it are identifiers (NameIDs,
+/// `SessionIndex`, pairwise `sub` and `sid`), short codes, and the keys of the audit log and of compiled plugins. With
+/// another secret, applications would not recognize their users.
 #[derive(Clone, Debug)]
 pub struct RootSecret(SymmetricKey);
 
 impl RootSecret {
-    /// This secret.
+    /// Returns the root secret with this key.
     pub const fn new(key: SymmetricKey) -> Self {
         Self(key)
     }
 
-    /// 32 bytes that follow from `message`, for `purpose`. Without the root secret they cannot be told from random
-    /// ones.
+    /// Derives 32 bytes from `message`, for `purpose`. Without the root secret they cannot be distinguished from random
+    /// bytes.
     ///
     /// # Errors
     /// If the cryptographic library fails.

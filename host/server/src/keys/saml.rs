@@ -1,4 +1,4 @@
-//! Keys and certificates of SAML: those that this server signs with, and those of service providers.
+//! The keys and certificates of SAML: those of this server, and those of service providers.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,25 +22,25 @@ use assent_model::entropy::Entropy;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{PartnerCertificate, SamlKey};
 
-/// The size of our keys, in bits.
+/// The size of this server's keys, in bits.
 const BITS: u32 = 2048;
-/// A certificate begins a little earlier than it is made, for those whose clocks are behind.
+/// The time by which a certificate begins before its creation, for service providers with slow clocks.
 const BEFORE: Duration = Duration::from_secs(60 * 60);
-/// The curves that signatures may be made on.
+/// The accepted curves of signatures.
 const CURVES: [Nid; 3] = [Nid::X9_62_PRIME256V1, Nid::SECP384R1, Nid::SECP521R1];
-/// How many opened keys are held.
+/// The largest number of cached keys.
 const MOST_OPEN: usize = 1_000;
 
-/// A key that may sign, with its certificate.
+/// An unsealed key that may sign, with its certificate.
 #[derive(Clone)]
 pub struct OpenKey {
     /// The private key.
     pub key: PKey<Private>,
-    /// Its certificate.
+    /// The certificate of the key.
     pub certificate: X509,
 }
 
-/// Keys that were opened before. What a row's id stands for never changes, so nothing here is ever out of date.
+/// The cache of unsealed keys. The key of a row's identifier never changes, so the cache is never outdated.
 #[derive(Default)]
 pub struct OpenKeys(Mutex<HashMap<KeyId, Arc<OpenKey>>>);
 
@@ -51,7 +51,10 @@ impl std::fmt::Debug for OpenKeys {
 }
 
 impl OpenKeys {
-    /// Opens a key, or finds it open.
+    /// Returns the unsealed key, from the cache if possible.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the key cannot be unsealed.
     pub fn open(&self, key: &SamlKey, sealing: &SealingKeys) -> Result<Arc<OpenKey>, KeyError> {
         let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(open) = lock().get(&key.id) {
@@ -70,7 +73,7 @@ impl OpenKeys {
         Ok(open)
     }
 
-    /// Forgets a key that is of no use any more.
+    /// Removes a key that is not used any more.
     pub fn forget(&self, id: KeyId) {
         self.0
             .lock()
@@ -79,24 +82,27 @@ impl OpenKeys {
     }
 }
 
-/// What a service provider's key is sealed for.
+/// Returns the purpose for which a service provider's key is sealed.
 pub fn purpose(application: &Did, id: KeyId) -> String {
     format!("saml {application} {id}")
 }
 
-/// From when a key signs, and until when its certificate is good.
+/// The time from which a key signs, and the validity of its certificate.
 #[derive(Clone, Copy, Debug)]
 pub struct Validity {
-    /// The present moment.
+    /// The current time.
     pub now: Timestamp,
-    /// When it begins to sign.
+    /// The time from which the key signs.
     pub signs_from: Timestamp,
-    /// The certificate's end.
+    /// The end of the certificate's validity.
     pub until: Timestamp,
 }
 
-/// Makes a key for a service provider, of this generation. It may take a second of a core, so it is made off the async
-/// threads.
+/// Generates a key of this generation for a service provider. It may take a second of a core, so it is generated
+/// outside the async threads.
+///
+/// # Errors
+/// [`KeyError`] if the cryptographic library fails.
 pub async fn generate(
     application: &Did,
     generation: i64,
@@ -125,7 +131,7 @@ pub async fn generate(
     })
 }
 
-/// A certificate that vouches for itself: whoever reads our metadata trusts it because it is there.
+/// Returns a self-signed certificate. Service providers trust it because it is in the metadata.
 fn certificate(
     key: &PKeyRef<Private>,
     name: &str,
@@ -137,7 +143,7 @@ fn certificate(
     let subject = subject.build();
     let mut builder = X509::builder()?;
     builder.set_version(2)?;
-    // Positive, and no longer than twenty octets (RFC 5280 section 4.1.2.2).
+    // Positive, and at most twenty octets (RFC 5280 section 4.1.2.2).
     let mut serial = BigNum::from_slice(&serial)?;
     serial.clear_bit(127).ok();
     let serial = Asn1Integer::from_bn(&serial)?;
@@ -155,27 +161,30 @@ fn certificate(
     Ok(builder.build())
 }
 
-/// Why a certificate of a service provider does not do.
+/// The reason why a certificate of a service provider is rejected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CertificateError {
-    /// It is a private key.
+    /// The text is a private key.
     #[error(
         "this is a private key, which must stay with the service provider; expected its certificate"
     )]
     Private,
-    /// It is no certificate.
+    /// The text is not a certificate.
     #[error(
         "expected an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----), or its base64 as in SAML metadata"
     )]
     NotCertificate,
-    /// Its key can't be trusted.
+    /// The key of the certificate is not secure enough.
     #[error(
         "the certificate's key must be RSA of 2,048 to 8,192 bits, or on the curve P-256, P-384 or P-521"
     )]
     Key,
 }
 
-/// A certificate of a service provider, from its PEM form or from the base64 that stands in metadata.
+/// Parses a certificate of a service provider, from its PEM form or from the base64 form in metadata.
+///
+/// # Errors
+/// [`CertificateError`] if the certificate is rejected.
 pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, CertificateError> {
     if text.contains("PRIVATE KEY") {
         return Err(CertificateError::Private);

@@ -1,7 +1,7 @@
 //! The keys that seal values: private keys, client secrets, tokens, cookies and short-lived records.
 //!
 //! A sealed value names its key: `<generation>.<base64>`. A value without a generation was sealed by an installation
-//! that had no sealing keys; its key has generation 0.
+//! without sealing keys. Its key has generation 0.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -12,30 +12,30 @@ use super::{KeyError, SymmetricKey, legacy, symmetric};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
 
-/// The generation of the key of an installation that had no sealing keys: its master key.
+/// The generation of the key of an installation without sealing keys: its master key.
 pub const LEGACY: u32 = 0;
 
-/// The sealing keys, as the database had them when they were last read.
+/// The sealing keys, as they were last read from the database.
 #[derive(Debug)]
 pub struct SealingKeys {
     keys: RwLock<Arc<[Arc<SealingKey>]>>,
-    /// The generation with whose key all values are sealed that are needed for long.
+    /// The generation of the key that seals all long-lived values.
     sealed_again: AtomicU32,
 }
 
-/// One of the keys that seal values.
+/// A key that seals values.
 #[derive(Debug)]
 pub struct SealingKey {
-    /// Its number. A greater one replaces it.
+    /// The number of the key. A key with a greater number replaces it.
     pub generation: u32,
-    /// From when it seals.
+    /// The time from which the key seals.
     pub seals_from: Timestamp,
     key: SymmetricKey,
     token_root: Zeroizing<[u8; 32]>,
 }
 
 impl SealingKey {
-    /// A key of this generation.
+    /// Returns a key of this generation.
     ///
     /// # Errors
     /// If the cryptographic library fails.
@@ -53,7 +53,7 @@ impl SealingKey {
         })
     }
 
-    /// The key of the tokens of an epoch and a period.
+    /// Returns the key of the tokens of an epoch and a period.
     pub(super) fn token_key(&self, name: &[u8]) -> Result<Zeroizing<[u8; 32]>, KeyError> {
         symmetric::hmac(&*self.token_root, name).map(Zeroizing::new)
     }
@@ -70,7 +70,7 @@ impl SealingKey {
 }
 
 impl SealingKeys {
-    /// These keys.
+    /// Returns the set of these keys.
     ///
     /// # Errors
     /// [`KeyError::NoneToSeal`] if there is none.
@@ -81,7 +81,7 @@ impl SealingKeys {
         })
     }
 
-    /// One key, which seals at all times.
+    /// Returns a set with one key, which seals at all times.
     ///
     /// # Errors
     /// If the cryptographic library fails.
@@ -90,7 +90,7 @@ impl SealingKeys {
         Self::new(vec![Arc::new(key)])
     }
 
-    /// Takes these keys in place of those at hand.
+    /// Replaces the loaded keys with these keys.
     ///
     /// # Errors
     /// [`KeyError::NoneToSeal`] if there is none.
@@ -100,34 +100,34 @@ impl SealingKeys {
         Ok(())
     }
 
-    /// Whether this instance found all values that are needed for long sealed with the key of this generation.
+    /// Returns whether this instance found that the key of this generation seals all long-lived values.
     pub fn is_sealed_again(&self, generation: u32) -> bool {
         self.sealed_again.load(Ordering::Relaxed) == generation
     }
 
-    /// Notes that all values that are needed for long are sealed with the key of this generation.
+    /// Records that the key of this generation seals all long-lived values.
     pub fn note_sealed_again(&self, generation: u32) {
         self.sealed_again.store(generation, Ordering::Relaxed);
     }
 
-    /// Notes that a value was found which is not.
+    /// Records that an older key seals a long-lived value.
     pub fn note_unsealed(&self) {
         self.note_sealed_again(LEGACY);
     }
 
-    /// All keys, in the order of their generations.
+    /// Returns all keys, in the order of their generations.
     pub fn all(&self) -> Arc<[Arc<SealingKey>]> {
         Arc::clone(&self.keys.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The key that seals at `now`.
+    /// Returns the key that seals at `now`.
     ///
     /// # Errors
     /// [`KeyError::NoneToSeal`] if there is none.
     pub fn at(&self, now: Timestamp) -> Result<Arc<SealingKey>, KeyError> {
         let keys = self.all();
         let begun = keys.iter().rev().find(|key| key.seals_from <= now);
-        // The clock may have been set back to before all of them.
+        // The clock may have been set back to before the first key.
         let key = begun.or_else(|| keys.first());
         key.cloned().ok_or(KeyError::NoneToSeal)
     }
@@ -146,10 +146,10 @@ impl SealingKeys {
         self.at(now)?.seal(purpose, plain, entropy)
     }
 
-    /// Opens what was sealed for `purpose`.
+    /// Opens a value that was sealed for `purpose`.
     ///
     /// # Errors
-    /// [`KeyError::NotOpened`] if it was sealed with a key that is not at hand, for another purpose, or changed.
+    /// [`KeyError::NotOpened`] if the value was sealed with an unknown key or for another purpose, or was changed.
     pub fn open(&self, purpose: &str, sealed: &str) -> Result<Zeroizing<Vec<u8>>, KeyError> {
         let generation = generation_of(sealed).ok_or(KeyError::NotOpened)?;
         let keys = self.all();
@@ -171,11 +171,11 @@ fn in_order(mut keys: Vec<Arc<SealingKey>>) -> Result<Arc<[Arc<SealingKey>]>, Ke
     }
 }
 
-/// The generation of the key that sealed a value; `None` if it is no sealed value.
+/// Returns the generation of the key that sealed a value. `None` if the text is not a sealed value.
 pub fn generation_of(sealed: &str) -> Option<u32> {
     match sealed.split_once('.') {
         None => Some(LEGACY),
-        // Each number has one spelling: the database finds it by the text.
+        // Each number has only one spelling, because the database finds it by the text.
         Some((text, _)) => {
             let generation: u32 = text.parse().ok()?;
             (generation != LEGACY && generation.to_string() == text).then_some(generation)

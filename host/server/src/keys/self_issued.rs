@@ -1,5 +1,5 @@
-//! Knowing our own tokens again: an application sends one back as `id_token_hint` (OpenID Connect Core 1.0 section
-//! 3.1.2.1, RP-Initiated Logout 1.0 section 2).
+//! The verification of ID tokens that this server issued. An application sends one back as `id_token_hint` (OpenID
+//! Connect Core 1.0 section 3.1.2.1, RP-Initiated Logout 1.0 section 2).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -9,38 +9,37 @@ use serde_json::{Map, Value};
 use super::signing::TokenType;
 use super::verification::VerificationKey;
 
-/// How long a token may be, in bytes, to be looked at: longer than any that this server gives and a browser can send
-/// back.
+/// The longest accepted token, in bytes. No token that this server issues and a browser can send back is longer.
 const LONGEST: usize = 64 * 1024;
 
-/// Why a text is not an ID token of this server.
+/// The reason why a text is not an ID token of this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum IdTokenError {
-    /// It is longer than is looked at.
+    /// The text is longer than the accepted length.
     #[error("it is too long")]
     TooLong,
-    /// It is no JWT in the compact form.
+    /// The text is not a JWT in the compact form.
     #[error("it is no JWT")]
     Malformed,
-    /// Its header names what is critical and unknown here (RFC 7515 section 4.1.11).
+    /// Its header has an unknown critical parameter (RFC 7515 section 4.1.11).
     #[error("its header has `crit`")]
     Critical,
-    /// It is signed, but no ID token.
+    /// It is a signed token of another type.
     #[error("its `typ` is not JWT")]
     OtherType,
-    /// No key of ours has its `kid`.
+    /// No key of this server has its `kid`.
     #[error("its key is not known here")]
     UnknownKey,
     /// Its `alg` is not the one of its key.
     #[error("its `alg` is not its key's")]
     OtherAlgorithm,
-    /// The signature is not our key's.
+    /// The signature is not by this server's key.
     #[error("its signature is not good")]
     BadSignature,
 }
 
-/// The members of a header that count. All others are ignored, above all those that would bring a key along (`jwk`,
-/// `jku`, `x5c`, `x5u`). One that comes twice makes the header malformed.
+/// The relevant members of a header. All others are ignored, above all those with a key (`jwk`, `jku`, `x5c`, `x5u`). A
+/// duplicate member makes the header malformed.
 #[derive(serde::Deserialize)]
 struct Header {
     alg: String,
@@ -54,8 +53,8 @@ fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error>
     IgnoredAny::deserialize(deserializer).map(|_| true)
 }
 
-/// The claims of an ID token, verified with the key that `find` gives for its `kid`. Whether it has expired is the
-/// caller's question.
+/// Returns the claims of an ID token, verified with the key that `find` returns for its `kid`. The caller must check
+/// the expiry.
 pub(super) fn verify<'k>(
     jwt: &str,
     find: impl FnOnce(&str) -> Option<&'k VerificationKey>,
@@ -80,17 +79,17 @@ pub(super) fn verify<'k>(
         return Err(IdTokenError::OtherType);
     }
     let key = find(&header.kid).ok_or(IdTokenError::UnknownKey)?;
-    // The key says how it is used, never the token (RFC 8725 section 3.1).
+    // The key determines the algorithm, never the token (RFC 8725 section 3.1).
     if header.alg != key.algorithm().as_str() {
         return Err(IdTokenError::OtherAlgorithm);
     }
-    // What the library finds impossible, such as a signature of another length, is no signature either.
+    // An error of the library, for example for a signature of another length, means that the signature is invalid.
     if !key
         .verifies(message.as_bytes(), &signature)
         .unwrap_or(false)
     {
         return Err(IdTokenError::BadSignature);
     }
-    // A payload with a dot in it fails here.
+    // A payload that contains a dot fails here.
     serde_json::from_slice(&decode(payload)?).map_err(|_| IdTokenError::Malformed)
 }

@@ -1,4 +1,4 @@
-//! The keys that ID tokens and logout tokens are signed with.
+//! The keys that sign ID tokens and logout tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,12 +14,13 @@ use super::verification::VerificationKey;
 use super::{KeyError, SealingKeys};
 use assent_model::key::{KeyPurpose, SigningAlgorithm};
 
-/// A token that could not be signed.
+/// The error of a token that could not be signed.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sign a token: {0}")]
 pub struct SigningError(#[from] ErrorStack);
 
-/// What a signed token is (`typ`, RFC 7515 section 4.1.9), so that none is taken for another (RFC 8725 section 3.11).
+/// The type of a signed token (`typ`, RFC 7515 section 4.1.9), so that tokens of different types are not confused (RFC
+/// 8725 section 3.11).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenType {
     /// An ID token: `JWT`.
@@ -29,7 +30,7 @@ pub enum TokenType {
 }
 
 impl TokenType {
-    /// The header's `typ`.
+    /// Returns the `typ` of the header.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::IdToken => "JWT",
@@ -38,7 +39,7 @@ impl TokenType {
     }
 }
 
-/// The private half of a key that tokens are signed with: RSA of 2048 bits, for one algorithm.
+/// A private key that signs tokens: RSA of 2048 bits, for one algorithm.
 #[derive(Clone, Debug)]
 pub struct IdTokenKey {
     algorithm: SigningAlgorithm,
@@ -49,7 +50,7 @@ pub struct IdTokenKey {
 }
 
 impl IdTokenKey {
-    /// Opens the sealed key: both halves.
+    /// Opens the sealed key pair.
     pub(super) fn open(
         algorithm: SigningAlgorithm,
         sealed: &str,
@@ -72,7 +73,7 @@ impl IdTokenKey {
         Ok((private, public))
     }
 
-    /// The `kid` of a sealed key.
+    /// Returns the `kid` of a sealed key.
     ///
     /// # Errors
     /// If no sealing key opens it.
@@ -85,13 +86,16 @@ impl IdTokenKey {
         Ok(key.key_id)
     }
 
-    /// The `kid` of the tokens that it signs.
+    /// Returns the `kid` of the tokens that the key signs.
     pub fn key_id(&self) -> &str {
         &self.key_id
     }
 
-    /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). It takes a quarter of a
-    /// millisecond to one: less than a way to another thread and back is worth, where every thread signs.
+    /// Signs claims as a JWT (RFC 7519, in the compact form of RFC 7515 section 7.1). A signature takes a quarter of a
+    /// millisecond. That is less than the cost of a switch to another thread, because all threads sign.
+    ///
+    /// # Errors
+    /// [`SigningError`] if the cryptographic library fails.
     pub fn sign(
         &self,
         claims: Map<String, Value>,
@@ -120,7 +124,7 @@ fn signature(
 ) -> Result<Vec<u8>, ErrorStack> {
     let mut signer = Signer::new(MessageDigest::sha256(), key)?;
     if algorithm == SigningAlgorithm::Ps256 {
-        // The salt is as long as the digest (RFC 7518 section 3.5).
+        // The salt has the length of the digest (RFC 7518 section 3.5).
         signer.set_rsa_padding(Padding::PKCS1_PSS)?;
         signer.set_rsa_pss_saltlen(RsaPssSaltlen::DIGEST_LENGTH)?;
     }

@@ -1,4 +1,4 @@
-//! A secret of 32 bytes that encrypts or derives.
+//! A symmetric key of 32 bytes for encryption or derivation.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -11,7 +11,7 @@ use assent_model::entropy::Entropy;
 
 const NONCE: usize = 24;
 
-/// A secret of 32 bytes.
+/// A symmetric key of 32 bytes.
 #[derive(Clone)]
 pub struct SymmetricKey(Zeroizing<[u8; 32]>);
 
@@ -22,12 +22,12 @@ impl std::fmt::Debug for SymmetricKey {
 }
 
 impl SymmetricKey {
-    /// A new secret.
+    /// Generates a new key.
     pub fn generate(entropy: &dyn Entropy) -> Self {
         Self(Zeroizing::new(entropy.bytes()))
     }
 
-    /// These bytes; `None` if they are not 32.
+    /// Returns the key with these bytes. `None` if they are not 32.
     pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let key: [u8; 32] = bytes.try_into().ok()?;
         Some(Self(Zeroizing::new(key)))
@@ -37,8 +37,8 @@ impl SymmetricKey {
         &self.0
     }
 
-    /// Encrypts `plain` for `purpose` with XChaCha20-Poly1305: base64 of nonce, ciphertext and tag. The nonces are long
-    /// enough to be random for any number of messages.
+    /// Encrypts `plain` for `purpose` with XChaCha20-Poly1305. Returns base64 of nonce, ciphertext and tag. The nonces
+    /// are long enough to be random for any number of messages.
     ///
     /// # Errors
     /// If `plain` is too long for the cipher.
@@ -58,7 +58,8 @@ impl SymmetricKey {
         Ok(STANDARD.encode([nonce.as_slice(), &encrypted].concat()))
     }
 
-    /// Decrypts what was encrypted for `purpose`. `None` if another key, another purpose or a change is found.
+    /// Decrypts a value that was encrypted for `purpose`. Returns `None` for another key, another purpose or a changed
+    /// value.
     pub fn decrypt(&self, purpose: &str, encrypted: &str) -> Option<Zeroizing<Vec<u8>>> {
         let bytes = STANDARD.decode(encrypted).ok()?;
         let (nonce, rest) = bytes.split_first_chunk::<NONCE>()?;
@@ -70,8 +71,8 @@ impl SymmetricKey {
         Some(Zeroizing::new(plain))
     }
 
-    /// 32 bytes that follow from `message`, for `purpose`: HMAC-SHA256 with a key of that purpose. Without the secret
-    /// they cannot be told from random ones.
+    /// Derives 32 bytes from `message`, for `purpose`: HMAC-SHA256 with a key of that purpose. Without this key they
+    /// cannot be distinguished from random bytes.
     ///
     /// # Errors
     /// If the cryptographic library fails.

@@ -1,14 +1,15 @@
-//! Access and refresh tokens. A token is what it stands for, encrypted and authenticated with a key that only the
-//! instances have (XChaCha20-Poly1305). An unknown or changed token ends here, without a question to the database.
+//! Access and refresh tokens. A token contains its grant, encrypted and authenticated with a key that only the
+//! instances have (XChaCha20-Poly1305). An unknown or changed token is rejected here, without a query of the database.
 //!
 //! ```text
 //! at_ base64url( epoch: 4 bytes | period: 4 bytes | nonce: 24 bytes | ciphertext | tag: 16 bytes )
 //! ```
 //!
 //! The key of a token is derived from a sealing key, the epoch and the period, so all instances have it without
-//! messages. A new period begins every 30 days. A token of an earlier period can be opened until it expires. A new
-//! epoch ends all tokens that were issued before: see `Store::begin_token_epoch`. A token does not name its sealing
-//! key: there is one, and after the replacement of the master key a second one for a while.
+//! communication. A new period begins every 30 days. A token of an earlier period can be opened until it expires.
+//!
+//! A new epoch revokes all tokens that were issued before: see `Store::begin_token_epoch`. A token does not name its
+//! sealing key. There is usually one, and two for a while after the replacement of the master key.
 
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -33,28 +34,28 @@ use assent_model::token::{
 const PERIOD: i64 = 30 * 24 * 60 * 60;
 const NONCE: usize = 24;
 const HEADER: usize = 8;
-/// No token of ours is longer, so a longer text is not decoded.
+/// No token of this server is longer, so a longer text is not decoded.
 const LONGEST: usize = 4096;
 
-/// Seals and opens tokens.
+/// The sealer of tokens.
 pub struct TokenSealer {
     keys: Arc<SealingKeys>,
-    /// The cipher that sealed last, and its sealing key.
+    /// The last cipher that sealed, and its sealing key.
     current: RwLock<Option<CurrentCipher>>,
 }
 
 type CurrentCipher = (Arc<SealingKey>, KeyName, Arc<XChaCha20Poly1305>);
 
-/// A token that this installation sealed. Whether it is valid depends on the database.
+/// A token that this installation sealed. The database determines whether it is valid.
 #[derive(Debug)]
 pub struct OpenedToken<G> {
-    /// What it stands for.
+    /// The grant of the token.
     pub grant: G,
     /// The epoch in which it was issued.
     pub epoch: u32,
 }
 
-/// Names a sealing key.
+/// The name of a token key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct KeyName {
     epoch: u32,
@@ -62,7 +63,7 @@ struct KeyName {
 }
 
 impl KeyName {
-    /// The key of tokens that are issued at `now`.
+    /// Returns the name of the key of tokens that are issued at `now`.
     fn new(epoch: u32, now: Timestamp) -> Self {
         Self {
             epoch,
@@ -95,7 +96,7 @@ impl std::fmt::Debug for TokenSealer {
 }
 
 impl TokenSealer {
-    /// Seals with keys that are derived from these.
+    /// Returns a sealer with keys that are derived from these.
     pub const fn new(keys: Arc<SealingKeys>) -> Self {
         Self {
             keys,
@@ -103,7 +104,7 @@ impl TokenSealer {
         }
     }
 
-    /// The text of an access token of this epoch.
+    /// Returns the text of an access token of this epoch.
     ///
     /// # Errors
     /// If the cryptographic library fails.
@@ -134,7 +135,7 @@ impl TokenSealer {
         self.seal(prefix::ACCESS, &sealed, (&key, name), entropy)
     }
 
-    /// The text of a refresh token of this epoch.
+    /// Returns the text of a refresh token of this epoch.
     ///
     /// # Errors
     /// If the cryptographic library fails.
@@ -155,7 +156,7 @@ impl TokenSealer {
         self.seal(prefix::REFRESH, &sealed, (&key, name), entropy)
     }
 
-    /// What an access token stands for, expired or not. `None` if this installation did not issue it.
+    /// Returns the grant of an access token, expired or not. `None` if this installation did not issue it.
     pub fn open_access(&self, text: &str) -> Option<OpenedToken<AccessGrant>> {
         let (epoch, sealed): (_, SealedAccess) = self.open(prefix::ACCESS, text)?;
         let grant = AccessGrant {
@@ -181,7 +182,7 @@ impl TokenSealer {
         Some(OpenedToken { grant, epoch })
     }
 
-    /// What a refresh token stands for, expired or not. `None` if this installation did not issue it.
+    /// Returns the grant of a refresh token, expired or not. `None` if this installation did not issue it.
     pub fn open_refresh(&self, text: &str) -> Option<OpenedToken<RefreshGrant>> {
         let (epoch, sealed): (_, SealedRefresh) = self.open(prefix::REFRESH, text)?;
         let grant = RefreshGrant {
@@ -230,7 +231,7 @@ impl TokenSealer {
         let aad = aad(prefix, *header);
         let keys = self.keys.all();
         let plain = keys.iter().enumerate().rev().find_map(|(at, key)| {
-            // A key that was replaced before the epoch began has sealed no token of it.
+            // A key that was replaced before the epoch began has sealed no token of that epoch.
             let replaced = keys.get(at + 1).map(|next| next.seals_from);
             if replaced.is_some_and(|replaced| replaced.seconds() <= i64::from(name.epoch)) {
                 return None;
@@ -246,7 +247,7 @@ impl TokenSealer {
         Some((name.epoch, postcard::from_bytes(&plain).ok()?))
     }
 
-    /// The cipher of this sealing key with this name. The one that seals is kept.
+    /// Returns the cipher of this sealing key with this name. The cipher that seals is cached.
     fn cipher(
         &self,
         key: &Arc<SealingKey>,
@@ -272,7 +273,7 @@ impl TokenSealer {
     }
 }
 
-/// What is authenticated beside the content: a token of one kind is not valid as another.
+/// Returns the additional authenticated data, so that a token of one kind is not valid as another.
 fn aad(prefix: &str, header: [u8; HEADER]) -> Vec<u8> {
     [prefix.as_bytes(), b"_", &header].concat()
 }
@@ -425,7 +426,7 @@ mod tests {
                 .open_access(of(&both, replaced, 49).expose())
                 .is_none()
         );
-        // Someone who knows the replaced key makes a token of the present epoch, which began after the replacement.
+        // An attacker with the replaced key forges a token of the current epoch, which began after the replacement.
         assert!(!is_open(&of(&sealer(), 0, 50)));
         assert!(is_open(&of(&both, replaced, 50)));
     }

@@ -1,4 +1,4 @@
-//! The key by which push services know this server (VAPID, RFC 8292).
+//! The key that identifies this server to push services (VAPID, RFC 8292).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -14,10 +14,11 @@ use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::key::KeyPurpose;
 
-/// How long a push service may accept a header, in seconds: less than the day that RFC 8292 section 2 allows.
+/// The time for which a push service may accept a header, in seconds. It is less than the day that RFC 8292 section 2
+/// permits.
 const VALIDITY: i64 = 12 * 60 * 60;
 
-/// The key by which push services know this server.
+/// The key that identifies this server to push services.
 #[derive(Clone, Debug)]
 pub struct PushKey {
     signer: EcdsaJwsSigner,
@@ -26,7 +27,11 @@ pub struct PushKey {
 }
 
 impl PushKey {
-    /// Opens the sealed key. `contact` is the URL at which a push service's operator learns about this server.
+    /// Opens the sealed key. `contact` is the URL at which a push service's operator finds information about this
+    /// server.
+    ///
+    /// # Errors
+    /// [`KeyError`] if the key cannot be unsealed.
     pub fn open(sealed: &str, sealing: &SealingKeys, contact: String) -> Result<Self, KeyError> {
         let key = open(KeyPurpose::Push, sealed, sealing)?;
         let ec = key.ec_key()?;
@@ -47,12 +52,15 @@ impl PushKey {
         })
     }
 
-    /// The public key as a browser's `applicationServerKey`: the uncompressed point, base64url.
+    /// Returns the public key as a browser's `applicationServerKey`: the uncompressed point, base64url.
     pub fn public_key(&self) -> &str {
         &self.public
     }
 
-    /// The `Authorization` header for the push service at `origin` (RFC 8292 section 3).
+    /// Returns the `Authorization` header for the push service at `origin` (RFC 8292 section 3).
+    ///
+    /// # Errors
+    /// [`KeyError`] if the token cannot be signed.
     pub fn authorization(&self, origin: &str, now: Timestamp) -> Result<String, KeyError> {
         let form = |error: josekit::JoseError| KeyError::Form(error.to_string());
         let mut payload = JwtPayload::new();

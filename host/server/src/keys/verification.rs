@@ -1,4 +1,4 @@
-//! The public halves of the keys that tokens are signed with.
+//! The public keys that verify tokens.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -30,7 +30,7 @@ impl VerificationKey {
     ) -> Result<Self, KeyError> {
         let n = URL_SAFE_NO_PAD.encode(modulus.to_vec());
         let e = URL_SAFE_NO_PAD.encode(exponent.to_vec());
-        // The JWK thumbprint (RFC 7638) names the key.
+        // The key is named by its JWK thumbprint (RFC 7638).
         let canonical = format!(r#"{{"e":"{e}","kty":"RSA","n":"{n}"}}"#);
         let key_id = URL_SAFE_NO_PAD.encode(openssl::sha::sha256(canonical.as_bytes()));
         let jwk = json!({"kty": "RSA", "use": "sig", "alg": algorithm.as_str(), "kid": key_id, "n": n, "e": e});
@@ -43,7 +43,7 @@ impl VerificationKey {
         })
     }
 
-    /// The key of a JSON Web Key (RFC 7517) that [`Self::jwk`] gave.
+    /// Returns the key of a JSON Web Key (RFC 7517) that [`Self::jwk`] returned.
     pub(super) fn from_jwk(algorithm: SigningAlgorithm, jwk: &Value) -> Result<Self, KeyError> {
         let number = |member: &str| {
             let bytes = jwk
@@ -65,7 +65,7 @@ impl VerificationKey {
         &self.key_id
     }
 
-    /// The key as a JSON Web Key (RFC 7517).
+    /// Returns the key as a JSON Web Key (RFC 7517).
     pub(super) const fn jwk(&self) -> &Value {
         &self.jwk
     }

@@ -1,12 +1,12 @@
-//! Whether a file is on a mounted volume, and so outlives the container.
+//! The check whether a file is on a mounted volume, and therefore outlives the container.
 
 use std::path::{Path, PathBuf};
 
-/// The file systems that end with the container, or with the machine.
+/// The file systems that are lost with the container or the machine.
 const EPHEMERAL: [&str; 3] = ["overlay", "tmpfs", "ramfs"];
 
-/// Whether `file` is, or would be created, on a volume that outlives the container. If the mounts of this process can't
-/// be read, it is not.
+/// Returns whether `file` is, or would be created, on a volume that outlives the container. Returns `false` if the
+/// mounts of this process cannot be read.
 pub fn holds(file: &Path) -> bool {
     let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else {
         return false;
@@ -17,9 +17,10 @@ pub fn holds(file: &Path) -> bool {
     existing.is_some_and(|folder| is_on_volume(&mounts, &folder))
 }
 
-/// Whether the mount that holds `path` is neither the root nor ephemeral. `mounts` has a line for each mount: its
-/// fourth field is the mounted folder in its file system, the fifth one the mount point, and the field behind the
-/// separator `-` the type (proc_pid_mountinfo(5)).
+/// Returns whether the mount of `path` is neither the root nor ephemeral.
+///
+/// `mounts` has a line for each mount (proc_pid_mountinfo(5)). The fourth field is the mounted folder in its file
+/// system, and the fifth one is the mount point. The field after the separator `-` is the type.
 fn is_on_volume(mounts: &str, path: &Path) -> bool {
     let mounts = mounts.lines().filter_map(|line| {
         let (mount, file_system) = line.split_once(" - ")?;
@@ -29,22 +30,22 @@ fn is_on_volume(mounts: &str, path: &Path) -> bool {
         let kind = file_system.split(' ').next().unwrap_or_default();
         path.starts_with(&point).then_some((point, folder, kind))
     });
-    // Of two mounts at the same point the later one covers the earlier one.
+    // Of two mounts at the same mount point, the later one covers the earlier one.
     let deepest = mounts.max_by_key(|(point, ..)| point.components().count());
     deepest.is_some_and(|(point, folder, kind)| {
         point != Path::new("/") && !EPHEMERAL.contains(&kind) && !is_of_one_container(&folder)
     })
 }
 
-/// Whether the folder is made for one container: Kubernetes deletes an `emptyDir` with the pod, and a new container
-/// gets another anonymous volume, whose name is 64 hexadecimal digits.
+/// Returns whether the folder is created for one container. Kubernetes deletes an `emptyDir` with the pod. A new
+/// container gets a new anonymous volume with a name of 64 hexadecimal digits.
 fn is_of_one_container(folder: &str) -> bool {
     let mut names = folder.split('/');
     folder.contains("/kubernetes.io~empty-dir/")
         || names.any(|name| name.len() == 64 && name.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-/// A mount point as a path: the kernel writes blanks, tabs, line feeds and backslashes as octal numbers.
+/// Returns a mount point as a path. The kernel writes blanks, tabs, line feeds and backslashes as octal numbers.
 fn unescaped(point: &str) -> String {
     [
         ("\\040", " "),

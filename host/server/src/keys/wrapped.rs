@@ -12,28 +12,28 @@ use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
 /// The master keys of the settings.
 #[derive(Clone, Debug)]
 pub struct MasterKeys {
-    /// Wraps new keys.
+    /// The master key that wraps new keys.
     pub current: Arc<dyn MasterKey>,
-    /// Was the current one before a rotation.
+    /// The current master key before a rotation.
     pub previous: Option<Arc<dyn MasterKey>>,
-    /// Those of them that are in a file or a setting. In an installation that had no sealing keys, one of them has
-    /// sealed all values.
+    /// The master keys in a file or a setting. In an installation without sealing keys, one of them has sealed all
+    /// values.
     pub known: Vec<Arc<FileMasterKey>>,
 }
 
-/// The keys that were wrapped.
+/// The unwrapped keys.
 #[derive(Debug)]
 pub struct UnwrappedKeys {
     /// The root secret.
     pub root: RootSecret,
     /// The sealing keys.
     pub sealing: Vec<Arc<SealingKey>>,
-    /// All of them, wrapped with the current master key, if it has wrapped none yet.
+    /// All keys, wrapped with the current master key. Empty if the current master key has wrapped them before.
     pub to_add: Vec<WrappedKey>,
 }
 
 impl MasterKeys {
-    /// The keys of a new installation.
+    /// Returns the keys of a new installation.
     ///
     /// # Errors
     /// If the master key cannot be used.
@@ -55,10 +55,11 @@ impl MasterKeys {
         ])
     }
 
-    /// The keys of an installation whose master key sealed all values itself, such as this signing key: copies of it.
+    /// Returns the keys of an installation whose master key sealed all values itself, such as this signing key. They
+    /// are copies of that master key.
     ///
     /// # Errors
-    /// [`KeyError::NotOpened`] if none of the master keys sealed that key.
+    /// [`KeyError::NotOpened`] if none of the master keys sealed that signing key.
     pub fn legacy_keys(
         &self,
         (purpose, sealed): (&str, &str),
@@ -79,7 +80,7 @@ impl MasterKeys {
         ])
     }
 
-    /// The sealing key of the next generation, wrapped with the current master key.
+    /// Returns the sealing key of the next generation, wrapped with the current master key.
     ///
     /// # Errors
     /// If the master key cannot be used.
@@ -94,14 +95,15 @@ impl MasterKeys {
         wrap(&*self.current, (purpose, seals_from), &key, entropy)
     }
 
-    /// Decrypts the keys that the current master key has wrapped. If there is none, decrypts those of the previous
-    /// one, and wraps them with the current one.
+    /// Decrypts the keys that the current master key has wrapped. If there is none, decrypts the keys of the previous
+    /// master key, and wraps them with the current one.
     ///
     /// All keys are wrapped with a master key in one transaction, so the current master key has wrapped all or none. If
-    /// it has, those of the previous one are ignored: somebody who learned it could add keys of their own.
+    /// it has wrapped all, the keys of the previous one are ignored, because an attacker who knows it could add keys.
     ///
     /// # Errors
-    /// [`KeyError::WrongMasterKey`] if none of the master keys has wrapped the keys, or if a master key cannot be used.
+    /// [`KeyError::WrongMasterKey`] if none of the master keys has wrapped the keys. Otherwise if a master key cannot
+    /// be used.
     pub fn unwrap(
         &self,
         wrapped: &[WrappedKey],
@@ -128,7 +130,7 @@ impl MasterKeys {
         })
     }
 
-    /// Decrypts the keys that the current master key has wrapped; `None` if there is none.
+    /// Decrypts the keys that the current master key has wrapped. Returns `None` if there is none.
     ///
     /// # Errors
     /// If the master key cannot be used, or a key was changed.
@@ -159,7 +161,7 @@ impl MasterKeys {
     }
 }
 
-/// What is authenticated with a wrapped key: what it is for, and from when a sealing key seals.
+/// Returns the data that is authenticated with a wrapped key: its purpose, and the time from which a sealing key seals.
 fn context(purpose: WrappedKeyPurpose, seals_from: Timestamp) -> String {
     match purpose {
         WrappedKeyPurpose::Root => "root".to_owned(),

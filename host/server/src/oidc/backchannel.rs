@@ -1,7 +1,7 @@
-//! Telling applications that a session ended (OpenID Connect Back-Channel Logout 1.0).
+//! Notifications to applications about ended sessions (OpenID Connect Back-Channel Logout 1.0).
 //!
-//! What is to be told waits in the database, so it outlives the server, and several hosts share the work. Each attempt
-//! is claimed by a lease; a logout token is made anew for each, since it is good for two minutes.
+//! Pending deliveries are in the database, so they survive a restart, and several instances share the work. A lease
+//! protects each attempt. Each attempt has a new logout token, because a token is valid for two minutes.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -22,43 +22,44 @@ use assent_model::logout::LogoutDelivery;
 use assent_plugin_host::egress::EgressError;
 use assent_telemetry::ROOT_SPANS;
 
-/// How often the database is looked at without a signal: another instance may have ended a session, or a pause is over.
+/// The interval between queries of the database without a wake-up: another instance may have ended a session, or a
+/// backoff has expired.
 const LOOK: Duration = Duration::from_secs(3);
-/// How many attempts are made at the same moment.
+/// The maximum number of simultaneous attempts.
 const ATTEMPTS: usize = 256;
-/// How many of them one application gets.
+/// The maximum number of simultaneous attempts for one application.
 const ATTEMPTS_EACH: usize = 32;
-/// How long an attempt is this server's: longer than a call may take.
+/// The lease of an attempt. It is longer than the timeout of a call.
 const LEASE: Duration = Duration::from_secs(60);
-/// How long a logout token is good, in seconds (section 4 of the specification: at most two minutes).
+/// The lifetime of a logout token, in seconds (section 4 of the specification: at most two minutes).
 const LIFETIME: i64 = 120;
-/// The member of `events` that makes a token a logout token.
+/// The member of `events` that identifies a logout token.
 const EVENT: &str = "http://schemas.openid.net/event/backchannel-logout";
 
-/// What came of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum AttemptOutcome {
-    /// The application knows.
+    /// The application accepted the logout token.
     Done,
-    /// There is nobody to tell: the application is gone, or wants it no more.
+    /// There is no recipient: the application was deleted, or no longer has a logout URI.
     Nobody,
-    /// The application refused the token (section 2.8): it would refuse another as well.
+    /// The application rejected the token (section 2.8). It would reject another token as well.
     Refused(String),
-    /// The application is where this server does not call: that stays so until somebody changes it.
+    /// The egress rules forbid the address. This stays so until an operator or administrator changes it.
     OutOfReach(String),
-    /// It may work another time.
+    /// A retry may succeed.
     Failed(String),
 }
 
-/// What this server is at, and what comes next.
+/// The attempts of this instance, and the order of the next ones.
 #[derive(Default)]
 struct Work {
-    /// The attempts.
+    /// The current attempts.
     under_way: JoinSet<Did>,
-    /// How many of them each application has.
+    /// The number of current attempts for each application.
     busy: HashMap<Did, usize>,
-    /// Whose turn it is. Each application that waits has one turn before any has another, so those that are slow, or
-    /// have many logouts waiting, keep nobody waiting for more than a round.
+    /// The order of the next attempts. Each waiting application has one turn before any other has a second one. So
+    /// applications that are slow, or have many pending logouts, delay others for one round at most.
     turns: VecDeque<Did>,
 }
 
@@ -73,7 +74,8 @@ impl Work {
     }
 }
 
-/// Tells applications, until the task is dropped. Attempts under way end with it, and are made again after their lease.
+/// Delivers logout tokens, until the task is dropped. Attempts in progress end with it, and are retried after their
+/// lease.
 pub async fn deliver(services: Arc<Services>) {
     let mut work = Work::default();
     loop {
@@ -84,7 +86,7 @@ pub async fn deliver(services: Arc<Services>) {
                 false
             }
         };
-        // There may be more for the same applications.
+        // More deliveries may be due for the same applications.
         if begun {
             continue;
         }
@@ -93,7 +95,7 @@ pub async fn deliver(services: Arc<Services>) {
             () = tokio::time::sleep(LOOK) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(application) => work.release(&application),
-                // One that panicked does not say whose it was: once all have ended, nobody is busy.
+                // A panic does not name its application. After all attempts have ended, no application has one.
                 Err(_) if work.under_way.is_empty() => work.busy.clear(),
                 Err(_) => {}
             },
@@ -101,7 +103,8 @@ pub async fn deliver(services: Arc<Services>) {
     }
 }
 
-/// Goes on with the round, or begins the next one, as far as there is room. Whether there may be more to do at once.
+/// Continues the round, or begins the next one, as far as there is capacity. Returns whether more work may be possible
+/// at once.
 async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, InternalError> {
     if work.under_way.len() >= ATTEMPTS {
         return Ok(false);
@@ -118,7 +121,7 @@ async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, Intern
         if count >= most_for_one(work.under_way.len()) {
             continue;
         }
-        // Where another instance was quicker there may be more, too.
+        // If another instance was faster, more work may be possible, too.
         begun = true;
         let Some(delivery) = services
             .store
@@ -137,8 +140,8 @@ async fn begin(services: &Arc<Services>, work: &mut Work) -> Result<bool, Intern
     Ok(begun)
 }
 
-/// How many attempts an application may have before it gets a further one: no more than there are free places. So the
-/// last places are for applications that have few attempts or none, and a few slow applications never take all.
+/// The number of attempts up to which an application may have a further one. It is at most the number of free places.
+/// So the last places are for applications with few attempts or none, and a few slow applications can never take all.
 const fn most_for_one(under_way: usize) -> usize {
     let free = ATTEMPTS.saturating_sub(under_way);
     if free < ATTEMPTS_EACH {
@@ -148,7 +151,7 @@ const fn most_for_one(under_way: usize) -> usize {
     }
 }
 
-/// Makes one attempt, and keeps what came of it. The application that was told, or not.
+/// Makes one attempt, and stores its outcome. Returns the application.
 async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
     let LogoutDelivery {
         application,
@@ -224,14 +227,14 @@ async fn tell(
         Err(failure) => return Ok(AttemptOutcome::Failed(failure.to_string())),
     };
     Ok(match answer.status {
-        // Section 2.8: 200, and 204 from applications whose framework sends that for an empty answer.
+        // Section 2.8 requires 200. Some frameworks send 204 for an empty response, so that is a success, too.
         200 | 204 => AttemptOutcome::Done,
         400 => AttemptOutcome::Refused(in_one_line(&answer.body)),
         status => AttemptOutcome::Failed(format!("it answered {status}")),
     })
 }
 
-/// What an application says of its refusal, as far as it fits in the log.
+/// Returns the application's text about a rejection, truncated for the log.
 fn in_one_line(body: &[u8]) -> String {
     String::from_utf8_lossy(body)
         .chars()
@@ -240,7 +243,7 @@ fn in_one_line(body: &[u8]) -> String {
         .collect()
 }
 
-/// A logout token (section 2.4). It never has a `nonce`, so that it can't pass for an ID token.
+/// Creates a logout token (section 2.4). It never has a `nonce`, so that it cannot be used as an ID token.
 async fn logout_token(
     services: &Services,
     application: &Application,
@@ -273,7 +276,7 @@ async fn logout_token(
 mod tests {
     use super::*;
 
-    /// The attempts of applications that never respond, in rounds as [`begin`] makes them.
+    /// The attempts of applications that never respond, in the rounds of [`begin`].
     fn never_responding(applications: usize) -> Vec<usize> {
         let mut attempts = vec![0; applications];
         loop {

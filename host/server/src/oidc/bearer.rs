@@ -5,22 +5,22 @@ use crate::oidc::tokens::{self, ValidAccess};
 use assent_model::scope::Scope;
 use assent_model::secret::Digest;
 
-/// Why a bearer token was not accepted (RFC 6750 section 3.1).
+/// The reason why a bearer token was rejected (RFC 6750 section 3.1).
 #[derive(Debug, thiserror::Error)]
 pub enum BearerError {
-    /// There is none.
+    /// The request has no token.
     #[error("an access token is required")]
     Missing,
-    /// It was sent in two ways, or malformed.
+    /// The request sent the token in two ways, or it is malformed.
     #[error("send the access token once, in the Authorization header")]
     InvalidRequest,
-    /// It is unknown, expired or revoked, or the person may no longer use the application.
+    /// The token is unknown, expired or revoked, or the user may no longer use the application.
     #[error("the access token is invalid, expired or revoked")]
     InvalidToken,
-    /// It lacks this scope.
+    /// The token lacks this scope.
     #[error("the access token lacks the scope {}", .0.as_str())]
     InsufficientScope(Scope),
-    /// Too many calls wait for the plugins already, of this token or in all.
+    /// Too many calls with this token, or in total, already wait for the plugins.
     #[error("too many requests at once; try again after the time in Retry-After")]
     Busy,
     /// An internal error.
@@ -29,7 +29,7 @@ pub enum BearerError {
 }
 
 impl BearerError {
-    /// The `error` code; none where the request has no token at all.
+    /// The `error` code; `None` if the request has no token at all.
     pub fn code(&self) -> Option<&'static str> {
         match self {
             Self::Missing => None,
@@ -44,10 +44,13 @@ impl BearerError {
 }
 
 /// Reads the `Authorization` header.
+///
+/// # Errors
+/// [`BearerError`] if the header is missing, has another scheme or is malformed.
 pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
     let header = authorization.ok_or(BearerError::Missing)?;
     let (scheme, token) = header.split_once(' ').unwrap_or((header, ""));
-    // Section 3.1: another way to authenticate is none.
+    // Another authentication scheme counts as no token (section 3.1).
     if !scheme.eq_ignore_ascii_case("bearer") {
         return Err(BearerError::Missing);
     }
@@ -57,7 +60,7 @@ pub fn token_of(authorization: Option<&str>) -> Result<&str, BearerError> {
     Ok(token.trim())
 }
 
-/// A token as a protected endpoint was shown it.
+/// A token that a client presented at a protected endpoint.
 #[derive(Clone, Copy, Debug)]
 pub struct BearerToken<'a> {
     /// The token.
@@ -66,8 +69,11 @@ pub struct BearerToken<'a> {
     pub certificate: Option<&'a [u8]>,
 }
 
-/// What an access token stands for, if it is valid, and if the caller presents the certificate that it is bound to (RFC
-/// 8705 section 3). Whether its user may still use the application is not checked.
+/// Returns the grant of an access token, if the token is valid and the caller presents the certificate to which it is
+/// bound (RFC 8705 section 3). It does not check whether the user may still use the application.
+///
+/// # Errors
+/// [`BearerError`] if the token is not valid or the database fails.
 pub async fn accept(
     services: &Services,
     shown: BearerToken<'_>,

@@ -11,8 +11,8 @@ use assent_model::language::Language;
 use assent_model::scope::Scope;
 use assent_model::session::Acr;
 
-/// The methods by which applications authenticate themselves. The specification's name of the one with a certificate
-/// has the two of RFC 8705 beside it, under which a standard client knows it.
+/// The client authentication methods. Beside the name of the certificate method in the product specification are the
+/// two of RFC 8705, which standard clients know.
 const AUTH_METHODS: [&str; 8] = [
     "client_secret_basic",
     "client_secret_post",
@@ -24,7 +24,7 @@ const AUTH_METHODS: [&str; 8] = [
     "none",
 ];
 
-/// The discovery document: what is served, and nothing else.
+/// Returns the discovery document, which lists only supported features.
 pub fn document(services: &Services) -> Value {
     let issuer = &services.issuer;
     let scopes = Scope::ALL.map(Scope::as_str);
@@ -81,13 +81,14 @@ pub fn document(services: &Services) -> Value {
     document
 }
 
-/// Whether a sign-in may rest on a vendor's word. Nothing else in the document changes while the server runs.
+/// Whether a sign-in may rest on a delegated approval of a vendor. Nothing else in the document changes while the
+/// server runs.
 pub fn has_delegated_channel(services: &Services) -> bool {
     services.plugins.has_delegated_channel()
 }
 
-/// How sign-ins are made here: by a vendor's word only where the operator takes one's, and by passkeys where the server
-/// has a domain. Whether an application takes passkeys is its own setting.
+/// The `acr` values of this server: delegated approvals only with a trusted vendor, and passkeys only if the server has
+/// a domain. Whether an application accepts passkeys is its own setting.
 fn acr_values(services: &Services) -> Vec<&'static str> {
     [
         Some(Acr::Device),
@@ -100,7 +101,7 @@ fn acr_values(services: &Services) -> Vec<&'static str> {
     .collect()
 }
 
-/// Where an application with a client certificate calls (RFC 8705 section 5).
+/// The endpoints for applications with a client certificate (RFC 8705 section 5).
 fn mtls_aliases(base: &Url) -> Value {
     let base = base.as_str().trim_end_matches('/');
     json!({
@@ -111,7 +112,7 @@ fn mtls_aliases(base: &Url) -> Value {
     })
 }
 
-/// RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1.
+/// The logout members (RP-Initiated Logout 1.0 section 2.1, Back-Channel Logout 1.0 section 2.1).
 fn logout(issuer: &str) -> [(String, Value); 3] {
     [
         (

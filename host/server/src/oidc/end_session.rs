@@ -1,8 +1,8 @@
 //! The end session endpoint (OpenID Connect RP-Initiated Logout 1.0): validation of requests.
 //!
-//! Any site can send a browser here. So only an ID token of ours (`id_token_hint`) proves that an application asks, and
-//! without one the user must confirm the sign-out. A browser is sent only to an address that is registered for the
-//! application that the token or `client_id` names.
+//! Any site can send a browser here. So only an ID token of this server (`id_token_hint`) proves that an application
+//! sent the request, and without one the user must confirm the sign-out. A browser is redirected only to an address
+//! that is registered for the application that the token or `client_id` names.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,12 +23,12 @@ use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::LogoutContinuation;
 use assent_telemetry::SPANS;
 
-/// How long a sealed request is good: as long as a person may look at the question.
+/// The lifetime of a sealed request. It limits the time for the confirmation page.
 const SEALED_FOR: Duration = Duration::from_secs(30 * 60);
-/// What it is sealed for.
+/// The purpose of the seal.
 const PURPOSE: &str = "end-session";
 
-/// A request that may be served.
+/// A validated request.
 #[derive(Clone, Debug, Default)]
 pub struct EndSessionRequest {
     application: Option<Arc<Application>>,
@@ -37,29 +37,29 @@ pub struct EndSessionRequest {
     state: Option<String>,
 }
 
-/// What an ID token of ours says.
+/// The content of an ID token of this server.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct IdTokenHint {
     subject: String,
     sid: Option<String>,
 }
 
-/// Why a request is not served. A page says so; no session ends, and nobody is sent anywhere.
+/// The reason why a request is rejected. A page shows the reason; no session ends, and there is no redirect.
 #[derive(Debug, thiserror::Error)]
 pub enum EndSessionError {
-    /// It can't be read.
+    /// The parameters cannot be read.
     #[error("the request can't be read: {0}")]
     Parameters(#[from] ParametersError),
-    /// The `id_token_hint` is no ID token of ours.
+    /// The `id_token_hint` is not an ID token of this server.
     #[error("the id_token_hint is not an ID token of this service: {0}")]
     BadHint(#[from] IdTokenError),
-    /// The `id_token_hint` is ours, and does not say whose.
+    /// The `id_token_hint` is an ID token of this server, but does not name its user or application.
     #[error("the id_token_hint has no {0} that is known here")]
     InvalidHint(&'static str),
-    /// `client_id` is no application of ours.
+    /// `client_id` is unknown.
     #[error("no application has the client_id")]
     UnknownClient,
-    /// `client_id` is not whom the `id_token_hint` was issued to.
+    /// `client_id` is not the application to which the `id_token_hint` was issued.
     #[error("client_id is not whom the id_token_hint was issued to")]
     OtherClient,
     /// The `post_logout_redirect_uri` is not registered.
@@ -67,7 +67,7 @@ pub enum EndSessionError {
         "post_logout_redirect_uri is {0}, which is not registered; it must match a registered one exactly"
     )]
     RedirectUri(QuotedText),
-    /// A sealed request is not this service's, or too old.
+    /// This server did not seal the request, or the seal has expired.
     #[error("the sealed request was not made here, or its time is over")]
     Sealed,
     /// An internal error.
@@ -75,8 +75,11 @@ pub enum EndSessionError {
     Internal(#[from] InternalError),
 }
 
-/// Checks a request (section 2 of the specification). An ID token is a hint even when it has expired. `logout_hint` is
-/// taken and not used; `ui_locales` is for whoever makes the page.
+/// Validates a request (section 2 of the specification). An expired ID token is still a hint. `logout_hint` is accepted
+/// and ignored; the renderer of the page handles `ui_locales`.
+///
+/// # Errors
+/// [`EndSessionError`] if the request is not valid or the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.logout_request")]
 pub async fn check(
     services: &Services,
@@ -90,9 +93,9 @@ pub async fn check(
             let (application, hint) = hint(services, token).await?;
             (application, Some(hint))
         }
-        // Section 2: with `client_id` the address can be looked for without a hint.
+        // With `client_id` the address can be checked without a hint (section 2).
         (None, Some(id), Some(_)) => (client(services, id).await?, None),
-        // The request shows nothing, and leads nowhere.
+        // The request proves nothing, and has no redirect.
         (None, ..) => return Ok(EndSessionRequest::default()),
     };
     if client_id.is_some_and(|id| id != application.id.as_str()) {
@@ -118,7 +121,8 @@ async fn client(services: &Services, id: &str) -> Result<Arc<Application>, EndSe
         .ok_or(EndSessionError::UnknownClient)
 }
 
-/// Where the browser goes afterwards: only to an address of this application, and nowhere if it is disabled.
+/// Returns the address to which the browser goes afterwards: only an address of this application, and none if it is
+/// disabled.
 fn redirect(
     application: &Application,
     asked: Option<&str>,
@@ -132,8 +136,8 @@ fn redirect(
     Ok(redirect.filter(|_| application.settings.enabled))
 }
 
-/// What a request came to, as the browser carries it from page to page: all that was read from the ID token, without
-/// the token, which has no business in addresses, histories and logs.
+/// The validated request that the browser carries from page to page. It has the content of the ID token without the
+/// token itself, which must not appear in addresses, histories and logs.
 #[derive(Serialize, Deserialize)]
 struct SealedRequest {
     application: Did,
@@ -143,7 +147,10 @@ struct SealedRequest {
     until: Timestamp,
 }
 
-/// Reads what [`EndSessionRequest::sealed`] made, a short while ago. The application is looked at again.
+/// Opens the text of [`EndSessionRequest::sealed`], if it has not expired. The application is read again.
+///
+/// # Errors
+/// [`EndSessionError`] if the text is not valid, has expired, or the database fails.
 pub async fn unseal(services: &Services, text: &str) -> Result<EndSessionRequest, EndSessionError> {
     let opened = services
         .sealing_keys
@@ -201,7 +208,11 @@ async fn hint(
 }
 
 impl EndSessionRequest {
-    /// The request as a text that this service alone can make and read, for half an hour. `None` if it shows nothing.
+    /// Seals the request as a text that only this server can create and read, for half an hour. Returns `None` if it
+    /// proves nothing.
+    ///
+    /// # Errors
+    /// If the sealing key fails.
     pub fn sealed(&self, services: &Services) -> Result<Option<String>, InternalError> {
         let Some(application) = &self.application else {
             return Ok(None);
@@ -220,7 +231,11 @@ impl EndSessionRequest {
         Ok(Some(services.seal(PURPOSE, text.as_bytes())?))
     }
 
-    /// Whether the application shows that it asks for this session's end, or for this person's: they need not be asked.
+    /// Whether the application proves that its request is for this session, or for this user. Then the user need not
+    /// confirm.
+    ///
+    /// # Errors
+    /// If the subject of the user cannot be computed.
     pub fn is_for(
         &self,
         services: &Services,
@@ -238,7 +253,7 @@ impl EndSessionRequest {
         self.hint.as_ref()?.sid.as_deref()
     }
 
-    /// The name of the application that shows that it asks.
+    /// The name of the application that proved its request.
     pub fn application(&self) -> Option<&str> {
         self.hint
             .as_ref()
@@ -246,7 +261,7 @@ impl EndSessionRequest {
             .map(|application| application.name.as_str())
     }
 
-    /// The name of the application to which the browser returns, where nothing shows that the application asks.
+    /// The name of the application to which the browser returns, if the application did not prove its request.
     pub fn returns_to(&self) -> Option<&str> {
         let unproven = self.hint.is_none() && self.redirect.is_some();
         self.application
@@ -255,7 +270,7 @@ impl EndSessionRequest {
             .map(|application| application.name.as_str())
     }
 
-    /// Where the browser goes afterwards, with the application's `state`.
+    /// The address to which the browser goes afterwards, with the application's `state`.
     pub fn continuation(&self) -> LogoutContinuation {
         match &self.redirect {
             Some(redirect) => LogoutContinuation::Redirect {
@@ -266,7 +281,7 @@ impl EndSessionRequest {
         }
     }
 
-    /// What a form's Content-Security-Policy must name so that it may end there.
+    /// The source that the Content-Security-Policy of a form must name so that the form may end there.
     pub fn form_target(&self) -> Option<String> {
         self.redirect.as_ref()?.form_action_source()
     }

@@ -1,5 +1,5 @@
-//! The errors of the protocol, in their wire form. The public text is for the application's developer; what only the
-//! operator may know goes to the log where it happens.
+//! The errors of the protocol, in their wire form. The public text is for the application's developer. Details that
+//! only the operator may know go to the log at the place of the error.
 
 use crate::domain::InternalError;
 use crate::domain::operations::rate_limits::RateLimitError;
@@ -10,12 +10,13 @@ pub enum TokenError {
     /// A required parameter is missing or malformed.
     #[error("{0}")]
     InvalidRequest(String),
-    /// Client authentication failed. Whether the `Authorization` header was used decides about `WWW-Authenticate`.
+    /// Client authentication failed. The response has `WWW-Authenticate` only if the client used the `Authorization`
+    /// header.
     #[error("client authentication failed: {reason}")]
     InvalidClient {
         /// Whether the client used the `Authorization` header.
         by_header: bool,
-        /// The reason, if it is not valid.
+        /// The reason.
         reason: &'static str,
     },
     /// The code is invalid, expired or already used, or was issued for something else.
@@ -38,7 +39,7 @@ pub enum TokenError {
     /// The client failed to authenticate too often.
     #[error("client authentication failed too often; try again later")]
     TooManyFailures(RateLimitError),
-    /// Too many calls wait for the plugins already.
+    /// Too many calls already wait for the plugins.
     #[error("too many requests at once; try again after the time in Retry-After")]
     Busy,
     /// An internal error.
@@ -63,7 +64,7 @@ impl TokenError {
     }
 }
 
-/// An error that goes back to the application by redirect (RFC 6749 section 4.1.2.1, OpenID Connect Core section
+/// An error that the browser's redirect takes to the application (RFC 6749 section 4.1.2.1, OpenID Connect Core section
 /// 3.1.2.6).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AuthorizeErrorCode {
@@ -71,18 +72,17 @@ pub enum AuthorizeErrorCode {
     InvalidRequest,
     /// The scope has no `openid`.
     InvalidScope,
-    /// Not `code`.
+    /// The response type is not `code`.
     UnsupportedResponseType,
     /// The application may not use the authorization code grant.
     UnauthorizedClient,
-    /// `prompt=none`, and nobody is signed in; or somebody else is than the one who was meant.
+    /// `prompt=none` without a sufficient session, or with the session of another user than the requested one.
     LoginRequired,
-    /// `prompt=none`, and the person has to agree first.
+    /// `prompt=none`, and the user must consent first.
     ConsentRequired,
-    /// None of the `acr` values will do that the application can't do without (OpenID Connect Unmet Authentication
-    /// Requirements).
+    /// The sign-in has none of the essential `acr` values (OpenID Connect Unmet Authentication Requirements).
     UnmetAuthenticationRequirements,
-    /// The person denied, or did not answer, or may not use the application.
+    /// The user denied, did not respond, or may not use the application.
     AccessDenied,
     /// `request` is not supported.
     RequestNotSupported,
@@ -90,7 +90,7 @@ pub enum AuthorizeErrorCode {
     RequestUriNotSupported,
     /// `registration` is not supported.
     RegistrationNotSupported,
-    /// The server, or a plugin, broke.
+    /// The server or a plugin failed.
     ServerError,
 }
 

@@ -16,8 +16,8 @@ use assent_model::session::Authentication;
 use assent_plugin_host::Sink;
 use assent_telemetry::SPANS;
 
-/// Adds what an ID token says of the sign-in, and the name that it is known by (`jti`, RFC 7519 section 4.1.7), under
-/// which is kept what the plugins did for it.
+/// Adds the claims about the sign-in, and the token's id (`jti`, RFC 7519 section 4.1.7), which identifies the trace of
+/// the plugins.
 pub fn with_sign_in(
     services: &Services,
     made: ApplicationClaims,
@@ -44,7 +44,7 @@ pub fn with_sign_in(
     claims
 }
 
-/// Adds what the request had as `nonce`.
+/// Adds the request's `nonce`.
 pub fn with_nonce(mut claims: Map<String, Value>, nonce: &str) -> Map<String, Value> {
     put(&mut claims, AtSignIn::Nonce, json!(nonce));
     claims
@@ -54,7 +54,8 @@ fn put(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
     claims.insert(claim.name().to_owned(), value);
 }
 
-/// The `session_state` of the token response: the `sid` of the ID token with these claims, if the application wants it.
+/// Returns the `session_state` of the token response: the `sid` of the ID token with these claims, if the application
+/// has that setting.
 pub fn session_state(application: &Application, claims: &Map<String, Value>) -> Option<String> {
     let sid = claims
         .get(AtSignIn::Sid.name())
@@ -62,7 +63,10 @@ pub fn session_state(application: &Application, claims: &Map<String, Value>) -> 
     sid.as_str().map(str::to_owned)
 }
 
-/// Completes the claims that were made at sign-in and signs them.
+/// Completes the claims of the sign-in, and signs them.
+///
+/// # Errors
+/// If the signing key fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.id_token")]
 pub async fn issue(
     services: &Services,

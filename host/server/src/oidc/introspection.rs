@@ -25,40 +25,40 @@ use assent_plugin_host::{Fault, MapFailureKind, Sink};
 use assent_store::{FamilyState, TokenFamily, UserAccount};
 use assent_telemetry::SPANS;
 
-/// What a client is told of a token. Of one that is not good, or not for it to see, nothing but that.
+/// The response about a token. For a token that is not valid, or that the client must not see, it reveals only that.
 #[derive(Debug, Serialize)]
 #[serde(untagged)]
 pub enum Introspection {
-    /// It is good.
+    /// The token is valid.
     Active(Box<ActiveToken>),
-    /// It is not, or is none of the client's business.
+    /// The token is not valid, or the client must not see it.
     Inactive(Inactive),
 }
 
-/// A token that is good.
+/// A valid token.
 #[derive(Debug, Serialize)]
 pub struct ActiveToken {
     active: bool,
     client_id: Did,
     sub: String,
     scope: String,
-    /// Seconds since the epoch.
+    /// The expiry, in seconds since the epoch.
     exp: i64,
-    /// Seconds since the epoch.
+    /// The time of issue, in seconds since the epoch.
     iat: i64,
-    /// How the person signed in (RFC 9470 section 6.2), where less is known of it than usual.
+    /// The authentication of the user (RFC 9470 section 6.2), if it is not the usual one.
     #[serde(skip_serializing_if = "Option::is_none")]
     acr: Option<&'static str>,
-    /// The certificate that its bearer must show (RFC 8705 section 3.2).
+    /// The certificate that the bearer must present (RFC 8705 section 3.2).
     #[serde(skip_serializing_if = "Option::is_none")]
     cnf: Option<Value>,
-    /// What plugins have to say to resource servers. None of them has the name of one of the above: those are
+    /// The claims that plugins add for resource servers. None has the name of a member above, because those names are
     /// protected.
     #[serde(flatten)]
     more: Arc<Map<String, Value>>,
 }
 
-/// A token of which nothing is told.
+/// A response without details about the token.
 #[derive(Debug, Serialize)]
 pub struct Inactive {
     active: bool,
@@ -66,7 +66,7 @@ pub struct Inactive {
 
 const INACTIVE: Introspection = Introspection::Inactive(Inactive { active: false });
 
-/// What is known of a token of either kind.
+/// The data of a token of either kind.
 struct KnownToken {
     application: Did,
     family: Option<FamilyState>,
@@ -77,6 +77,9 @@ struct KnownToken {
 }
 
 /// Serves an introspection request of an authenticated client.
+///
+/// # Errors
+/// [`TokenError`] if the request is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.introspection")]
 pub async fn introspect(
     services: &Services,
@@ -89,8 +92,8 @@ pub async fn introspect(
     let is_own = |owner: &Did| *owner == client.application.id;
     let known = match access_token(services, text).await? {
         Some(known) if is_own(&known.application) => Some(known),
-        // A resource server asks about tokens that it was shown; a public client proves nothing, and sees its own
-        // alone. One for the admin API is good nowhere else, so nobody else shall take it for good.
+        // A resource server may introspect tokens that it received. A public client cannot authenticate, so it sees
+        // only its own tokens. A token for the admin API is valid only there, so no other client sees it as valid.
         Some(known) if known.scopes.oidc().is_some() => Some(known).filter(|_| {
             client
                 .application
@@ -99,7 +102,7 @@ pub async fn introspect(
                 .is_confidential()
         }),
         Some(_) => None,
-        // A refresh token goes to nobody but its owner.
+        // Only its owner may see a refresh token.
         None => refresh_token(services, text)
             .await?
             .filter(|known| is_own(&known.application)),
@@ -116,7 +119,7 @@ pub async fn introspect(
     };
     let (sub, more) = match (&known.family, known.scopes.oidc()) {
         (None, _) => (application.id.to_string(), Arc::default()),
-        // No user grants admin scopes.
+        // Users do not grant admin scopes.
         (Some(_), None) => return Ok(INACTIVE),
         (Some(state), Some(scopes)) => {
             let Some(holder) = access::holder_of(services, state).await? else {
@@ -150,7 +153,7 @@ pub async fn introspect(
     })))
 }
 
-/// What the plugins have to say of a token to resource servers. `None` if one of them turns the person away.
+/// Returns the claims that plugins add for resource servers. Returns `None` if a plugin denies the user.
 async fn more(
     services: &Services,
     application: &Application,

@@ -1,4 +1,5 @@
-//! OpenID Connect and OAuth 2.0: parse, check, build, sign. Nothing here knows of axum or SQL.
+//! OpenID Connect and OAuth 2.0: parsing, checks, construction and signatures. This module does not depend on axum or
+//! SQL.
 
 pub mod authorize;
 pub mod backchannel;

@@ -1,30 +1,30 @@
-//! Request parameters (RFC 6749 section 3.1): each at most once, an empty one as good as none.
+//! Request parameters (RFC 6749 section 3.1): each at most once, and an empty one counts as missing.
 
 use assent_model::language::Language;
 
-/// How many parameters a request may have.
+/// The maximum number of parameters of a request.
 const MOST: usize = 64;
-/// How long a parameter's value may be, in bytes.
+/// The maximum length of a parameter's value, in bytes.
 const LONGEST: usize = 8 * 1024;
-/// How long an ID token may be, whose length is up to the plugins. It still fits in an address.
+/// The maximum length of an ID token, which depends on the plugins. It still fits in an address.
 const LONGEST_HINT: usize = 15 * 1024;
 
 /// A request's parameters.
 #[derive(Clone, Debug)]
 pub struct Parameters(Vec<(String, String)>);
 
-/// Parameters that can't be used. The message is for the application's developer.
+/// The reason why parameters are not usable. The message is for the application's developer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ParametersError {
-    /// A parameter is there twice.
+    /// A parameter is repeated.
     #[error("the parameter {0} is repeated")]
     Repeated(&'static str),
-    /// Too many, or too long.
+    /// There are too many parameters, or one is too long.
     #[error("the request has too many parameters, or one that is too long")]
     TooMuch,
 }
 
-/// The parameters that are looked at. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
+/// The known parameters. Others are ignored (RFC 6749 section 3.1), but none of these may be repeated.
 const KNOWN: [&str; 33] = [
     "client_id",
     "redirect_uri",
@@ -62,7 +62,10 @@ const KNOWN: [&str; 33] = [
 ];
 
 impl Parameters {
-    /// Reads `application/x-www-form-urlencoded` text, of a query or a body.
+    /// Parses `application/x-www-form-urlencoded` text of a query or a body.
+    ///
+    /// # Errors
+    /// [`ParametersError`] if there are too many parameters, or one is too long.
     pub fn parse(encoded: &[u8]) -> Result<Self, ParametersError> {
         let mut pairs: Vec<(String, String)> = Vec::new();
         for (name, value) in form_urlencoded::parse(encoded) {
@@ -79,7 +82,10 @@ impl Parameters {
         Ok(Self(pairs))
     }
 
-    /// That no known parameter is there twice.
+    /// Checks that no known parameter is repeated.
+    ///
+    /// # Errors
+    /// [`ParametersError::Repeated`] with the parameter.
     pub fn refuse_repeated(&self) -> Result<(), ParametersError> {
         let count = |known: &str| self.0.iter().filter(|(name, _)| name == known).count();
         KNOWN
@@ -101,7 +107,7 @@ impl Parameters {
         }
     }
 
-    /// The first language of `ui_locales` that the pages speak (OpenID Connect Core section 3.1.2.1).
+    /// The first language of `ui_locales` that the pages support (OpenID Connect Core section 3.1.2.1).
     pub fn language(&self) -> Option<Language> {
         Language::of_ranges(self.get("ui_locales").unwrap_or_default().split(' '))
     }

@@ -8,9 +8,12 @@ use crate::domain::{InternalError, Services};
 use assent_model::token::prefix;
 use assent_telemetry::SPANS;
 
-/// Serves a revocation request of an authenticated client. A refresh token takes its family along; an access token goes
-/// alone. A token that is unknown or over is as good as revoked. `token_type_hint` is not needed: a token tells its
-/// kind.
+/// Serves a revocation request of an authenticated client. A refresh token revokes its family; an access token revokes
+/// only itself. An unknown or expired token counts as revoked. `token_type_hint` is not needed, because a token's
+/// prefix names its kind.
+///
+/// # Errors
+/// [`TokenError`] if the token belongs to another client, is missing, or the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.revocation")]
 pub async fn revoke(
     services: &Services,
@@ -53,5 +56,5 @@ pub async fn revoke(
     Ok(())
 }
 
-/// RFC 7009 section 2.1: a token of another client is refused, and the client is told so.
+/// The rejection of another client's token (RFC 7009 section 2.1).
 const FOREIGN: TokenError = TokenError::InvalidGrant("the token was issued to another client");

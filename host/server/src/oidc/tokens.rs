@@ -1,4 +1,4 @@
-//! Access and refresh tokens as they are presented: opened, and compared with the database.
+//! Access and refresh tokens that clients present: opened, and compared with the database.
 
 use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
@@ -8,16 +8,16 @@ use assent_store::FamilyState;
 /// A valid access token. Whether its user may still use the application is not checked.
 #[derive(Clone, Debug)]
 pub struct ValidAccess {
-    /// What it stands for.
+    /// The grant of the token.
     pub grant: AccessGrant,
     /// Its family; `None` for an application's own token.
     pub family: Option<FamilyState>,
 }
 
-/// A refresh token whose family is not revoked. The token may be used or expired.
+/// A refresh token of a family that is not revoked. The token may be used or expired.
 #[derive(Clone, Debug)]
 pub struct OpenRefresh {
-    /// What it stands for.
+    /// The grant of the token.
     pub grant: RefreshGrant,
     /// Its family.
     pub state: FamilyState,
@@ -30,7 +30,7 @@ impl OpenRefresh {
     }
 }
 
-/// What an access token stands for, if it is valid. Its first use after a refresh is recorded before this returns.
+/// Returns the grant of an access token, if it is valid. Its first use after a refresh is recorded before this returns.
 ///
 /// # Errors
 /// If the database fails.
@@ -52,7 +52,7 @@ pub async fn valid_access(
                 .store
                 .client_token_state(&grant.application, grant.id)
                 .await?;
-            // A version that the database does not have was lost: it was restored, or failed over, since.
+            // The database lost a version that it does not have: it was restored, or failed over, since then.
             let valid = found.is_some_and(|state| {
                 !state.token_is_revoked
                     && state.epoch == epoch
@@ -72,7 +72,8 @@ pub async fn valid_access(
     let first_use = family.track_use_until.is_some_and(|until| now < until)
         && family.counter == state.counter
         && state.used_counter < family.counter;
-    // Recorded before it is answered: whoever used the token received the response of the refresh.
+    // This is recorded before the response, because a client that used the token must have received the response of the
+    // refresh.
     let recorded = !first_use
         || services
             .store
@@ -80,7 +81,7 @@ pub async fn valid_access(
             .await?;
     let state = match recorded {
         true => Some(state),
-        // Another use was first, or a retry replaced the token in between.
+        // Another use came first, or a retry replaced the token in between.
         false => family_state(services, &grant, family, epoch).await?,
     };
     Ok(state.map(|state| ValidAccess {
@@ -89,7 +90,7 @@ pub async fn valid_access(
     }))
 }
 
-/// The family of an access token, if neither is revoked.
+/// Returns the family of an access token, if neither is revoked.
 async fn family_state(
     services: &Services,
     grant: &AccessGrant,
@@ -105,7 +106,7 @@ async fn family_state(
     }))
 }
 
-/// What a refresh token stands for, unless its family is revoked or unknown.
+/// Returns the grant of a refresh token, unless its family is revoked or unknown.
 ///
 /// # Errors
 /// If the database fails.

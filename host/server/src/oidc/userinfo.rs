@@ -16,7 +16,7 @@ use assent_plugin_host::{Fault, MapFailureKind, PluginSet, Sink};
 use assent_store::{TokenFamily, UserAccount};
 use assent_telemetry::SPANS;
 
-/// What UserInfo is asked about.
+/// The token, application and user of a UserInfo request.
 struct Inquiry {
     application: Arc<Application>,
     holder: Arc<UserAccount>,
@@ -24,7 +24,10 @@ struct Inquiry {
     scopes: Scopes,
 }
 
-/// The claims that the scopes of an access token permit.
+/// Returns the claims that the scopes of an access token permit.
+///
+/// # Errors
+/// [`BearerError`] if the token is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.userinfo")]
 pub async fn claims(
     services: &Services,
@@ -50,7 +53,10 @@ pub async fn claims(
     Ok(claims)
 }
 
-/// The same, with what each plugin did. The plugins are always called.
+/// Returns the same claims, with the calls of each plugin. It always calls the plugins.
+///
+/// # Errors
+/// [`BearerError`] if the token is not valid or the server fails.
 pub async fn traced_claims(
     services: &Services,
     shown: BearerToken<'_>,
@@ -98,7 +104,7 @@ async fn map(
         family,
         scopes,
     } = inquiry;
-    // The application may be allowed less today than when it was granted.
+    // The application may have fewer permissions now than at the time of the grant.
     let allowed = &application.settings.scopes;
     let requested = &family.context.claims.allowed(allowed).userinfo;
     let subject = ClaimSubject {
@@ -128,7 +134,7 @@ async fn map(
             }
         }
     })?;
-    // Here, the application receives claims about the sign-in only if it requested them.
+    // UserInfo returns claims about the sign-in only if the application requested them.
     let of_sign_in = standard_claims::of_authentication(&family.context.authentication).into_iter();
     let asked = of_sign_in.filter(|(name, _)| requested.contains_key(*name));
     made.claims

@@ -11,16 +11,16 @@ use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use url::Url;
 
-/// How long one request may take.
+/// The timeout of one request.
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The pauses before a request is repeated.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(3)];
 const PROTOBUF: HeaderValue = HeaderValue::from_static("application/x-protobuf");
 
-/// Why nothing can be exported.
+/// The reason why no export is possible.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectorError {
-    /// A line of the file with headers is no header.
+    /// A line of the file with headers is not a header.
     #[error("line {line} is not a header; expected `Name: value`")]
     NotAHeader {
         /// The number of the line, from 1.
@@ -31,10 +31,10 @@ pub enum CollectorError {
     Setup(#[from] reqwest::Error),
 }
 
-/// Why one export failed.
+/// The reason why one export failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The collector cannot be reached. The error does not name the URL, which may have a secret in it.
+    /// The collector cannot be reached. The error does not contain the URL, which may include a secret.
     #[error("the collector cannot be reached: {0}")]
     Unreachable(String),
     /// The collector rejected the request.
@@ -43,7 +43,7 @@ pub enum ExportError {
 }
 
 impl ExportError {
-    /// Whether the same request may succeed soon (OTLP specification, "Retryable Response Codes").
+    /// Returns whether the same request may succeed soon (OTLP specification, "Retryable Response Codes").
     const fn is_passing(&self) -> bool {
         matches!(self, Self::Unreachable(_) | Self::Rejected(429 | 502..=504))
     }
@@ -56,16 +56,16 @@ pub struct Collector {
     base: Url,
     headers: HeaderMap,
     resource: Resource,
-    /// Whether the last export failed: the log has one line when that changes.
+    /// Whether the last export failed. A change is logged once.
     is_failing: AtomicBool,
 }
 
 impl Collector {
-    /// The collector at this base URL. `headers` has a line with `Name: value` for each header of the requests.
+    /// Returns the collector at this base URL. `headers` has a line with `Name: value` for each header of the requests.
     /// `instance` identifies this run of the server.
     ///
     /// # Errors
-    /// If a line is no header, or TLS cannot be used.
+    /// If a line is not a header, or TLS cannot be used.
     pub fn new(base: Url, headers: &str, instance: String) -> Result<Self, CollectorError> {
         let client = Client::builder()
             .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
@@ -97,7 +97,7 @@ impl Collector {
         })
     }
 
-    /// The description of this instance in each export.
+    /// Returns the description of this instance in each export.
     pub(super) fn resource(&self) -> Resource {
         self.resource.clone()
     }
@@ -105,7 +105,7 @@ impl Collector {
     /// Sends a message to this path below the base URL, up to three times.
     ///
     /// # Errors
-    /// If the collector does not take it.
+    /// If the collector does not accept it.
     pub async fn send(&self, path: &str, message: &impl Message) -> Result<(), ExportError> {
         let body = message.encode_to_vec();
         let mut sent = self.send_once(path, body.clone()).await;
@@ -142,14 +142,14 @@ impl Collector {
     }
 }
 
-/// The first cause of an error: the errors above it name the URL.
+/// Returns the root cause of an error, because the errors above it name the URL.
 fn cause(error: &reqwest::Error) -> String {
     let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
     let first = causes.last().map(ToString::to_string);
     first.unwrap_or_else(|| "the request could not be sent".to_owned())
 }
 
-/// The scope of spans and metrics.
+/// Returns the scope of spans and metrics.
 pub(super) fn scope() -> InstrumentationScope {
     InstrumentationScope {
         name: "assent".to_owned(),
@@ -158,7 +158,7 @@ pub(super) fn scope() -> InstrumentationScope {
     }
 }
 
-/// Lines of `Name: value`; empty lines are passed over.
+/// Parses lines of `Name: value`, and ignores empty lines.
 fn parse_headers(text: &str) -> Result<HeaderMap, CollectorError> {
     let mut headers = HeaderMap::new();
     for (index, line) in text.lines().enumerate() {

@@ -14,17 +14,17 @@ use opentelemetry_proto::tonic::metrics::v1::{
 
 use super::collector::{Collector, scope};
 
-/// Where metrics are posted, below the collector's base URL.
+/// The path of metrics below the collector's base URL.
 pub const METRICS_PATH: &str = "/v1/metrics";
 
-/// The moments of a data point: since when it counts, and now.
+/// The period of a data point: the start of the count, and the current time.
 #[derive(Clone, Copy)]
 struct Period {
     start: u64,
     now: u64,
 }
 
-/// The request that exports these metrics, which count since `start`.
+/// Returns the request that exports these metrics, which count since `start`.
 pub fn export_request(
     collector: &Collector,
     families: Vec<Family>,
@@ -55,8 +55,7 @@ fn nanoseconds(at: Timestamp) -> u64 {
         .saturating_mul(1_000_000)
 }
 
-/// A metric under the name that Prometheus gives it; a counter without `_total`, which a collector appends for
-/// Prometheus.
+/// Returns a metric with its Prometheus name. A counter has no `_total`, which a collector appends for Prometheus.
 fn metric(family: Family, period: Period) -> Metric {
     let numbers = |samples: Vec<(Vec<Label>, Number)>| -> Vec<NumberDataPoint> {
         let points = samples.into_iter().map(|(labels, value)| NumberDataPoint {
@@ -112,7 +111,7 @@ fn metric(family: Family, period: Period) -> Metric {
     }
 }
 
-/// The unit that the name ends with (UCUM).
+/// Returns the unit at the end of the name (UCUM).
 fn unit(name: &str) -> &'static str {
     if name.ends_with("_seconds") {
         "s"
@@ -131,7 +130,7 @@ fn histogram_point(labels: Vec<Label>, buckets: &Buckets, period: Period) -> His
         time_unix_nano: period.now,
         count: buckets.count,
         sum: Some(buckets.sum),
-        // The last bucket has no bound.
+        // The last bucket has no upper bound.
         explicit_bounds: bounds.filter(|bound| bound.is_finite()).collect(),
         bucket_counts: buckets.counts.iter().map(|(_, count)| *count).collect(),
         ..HistogramDataPoint::default()

@@ -1,4 +1,4 @@
-//! The trace that a request belongs to, in the headers of W3C Trace Context.
+//! The trace of a request, in the headers of W3C Trace Context.
 
 use opentelemetry::Context;
 use opentelemetry::propagation::{Extractor, TextMapPropagator};
@@ -8,7 +8,7 @@ use reqwest::header::HeaderMap;
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// A span of another server, of which a request is a part.
+/// The span of another server to which a request belongs.
 #[derive(Clone, Debug)]
 pub struct TraceParent(Context);
 
@@ -16,7 +16,7 @@ struct Headers<'h>(&'h HeaderMap);
 
 impl Extractor for Headers<'_> {
     fn get(&self, key: &str) -> Option<&str> {
-        // `tracestate` is free text.
+        // `tracestate` is ignored, because it is free text.
         if key != "traceparent" {
             return None;
         }
@@ -29,7 +29,7 @@ impl Extractor for Headers<'_> {
 }
 
 impl TraceParent {
-    /// The parent in a valid `traceparent`.
+    /// Returns the parent in a valid `traceparent`.
     pub fn of(headers: &HeaderMap) -> Option<Self> {
         headers.get("traceparent")?;
         let propagator = TraceContextPropagator::new();
@@ -38,26 +38,26 @@ impl TraceParent {
         is_valid.then_some(Self(context))
     }
 
-    /// Whether the other server traces the request.
+    /// Returns whether the other server traces the request.
     pub fn is_sampled(&self) -> bool {
         self.0.span().span_context().is_sampled()
     }
 
-    /// Makes a span a part of the trace.
+    /// Adds a span to the trace.
     pub fn adopt(self, span: &Span) {
-        // It fails only if nothing exports spans, or the span has begun.
+        // This fails only if there is no exporter of spans, or the span has begun.
         if let Err(error) = span.set_parent(self.0) {
             tracing::debug!(%error, "trace not continued");
         }
     }
 }
 
-/// Gives an exported span another name, which its fields cannot do once it has begun.
+/// Renames an exported span. A field cannot do that once the span has begun.
 pub fn rename(span: &Span, name: String) {
     span.context().span().update_name(name);
 }
 
-/// The id of the trace of an exported span.
+/// Returns the identifier of an exported span's trace.
 pub fn trace_id(span: &Span) -> Option<String> {
     let context = span.context();
     let span = context.span();

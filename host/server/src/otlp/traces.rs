@@ -19,28 +19,28 @@ use tracing_subscriber::registry::LookupSpan;
 
 use super::collector::{Collector, scope};
 
-/// Where spans are posted, below the collector's base URL.
+/// The path of spans below the collector's base URL.
 const PATH: &str = "/v1/traces";
-/// How long the last spans may take when the server stops.
+/// The timeout of the last export when the server stops.
 const LAST: Duration = Duration::from_secs(5);
 
-/// Exports spans in batches, from a thread of its own.
+/// The exporter of spans, in batches and in its own thread.
 #[derive(Clone, Debug)]
 pub struct TraceExport(SdkTracerProvider);
 
 impl TraceExport {
-    /// Begins to export to this collector. Call it within the runtime that sends the requests.
+    /// Starts the export to this collector. Call it within the runtime that sends the requests.
     pub fn start(collector: Arc<Collector>) -> Self {
         let exporter = Exporter {
             collector,
             runtime: Handle::current(),
         };
-        // Which requests are traced was decided before their spans began.
+        // The traced requests were chosen before their spans began.
         let provider = SdkTracerProvider::builder().with_batch_exporter(exporter);
         Self(provider.build())
     }
 
-    /// Exports the spans that wait, for five seconds at most.
+    /// Exports the remaining spans, within five seconds.
     pub async fn finish(self) {
         let finishing = move || self.0.shutdown_with_timeout(LAST);
         if let Ok(Err(error)) = tokio::task::spawn_blocking(finishing).await {
@@ -49,8 +49,8 @@ impl TraceExport {
     }
 }
 
-/// The layer of the subscriber that takes the spans of [`SPANS`] and [`ROOT_SPANS`]. It takes no event: a line of the
-/// log may have names in it.
+/// Returns the layer of the subscriber that exports the spans of [`SPANS`] and [`ROOT_SPANS`]. It exports no events,
+/// because a line of the log may contain names.
 pub fn layer<S>(export: &TraceExport) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'s> LookupSpan<'s> + Send + Sync,
@@ -66,7 +66,7 @@ where
     Box::new(layer.with_filter(TracedSpans))
 }
 
-/// Lets the first span of a trace through, and those within an exported span.
+/// A filter that accepts the first span of a trace, and the spans within an exported span.
 struct TracedSpans;
 
 impl TracedSpans {
@@ -100,7 +100,7 @@ where
 #[derive(Debug)]
 struct Exporter {
     collector: Arc<Collector>,
-    /// The batches come from a thread that no runtime belongs to.
+    /// The runtime of the requests. The batches come from a thread without a runtime.
     runtime: Handle,
 }
 

@@ -1,4 +1,4 @@
-//! What this server and a service provider are to each other: names, addresses, keys, and whose message is of now.
+//! The relation of this server and a service provider: names, addresses, keys, and checks of message headers.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,10 +14,13 @@ use assent_model::secret::Digest;
 use assent_saml_core::message::Header;
 use assent_saml_core::xml::{Signer, TrustedKey};
 
-/// How old a message may be, besides what clocks differ by.
+/// The maximum age of a message, in addition to the permitted difference of clocks.
 const OLDEST: Duration = Duration::from_secs(5 * 60);
 
-/// The service provider of a path.
+/// Returns the service provider that a path names.
+///
+/// # Errors
+/// If the database fails.
 pub async fn find(
     services: &Services,
     application: &str,
@@ -28,7 +31,7 @@ pub async fn find(
     }
 }
 
-/// What this server calls itself towards a service provider: the issuer's URL, unless the application has another.
+/// Returns the name of this server for a service provider: the issuer's URL, unless the application has another.
 pub fn entity_id<'a>(services: &'a Services, provider: &'a ServiceProvider) -> &'a str {
     provider
         .settings
@@ -37,12 +40,12 @@ pub fn entity_id<'a>(services: &'a Services, provider: &'a ServiceProvider) -> &
         .unwrap_or(&services.issuer)
 }
 
-/// Where the service provider sends its requests for sign-on.
+/// The address to which the service provider sends requests for sign-on.
 pub fn single_sign_on_url(services: &Services, id: &Did) -> String {
     address(services, "SingleSignOnService", id)
 }
 
-/// Where the service provider sends its messages of single logout.
+/// The address to which the service provider sends messages of single logout.
 pub fn single_logout_url(services: &Services, id: &Did) -> String {
     address(services, "SingleLogoutService", id)
 }
@@ -52,12 +55,15 @@ fn address(services: &Services, service: &str, id: &Did) -> String {
     format!("{base}/sso/{service}/{id}")
 }
 
-/// A fresh `ID` for a message or an assertion: an `xs:ID` that nobody guesses (SAML core section 1.3.4).
+/// Returns a new `ID` for a message or an assertion: an `xs:ID` that cannot be guessed (SAML core section 1.3.4).
 pub fn message_id(services: &Services) -> String {
     format!("_{}", hex::encode(services.entropy.bytes::<20>()))
 }
 
-/// What signs for a service provider.
+/// Returns the signer for a service provider.
+///
+/// # Errors
+/// If the database or the key fails.
 pub async fn signer(
     services: &Services,
     provider: &ServiceProvider,
@@ -67,8 +73,11 @@ pub async fn signer(
         .map_err(|error| InternalError::Saml(error.to_string()))
 }
 
-/// The keys that a service provider signs with. Nothing that a message brings along is ever one of them. One that can't
-/// be used is an error: without it a message might count as one that nobody has to sign.
+/// Returns the keys with which a service provider signs. Keys in a message are never trusted. An unusable key is an
+/// error: without it, the server might accept unsigned messages.
+///
+/// # Errors
+/// If a registered certificate cannot be read.
 pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, InternalError> {
     let key = |pem: &str| {
         let certificate = X509::from_pem(pem.as_bytes()).map_err(|error| error.to_string())?;
@@ -87,8 +96,12 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Inter
     })
 }
 
-/// What a service provider calls a session: its `SessionIndex`. It is another for each, since one that several have in
-/// common would tell them that two people are one (SAML core section 2.7.2), and lets nobody else speak of the session.
+/// Returns the `SessionIndex` of a session for a service provider. It differs for each service provider. A common value
+/// would reveal that two users are the same (SAML core section 2.7.2), and would let another service provider name the
+/// session.
+///
+/// # Errors
+/// If the derivation from the root secret fails.
 pub fn session_index(
     services: &Services,
     provider: &Did,
@@ -100,38 +113,38 @@ pub fn session_index(
     Ok(format!("_{}", hex::encode(code)))
 }
 
-/// Why a message is not this service provider's, of now, and for here.
+/// The reason why a message is not from this service provider, not current, or not for this server.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HeaderError {
-    /// Another wrote it, or it does not say who.
+    /// The message has another issuer, or none.
     #[error(
         "the Issuer of the message is {received}, and not the entity ID that is registered: {registered}"
     )]
     Issuer {
-        /// What it says.
+        /// The received value.
         received: QuotedText,
-        /// What it should say.
+        /// The expected value.
         registered: QuotedText,
     },
-    /// It was meant for another address.
+    /// The message has another address as its destination.
     #[error(
         "the Destination of the message is {received}, and it came to {here}; has base_url changed?"
     )]
     Destination {
-        /// What it says.
+        /// The received value.
         received: QuotedText,
-        /// What it should say.
+        /// The expected value.
         here: QuotedText,
     },
-    /// It is signed, and could have been meant for another address.
+    /// The message is signed without a destination, and might be for another address.
     #[error(
         "the message is signed and has no Destination, which SAML bindings section 3.4.5.2 asks for"
     )]
     NoDestination,
-    /// It was made too long ago.
+    /// The message is too old.
     #[error("the IssueInstant of the message is {0} seconds ago; is a clock wrong?")]
     Old(i64),
-    /// It was made later than now.
+    /// The message is from the future.
     #[error("the IssueInstant of the message is in {0} seconds; is a clock wrong?")]
     Early(i64),
 }
@@ -147,7 +160,10 @@ impl HeaderError {
     }
 }
 
-/// Checks whose message it is, for whom, and of when. One that is signed has to say for whom.
+/// Checks the issuer, the destination and the time of a message. A signed message must have a destination.
+///
+/// # Errors
+/// [`HeaderError`] with the part at fault.
 pub fn check_header(
     services: &Services,
     provider: &ServiceProvider,
@@ -190,10 +206,11 @@ pub fn check_header(
     Ok(())
 }
 
-/// What tells a service provider's message from all others, for as long as its `IssueInstant` would do.
+/// Returns the entry of the replay cache that identifies a service provider's message while its `IssueInstant` is
+/// acceptable.
 pub fn once(services: &Services, provider: &ServiceProvider, id: &str) -> MessageClaim {
     let skew = Duration::from_secs(provider.settings.clock_skew.into());
-    // Neither holds a line break.
+    // Neither part contains a line break.
     let digest = Digest::sha256(format!("saml message\n{}\n{id}", provider.id).as_bytes());
     MessageClaim {
         digest,

@@ -15,21 +15,21 @@ use tokio_openssl::SslStream;
 use super::error::SmtpStep;
 use super::stream::TlsStream;
 
-/// How the connection is protected.
+/// The protection of the connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmtpSecurity {
-    /// By TLS after STARTTLS (RFC 3207). Without it nothing is sent.
+    /// TLS after STARTTLS (RFC 3207). Without it no message is sent.
     StartTls,
-    /// By TLS from the beginning (RFC 8314).
+    /// TLS from the beginning (RFC 8314).
     Implicit,
-    /// Not at all.
+    /// No TLS.
     None,
 }
 
-/// What went wrong, and where.
+/// The step that failed, and the reason.
 pub(super) type StepError = (SmtpStep, String);
 
-/// Reads certificates of authorities in PEM, and trusts those in place of the system's.
+/// Returns a connector that trusts these certificate authorities, in PEM, in place of those of the system.
 pub(super) fn connector(authorities: Option<&Path>) -> Result<SslConnector, String> {
     let failed = |error: ErrorStack| error.to_string();
     let mut builder = SslConnector::builder(SslMethod::tls_client()).map_err(failed)?;
@@ -105,8 +105,8 @@ async fn encrypt(
     }
 }
 
-/// Has the server begin TLS. It reads byte by byte: what an attacker adds after the last line in plain text is never
-/// read as the answer of the server, because it becomes a part of the handshake and breaks that.
+/// Begins TLS with STARTTLS. It reads byte by byte. Data that an attacker adds after the last line in plain text is
+/// therefore never read as a response of the server. It becomes a part of the handshake, which then fails.
 async fn begin_tls(stream: &mut TcpStream, hello: &ClientId) -> Result<(), StepError> {
     expect(stream, "220", SmtpStep::Connect).await?;
     send(stream, &format!("EHLO {hello}\r\n")).await?;
@@ -130,7 +130,7 @@ async fn send(stream: &mut TcpStream, line: &str) -> Result<(), StepError> {
         .map_err(|error| (SmtpStep::Connect, error.to_string()))
 }
 
-/// The lines of a reply without their codes, if it has this code (RFC 5321 section 4.2).
+/// Returns the lines of a reply without their codes, if it has this code (RFC 5321 section 4.2).
 async fn expect(
     stream: &mut TcpStream,
     code: &str,

@@ -1,6 +1,6 @@
-//! Why an email was not sent.
+//! The reasons why an email was not sent.
 
-/// The step at which the SMTP server was left.
+/// The step at which the exchange with the SMTP server ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SmtpStep {
     /// The connection, with its greeting.
@@ -24,24 +24,24 @@ impl SmtpStep {
     }
 }
 
-/// Why an email was not sent. The message has the answer of the SMTP server, in one line, and no secret.
+/// The reason why an email was not sent. The message has the response of the SMTP server, in one line, and no secret.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{} failed at {server}: {detail}", .step.as_str())]
 pub struct SmtpError {
     /// The step.
     pub step: SmtpStep,
-    /// Host and port.
+    /// The host and port.
     pub server: String,
-    /// What the server answered, or what went wrong.
+    /// The response of the server, or another reason.
     pub detail: String,
-    /// Whether the server rejected this message for good (a reply of 5xx), so that a repetition fails as well.
+    /// Whether the server rejected this message permanently (a reply of 5xx), so that a retry would fail too.
     pub is_permanent: bool,
 }
 
-/// The longest answer that an error has.
+/// The largest length of a response in an error.
 const LONGEST: usize = 300;
 
-/// A text in one line, without control characters. It is shown, logged and stored.
+/// Returns a text in one line, without control characters, because it is shown, logged and stored.
 pub(super) fn one_line(text: &str) -> String {
     let line: String = text
         .chars()

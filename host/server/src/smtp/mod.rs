@@ -1,5 +1,5 @@
-//! The SMTP client: one message, or a check of the connection. Messages and replies are those of `lettre`; TLS is that
-//! of OpenSSL.
+//! The SMTP client: it sends one message, or checks the connection. Messages and replies use `lettre`, and TLS uses
+//! OpenSSL.
 
 mod connection;
 mod error;
@@ -25,26 +25,26 @@ use error::one_line;
 pub use connection::SmtpSecurity;
 pub use error::{SmtpError, SmtpStep};
 
-/// The SMTP server, and how to use it.
+/// The SMTP server, and the way to use it.
 #[derive(Clone, Debug)]
 pub struct SmtpServer {
-    /// Its host name, which its certificate must have.
+    /// The host name, which the certificate of the server must have.
     pub host: String,
-    /// Its port.
+    /// The port.
     pub port: u16,
-    /// How the connection is protected.
+    /// The protection of the connection.
     pub security: SmtpSecurity,
-    /// User and password.
+    /// The user name and password.
     pub credentials: Option<(String, Secret)>,
     /// The sender of all messages.
     pub from: Mailbox,
-    /// Our name in EHLO.
+    /// The name of this server in EHLO.
     pub hello_name: String,
-    /// How long one message may take.
+    /// The timeout of one message.
     pub timeout: Duration,
 }
 
-/// Sends messages.
+/// The client that sends messages.
 pub struct Mailer {
     server: SmtpServer,
     connector: SslConnector,
@@ -60,10 +60,10 @@ impl std::fmt::Debug for Mailer {
 }
 
 impl Mailer {
-    /// A client of this server, which trusts these authorities, in PEM, or those of the system.
+    /// Returns a client of this server. It trusts these certificate authorities, in PEM, or those of the system.
     ///
     /// # Errors
-    /// The sentence about the file of authorities, if it cannot be used.
+    /// The error of the file with authorities, as a sentence.
     pub fn new(server: SmtpServer, authorities: Option<&Path>) -> Result<Self, String> {
         let hello = match server.hello_name.parse() {
             Ok(std::net::IpAddr::V4(address)) => ClientId::Ipv4(address),
@@ -77,25 +77,25 @@ impl Mailer {
         })
     }
 
-    /// The sender of all messages.
+    /// Returns the sender of all messages.
     pub const fn from(&self) -> &Mailbox {
         &self.server.from
     }
 
-    /// How long one message may take.
+    /// Returns the timeout of one message.
     pub const fn timeout(&self) -> Duration {
         self.server.timeout
     }
 
-    /// Host and port of the server.
+    /// Returns the host and port of the server.
     pub fn address(&self) -> String {
         format!("{}:{}", self.server.host, self.server.port)
     }
 
-    /// Sends one message, and returns the server's answer in one line.
+    /// Sends one message, and returns the server's response in one line.
     ///
     /// # Errors
-    /// [`SmtpError`], with the server's answer.
+    /// [`SmtpError`], with the server's response.
     pub async fn send(&self, envelope: &Envelope, message: &[u8]) -> Result<String, SmtpError> {
         let span = tracing::info_span!(target: SPANS, "smtp.client", failed = Empty);
         let sending = self.in_time(async {
@@ -104,7 +104,7 @@ impl Mailer {
                 .send(envelope, message)
                 .await
                 .map_err(|error| self.error_of(SmtpStep::Message, &error))?;
-            // The message is accepted, whatever the server answers now.
+            // The server has accepted the message already, regardless of its next response.
             let _ = connection.quit().await;
             let text = answer.message().collect::<Vec<_>>().join(" ");
             Ok(one_line(&format!("{} {text}", answer.code())))
@@ -114,10 +114,10 @@ impl Mailer {
         sent
     }
 
-    /// Connects and authenticates, and sends nothing.
+    /// Connects and authenticates, without sending a message.
     ///
     /// # Errors
-    /// [`SmtpError`], with the server's answer.
+    /// [`SmtpError`], with the server's response.
     pub async fn check(&self) -> Result<(), SmtpError> {
         self.in_time(async {
             let mut connection = self.open().await?;
@@ -171,8 +171,8 @@ impl Mailer {
         }
     }
 
-    /// A reply to a message with 5xx is about this message. One to the authentication is about the settings, which an
-    /// operator corrects, so the message is sent again later.
+    /// Converts an error. A 5xx reply to a message is permanent. A 5xx reply to the authentication is caused by the
+    /// settings, which an operator corrects, so the message is sent again later.
     fn error_of(&self, step: SmtpStep, error: &lettre::transport::smtp::Error) -> SmtpError {
         SmtpError {
             is_permanent: step == SmtpStep::Message && (error.is_permanent() || error.is_client()),

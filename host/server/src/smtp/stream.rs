@@ -1,4 +1,4 @@
-//! The streams that the SMTP client speaks over. TLS is that of OpenSSL, as everywhere in this server.
+//! The streams of the SMTP client. TLS uses OpenSSL, as everywhere in this server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -10,8 +10,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_openssl::SslStream;
 
-/// A TLS connection to the SMTP server, with what is read from it first. The client expects a greeting. After STARTTLS
-/// the server sends none (RFC 3207 section 4.2), so the client reads this one.
+/// A TLS connection to the SMTP server, with a greeting that is read before the data of the server. The client expects
+/// a greeting. After STARTTLS the server sends none (RFC 3207 section 4.2), so the client reads this one.
 #[derive(Debug)]
 pub(super) struct TlsStream {
     stream: SslStream<TcpStream>,

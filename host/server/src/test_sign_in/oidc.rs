@@ -1,5 +1,5 @@
-//! A test sign-in of an OpenID Connect application: its authorization request, and its answer as the application would
-//! take it up. The server stands in for the client's authentication; all else is the code that serves applications.
+//! A test sign-in of an OpenID Connect application: its authorization request, and the processing of its response in
+//! place of the application. Only the client authentication is replaced. The rest is the code for applications.
 
 use serde_json::{Map, Value, json};
 
@@ -25,10 +25,13 @@ use assent_model::test_sign_in::{
 };
 use assent_model::token::prefix;
 
-/// How much of a token is shown, in characters: what kind it is, and nothing of its secret.
+/// The number of characters of a token that are shown. They reveal its kind, and no part of its secret.
 const SHOWN: usize = 8;
 
-/// The address that a test sign-in begins at, and what the request says.
+/// Returns the address at which a test sign-in begins, and the parameters of the request.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn request(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -73,7 +76,10 @@ pub fn request(
     Ok((url, note))
 }
 
-/// Whether an answer came to a test sign-in that is of its own request. Nothing else ends it.
+/// Returns whether a request is the response to a test sign-in's own request. No other request ends it.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn is_answer(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -84,7 +90,10 @@ pub fn is_answer(
         && parameters.get("iss") == Some(services.issuer.as_str()))
 }
 
-/// Takes up the answer of a test sign-in, and ends it.
+/// Processes the response of a test sign-in, and ends it.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn take_up(
     services: &Services,
     open: &OpenTestSignIn,
@@ -108,7 +117,7 @@ pub async fn take_up(
             StepNote::bad(detail).with(data),
         )
         .await?;
-        // The application is told no more than its own description; who tries it is.
+        // The application would receive only the description of the error. The administrator sees the cause.
         let told =
             json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
         return finish(
@@ -144,7 +153,7 @@ async fn finish(
     Ok(outcome)
 }
 
-/// Why a test sign-in failed: an error code, and its description.
+/// The reason why a test sign-in failed: an error code, and its description.
 struct TestFailure {
     error: String,
     description: String,
@@ -158,7 +167,7 @@ impl TestFailure {
         }
     }
 
-    /// The result with this failure in it.
+    /// Returns the result with this failure.
     fn outcome(self, mut result: Map<String, Value>) -> (TestSignInOutcome, Value) {
         result.insert("error".to_owned(), json!(self.error));
         result.insert("error_description".to_owned(), json!(self.description));
@@ -217,7 +226,7 @@ async fn redeem(
     }
 }
 
-/// Exchanges the code in the application's place, without its authentication.
+/// Exchanges the code in place of the application, without its authentication.
 async fn exchange(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -288,7 +297,7 @@ async fn exchange(
     }))
 }
 
-/// The claims that UserInfo returns for an access token.
+/// Returns the claims that UserInfo returns for an access token.
 async fn userinfo(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -314,7 +323,7 @@ async fn userinfo(
     Ok(result)
 }
 
-/// A token response of whose tokens nobody can make use.
+/// Returns a token response with its tokens in an unusable form.
 fn shown(response: &Value) -> Value {
     let members = response
         .as_object()
@@ -336,7 +345,7 @@ fn shortened(token: &str) -> String {
     format!("{start}\u{2026}")
 }
 
-/// The header and the claims of a token of our own.
+/// Returns the header and the claims of a token of this server.
 fn decoded(token: &str) -> (Value, Value) {
     let mut parts = token.split('.').map(|part| {
         let bytes = URL_SAFE_NO_PAD.decode(part).unwrap_or_default();

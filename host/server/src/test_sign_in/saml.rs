@@ -1,5 +1,5 @@
-//! A test sign-in of a SAML application: its AuthnRequest, which the server makes in its place, and the response as the
-//! service provider would read it.
+//! A test sign-in of a SAML application. The server creates the AuthnRequest in place of the application, and reads the
+//! response as the service provider would.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -25,7 +25,10 @@ use assent_saml_core::xml::Element;
 /// The element with the value of a signature, as this server writes it.
 const SIGNATURE_VALUE: &str = "ds:SignatureValue";
 
-/// The address that a test sign-in begins at, and what the request says.
+/// Returns the address at which a test sign-in begins, and the content of the request.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn request(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -62,7 +65,10 @@ pub fn request(
     Ok((url, note))
 }
 
-/// Whether a form brings the answer of a test sign-in, as this server made it. Nothing else ends it.
+/// Returns whether a form contains the response of a test sign-in that this server created. No other form ends it.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn is_answer(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -70,12 +76,12 @@ pub fn is_answer(
     body: &[u8],
 ) -> Result<bool, InternalError> {
     let vouched = test_sign_in::response_seal(services, test_sign_in.id, &posted(body))?;
-    // Digests are compared in constant time.
+    // Digests are compared, so that the time of the comparison reveals nothing about the value.
     let same = |state: &str| Digest::sha256(state.as_bytes()) == Digest::sha256(vouched.as_bytes());
     Ok(incoming.kind() == MessageKind::Response && incoming.relay_state().is_some_and(same))
 }
 
-/// What a response says.
+/// The content of a response.
 struct ResponseContent {
     status: String,
     in_response_to: Option<String>,
@@ -83,7 +89,10 @@ struct ResponseContent {
     attributes: Vec<Value>,
 }
 
-/// Takes up the answer of a test sign-in, and ends it.
+/// Processes the response of a test sign-in, and ends it.
+///
+/// # Errors
+/// If the database or the cryptographic library fails.
 pub async fn take_up(
     services: &Services,
     open: &OpenTestSignIn,
@@ -92,7 +101,7 @@ pub async fn take_up(
 ) -> Result<TestSignInOutcome, InternalError> {
     let test_sign_in = open.test_sign_in();
     let asked = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?;
-    // This server made it: whose signature it has is known.
+    // This server created the response, so the signature need not be verified again.
     let told = match incoming.trusted(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
         Err(error) => Err(error.to_string()),
@@ -156,9 +165,8 @@ pub async fn take_up(
     Ok(outcome)
 }
 
-/// A response of this server without the values of its signatures: a service provider that does not look at the
-/// recipient could take it for one of its own. What is in the text of a value is escaped, so that each such element is
-/// one.
+/// Returns a response of this server without the values of its signatures. Otherwise a service provider that does not
+/// check the recipient could accept the response. The text of values is escaped, so each such element is a signature.
 fn without_signatures(xml: &str) -> String {
     let end = format!("</{SIGNATURE_VALUE}>");
     let mut kept = String::with_capacity(xml.len());
@@ -171,7 +179,7 @@ fn without_signatures(xml: &str) -> String {
     kept + rest
 }
 
-/// The response as it was posted.
+/// Returns the response from the body of a form.
 fn posted(body: &[u8]) -> String {
     let mut pairs = form_urlencoded::parse(body);
     let value = pairs

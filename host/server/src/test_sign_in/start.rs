@@ -24,7 +24,7 @@ pub struct StartedTestSignIn {
     pub id: TestSignInId,
     /// The address at which the sign-in begins.
     pub url: String,
-    /// Until when it can be completed.
+    /// The time at which it expires.
     pub expires_at: Timestamp,
 }
 

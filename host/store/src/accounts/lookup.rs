@@ -25,7 +25,7 @@ impl Store {
         .await
     }
 
-    /// The account with this id, and whose it is.
+    /// The account with this id, and its user.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -34,7 +34,7 @@ impl Store {
         Ok(found.map(|found| found.person))
     }
 
-    /// A user's account in an application, if there is one, and what the user has there by assignments to groups and to
+    /// A user's account in an application, if there is one, and the access and roles from assignments to groups and to
     /// everyone. It is one statement, whether the user exists or not.
     ///
     /// # Errors
@@ -55,7 +55,7 @@ impl Store {
         )
     }
 
-    /// A person's account in an application.
+    /// A user's account in an application.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -72,8 +72,8 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` accounts of an application after `after`, in the order in which they were made; of a state alone,
-    /// where that is given.
+    /// Up to `limit` accounts of an application that follow `after`, in the order of their creation. Only those in
+    /// `state`, if it is set.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -110,7 +110,7 @@ impl Store {
         rows.into_iter().map(Account::try_from).collect()
     }
 
-    /// Up to `limit` accounts of a person after `after`, in the order in which they were made.
+    /// Up to `limit` accounts of a user that follow `after`, in the order of their creation.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -42,7 +42,7 @@ pub(crate) const ACCOUNTS_WITH_USERS: &str = statement!(
 pub(crate) const BY_ACCOUNT_ID: &str =
     statement!(ACCOUNTS_WITH_USERS, "WHERE accounts.id IN ({$})");
 
-/// The account of a user in an application, or what assignments give the user there without one: `id` is empty then.
+/// The account of a user in an application, and the user's access by assignments. Without an account, `id` is empty.
 pub(crate) const ACCESS: &str = statement!(
     "SELECT COALESCE(accounts.id, '') AS id, CAST($1 AS TEXT) AS user_id, applications.id AS application_id,
     COALESCE(accounts.name, '') AS name, COALESCE(accounts.roles, '[]') AS roles,
@@ -55,7 +55,7 @@ pub(crate) const ACCESS: &str = statement!(
      WHERE applications.id = $2"
 );
 
-/// An account with the person whose it is.
+/// An account with its user.
 #[derive(Clone, Debug)]
 pub struct UserAccount {
     /// The user.
@@ -125,7 +125,7 @@ impl TryFrom<UserAccountRow> for HeldAccount {
 }
 
 impl AccountRow {
-    /// The account, if [`ACCESS`] found one, and what the user has by assignments.
+    /// Returns the account, if [`ACCESS`] found one, and the user's access by assignments.
     pub(crate) fn into_access(self) -> Result<(Option<Account>, AssignedAccess)> {
         if self.id.is_empty() {
             return Ok((None, self.assigned.try_into()?));

@@ -1,4 +1,4 @@
-//! How the client secrets of an application are stored.
+//! The stored form of an application's client secrets.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,7 @@ use assent_model::client_secret::{ClientSecret, ClientSecrets};
 use assent_model::clock::Timestamp;
 use assent_model::id::ClientSecretId;
 
-/// A client secret in the column.
+/// A client secret as the column holds it.
 #[derive(Deserialize, Serialize)]
 struct StoredSecret {
     id: ClientSecretId,

@@ -1,12 +1,12 @@
-//! Where a page of applications begins.
+//! The place at which a page of applications begins.
 
 use std::fmt;
 use std::str::FromStr;
 
 use assent_model::id::{Did, IdError};
 
-/// A place in a list of applications. The application may be deleted before the next page is read, so the place has its
-/// name, too.
+/// A place in a list of applications. It contains the name, because the application may be deleted before the next page
+/// is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationCursor {
     /// The id of the last application of a page.

@@ -1,4 +1,4 @@
-//! The uses of client secrets that an instance has noted and not written yet.
+//! The unwritten uses of client secrets of an instance.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use assent_model::clock::Timestamp;
 use assent_model::id::{ClientSecretId, Did};
 
-/// The uses of client secrets that this instance has not written yet: of each secret the last one. Only a valid secret
+/// The uses of client secrets that this instance has not written yet: the last use of each secret. Only a valid secret
 /// has an entry, so there are at most two for each application.
 #[derive(Debug, Default)]
 pub(crate) struct SecretUses(Mutex<BTreeMap<ClientSecretId, SecretUse>>);
@@ -19,7 +19,7 @@ pub(crate) struct SecretUse {
 }
 
 impl SecretUses {
-    /// Notes a use.
+    /// Records a use.
     pub(crate) fn note(&self, application: &Did, secret: ClientSecretId, at: Timestamp) {
         self.uses()
             .entry(secret)
@@ -30,12 +30,12 @@ impl SecretUses {
             });
     }
 
-    /// Takes the uses, to write them.
+    /// Removes and returns the uses, so that the caller writes them.
     pub(crate) fn take(&self) -> BTreeMap<ClientSecretId, SecretUse> {
         std::mem::take(&mut *self.uses())
     }
 
-    /// When this application used its secrets.
+    /// The unwritten uses of an application's secrets.
     pub(crate) fn of(&self, application: &Did) -> Vec<(ClientSecretId, Timestamp)> {
         self.uses()
             .iter()

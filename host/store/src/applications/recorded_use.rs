@@ -1,4 +1,4 @@
-//! Which sign-ins to applications an instance has recorded.
+//! The sign-ins to applications that an instance has recorded.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -7,18 +7,18 @@ use std::time::Duration;
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 
-/// How old a recorded sign-in is at least when the next one is recorded.
+/// The minimum age of a recorded sign-in when the next one is recorded.
 const INTERVAL: Duration = Duration::from_secs(10 * 60);
 
-/// For how many applications an instance remembers that a sign-in was recorded.
+/// The number of applications for which an instance remembers the recorded sign-in.
 const REMEMBERED: usize = 10_000;
 
-/// When this instance recorded a sign-in to each application.
+/// The time of the sign-in that this instance recorded last for each application.
 #[derive(Debug, Default)]
 pub(crate) struct RecordedUse(Mutex<HashMap<Did, Timestamp>>);
 
 impl RecordedUse {
-    /// Whether a sign-in at `now` is to be recorded.
+    /// Whether a sign-in at `now` must be recorded.
     pub(crate) fn is_due(&self, application: &Did, now: Timestamp) -> bool {
         let recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         recorded
@@ -26,7 +26,7 @@ impl RecordedUse {
             .is_none_or(|at| *at + INTERVAL <= now || now < *at)
     }
 
-    /// A sign-in at `now` was recorded.
+    /// Remembers that a sign-in at `now` was recorded.
     pub(crate) fn recorded(&self, application: Did, now: Timestamp) {
         let mut recorded = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if recorded.len() >= REMEMBERED {

@@ -1,5 +1,5 @@
-//! When applications used their client secrets. A request notes the use in memory; a background task writes all uses
-//! once a minute. So client authentication has no statement for it.
+//! The uses of client secrets. A request records the use in memory; a background task writes all uses once a minute. So
+//! client authentication needs no statement for it.
 
 use std::collections::HashMap;
 
@@ -32,7 +32,7 @@ pub(super) async fn keep_only(db: &mut Connection, application: &Application) ->
 }
 
 async fn write_use(db: &mut Connection, secret: ClientSecretId, used: &SecretUse) -> Result<()> {
-    // The application may have been deleted since.
+    // The application may have been deleted meanwhile.
     sql::query(
         "INSERT INTO client_secret_use (secret_id, application_id, used_at)
          SELECT $1, id, $3 FROM applications WHERE id = $2
@@ -48,13 +48,13 @@ async fn write_use(db: &mut Connection, secret: ClientSecretId, used: &SecretUse
 }
 
 impl Store {
-    /// Notes that an application used one of its client secrets. Nothing is written yet:
-    /// [`write_client_secret_uses`](Self::write_client_secret_uses) does that.
+    /// Records in memory that an application used one of its client secrets.
+    /// [`write_client_secret_uses`](Self::write_client_secret_uses) writes it.
     pub fn note_client_secret_use(&self, application: &Did, secret: ClientSecretId, at: Timestamp) {
         self.secret_uses.note(application, secret, at);
     }
 
-    /// Writes the noted uses of client secrets. If that fails, they stay noted.
+    /// Writes the recorded uses of client secrets. If that fails, they stay in memory.
     ///
     /// # Errors
     /// If the database fails.
@@ -63,7 +63,7 @@ impl Store {
         if uses.is_empty() {
             return Ok(());
         }
-        // Each transaction writes in the order of the secrets, so that no two wait for each other.
+        // Each transaction writes in the order of the secrets, so that no two of them deadlock.
         let written = uses.clone();
         let result = self
             .write(move |db| {
@@ -84,7 +84,8 @@ impl Store {
         result
     }
 
-    /// When the application used its client secrets: what all instances have written, and what this one has noted.
+    /// When the application used its client secrets: the written uses of all instances, and the unwritten ones of this
+    /// instance.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

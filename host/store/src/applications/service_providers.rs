@@ -11,7 +11,7 @@ use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::saml::{SamlKey, ServiceProvider};
 
-/// Adds a service provider with the key that it begins with.
+/// Adds a service provider with its first key.
 pub(crate) async fn insert(
     db: &mut Connection,
     provider: &ServiceProvider,
@@ -72,7 +72,7 @@ impl Store {
             .and_then(RegisteredApplication::service_provider))
     }
 
-    /// Adds a service provider with the key that it begins with.
+    /// Adds a service provider with its first key.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -92,7 +92,7 @@ impl Store {
         .await
     }
 
-    /// Replaces a service provider's name and settings. `false`, and nothing done, if it was changed since it was read.
+    /// Replaces this version of a service provider's name and settings.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -1,4 +1,4 @@
-//! How applications are used: how many users have access, and when one last signed in.
+//! The usage of applications: the number of users with access, and the last sign-in.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -10,15 +10,15 @@ use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 
-/// Up to how many users of an application are counted.
+/// The number up to which users of an application are counted.
 pub const MOST_COUNTED: u32 = 1000;
 
-/// How an application is used.
+/// The usage of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationUsage {
     /// The number of its accounts; one more than [`MOST_COUNTED`] if there are more.
     pub accounts: u32,
-    /// When a user last signed in to it, up to ten minutes earlier than that.
+    /// When a user last signed in to it. The time may be up to ten minutes too early.
     pub last_sign_in_at: Option<Timestamp>,
     /// The digest of its logo.
     pub logo: Option<String>,
@@ -49,7 +49,7 @@ static USAGE: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 impl Store {
-    /// How each of these applications is used.
+    /// The usage of each of these applications.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

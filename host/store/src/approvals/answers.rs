@@ -14,54 +14,56 @@ use assent_model::session::Amr;
 /// A device's verified answer.
 #[derive(Clone, Debug)]
 pub enum DeviceAnswer {
-    /// The person approved.
+    /// The user approved.
     Approve {
-        /// The device whose proof was verified.
+        /// The device with the verified proof.
         device: DeviceId,
-        /// What the proof shows.
+        /// The authentication methods that the proof shows.
         amr: Vec<Amr>,
-        /// The good assertion of the device's passkey that came with it; where it has one, it counts with one alone.
+        /// The valid assertion of the device's passkey. If the device has a passkey, an approval without an assertion
+        /// does not count.
         passkey: Option<Box<PasskeyUse>>,
     },
-    /// The person denied.
+    /// The user denied.
     Deny {
-        /// The device whose proof was verified.
+        /// The device with the verified proof.
         device: DeviceId,
     },
-    /// The person says that it was not theirs: every open request of theirs ends.
+    /// The user reports that the request was not theirs. All of the user's pending requests end.
     Report {
-        /// The device whose proof was verified.
+        /// The device with the verified proof.
         device: DeviceId,
     },
-    /// The person approved, but typed another number. It counts once for a device, however often its proof comes.
+    /// The user approved, but typed another number. The same number counts once per device, no matter how often its
+    /// proof arrives.
     NumberMismatch {
-        /// The device whose proof was verified.
+        /// The device with the verified proof.
         device: DeviceId,
-        /// The digest of what was typed.
+        /// The digest of the typed number.
         number: Digest,
     },
 }
 
-/// What came of a device's answer.
+/// The outcome of a device's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AnswerOutcome {
     /// It counts.
     Counted,
-    /// The number was wrong; it may be typed that often again.
+    /// The number was wrong.
     NumberMismatch {
-        /// How often a number may still be typed.
+        /// How often the user may still type a number.
         attempts_left: u32,
     },
-    /// The device has a passkey, and it was not used, or not as it goes on from its last use.
+    /// The device has a passkey, and the assertion is missing or rejected.
     NoPasskey,
-    /// It came too late: the request was decided before, is over, or its device or user is no longer good.
+    /// It came too late: the request was decided before or expired, or its device or user may not decide it any more.
     Late,
 }
 
 impl Store {
-    /// Takes a device's verified answer. It counts only while the request is open, the device is not revoked and
-    /// belongs to the requested user, and that user may sign in there. The user can still report a replaced, cancelled,
-    /// denied or failed request until it expires.
+    /// Records a device's verified answer. It counts only if the request is pending, the device belongs to its user and
+    /// is not revoked, and the user may sign in there. The user can still report a replaced, cancelled, denied or
+    /// failed request until it expires.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -99,9 +101,9 @@ impl Store {
     }
 }
 
-/// What a device decided.
+/// The decision of a device.
 enum DeviceDecision {
-    /// By these methods, in JSON.
+    /// With these authentication methods, in JSON.
     Approved(String),
     Denied,
     Reported,
@@ -122,7 +124,7 @@ async fn record_answer(
     let is_report = matches!(decided, DeviceDecision::Reported);
     devices::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
-    // A report keeps the state of a request that ended before: its page shows that already.
+    // A report keeps the state of a request that ended before, because the page shows that state already.
     let counted: Option<(String, String)> = sql::query_as(
         "UPDATE approvals SET state = CASE WHEN state = 'requested' THEN $2 ELSE state END,
                               decided_at = $3, device_id = $4, amr = $5, reported = $6
@@ -166,7 +168,7 @@ async fn record_answer(
 }
 
 /// Ends the other pending requests of a user who reported one, and drops those that a cooldown holds. If the reported
-/// one came from a known browser, another person uses that browser, so none of the user's browsers stays known.
+/// request came from a known browser, an attacker uses that browser, so none of the user's browsers stays known.
 async fn end_reported(
     db: &mut Connection,
     user: &str,
@@ -217,7 +219,7 @@ async fn record_number_mismatch(
     .bind(now.millis())
     .execute(&mut *db)
     .await?;
-    // It counts against the request only: a cooldown would let an attacker lock the user out by showing numbers.
+    // It counts against the request only: a cooldown would let an attacker lock the user out with wrong numbers.
     let left: Option<(i64,)> = sql::query_as(
         "UPDATE approvals SET attempts_left = attempts_left - $3,
                               state = CASE WHEN attempts_left <= $3 THEN 'number_mismatch' ELSE state END,

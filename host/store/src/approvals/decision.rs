@@ -1,4 +1,4 @@
-//! What every decision on a request does.
+//! The effects that all decisions on a request have.
 
 use crate::sql::{self, Connection};
 use crate::{Result, approval_requests, audit, cooldowns};
@@ -7,12 +7,12 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
-/// What is noted of an answer, if it counts.
+/// The records of an answer that counts.
 #[derive(Clone, Debug)]
 pub struct AuditNote {
-    /// What the audit log is told of it.
+    /// The entry for the audit log.
     pub entry: Entry,
-    /// The pause that it begins if it is a denial, with what the audit log is told of that.
+    /// The cooldown that a denial begins, with its entry for the audit log.
     pub cooldown: (CooldownPolicy, Entry),
 }
 
@@ -33,7 +33,7 @@ pub(super) async fn lock_user_of(
     }
 }
 
-/// Notes a decision that counts: an approval forgets the denials before it, denials and reports begin cooldowns.
+/// Records a decision that counts: an approval resets the denials, and denials and reports begin cooldowns.
 pub(super) async fn record_decision(
     db: &mut Connection,
     user: &str,

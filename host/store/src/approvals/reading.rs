@@ -1,4 +1,4 @@
-//! Approvals as stored, and how they are read.
+//! The stored form of approvals, and their queries.
 
 use crate::action_approvals::OutlineRow;
 use crate::rows::{cell, digest, from_json, moment, parse};
@@ -194,7 +194,7 @@ impl Store {
         rows.into_iter().map(Approval::try_from).collect()
     }
 
-    /// Another unexpired request of this user that has this number: pending, replaced or cancelled.
+    /// Another unexpired request of this user with this number: pending, replaced or cancelled.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,4 +1,4 @@
-//! The rulings of vendors whose channels decide themselves.
+//! The rulings of vendors that make the decision themselves.
 
 use super::decision::{AuditNote, lock_user_of, record_decision};
 use crate::rows::{cell, parse};
@@ -19,10 +19,9 @@ pub enum RulingOutcome {
 }
 
 impl Store {
-    /// Takes what a vendor said of a request. It counts only for the approval that the request was begun for, while the
-    /// request is not done with, by the address that it still knows the person by, and where a device's answer would:
-    /// once, for the person's newest open request, while they may sign in. The request is done with then, whether it
-    /// counted or not.
+    /// Records a vendor's ruling on a delivered request. It counts under the conditions of a device's answer: the
+    /// request is pending, and its user may sign in there. The identifier of the delivery must also still belong to the
+    /// user. The delivery is deleted, whether the ruling counts or not.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

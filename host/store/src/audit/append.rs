@@ -13,17 +13,17 @@ use crate::{Result, StoreError};
 use assent_model::audit::chain::{End, personal_digest};
 use assent_model::clock::Timestamp;
 
-/// How many entries one statement appends at most.
+/// The most entries that one statement appends.
 const ROWS: usize = 64;
 
-/// What came of a try to append to a lane.
+/// The outcome of an attempt to append to a lane.
 enum AppendOutcome {
     Done,
     /// Another instance has taken the lane. Nothing was appended.
     LaneLost,
 }
 
-/// Covers the personal data of the entries, and numbers the account notifications.
+/// Computes the digests of the entries' personal data, and numbers the account notifications.
 ///
 /// # Errors
 /// If the database fails.
@@ -38,12 +38,12 @@ pub(crate) async fn prepare(
     number_notifications(db, all).await
 }
 
-/// Appends the entries, which [`prepare`] has prepared. Returns the lane, which the caller gives back once the
-/// transaction is committed ([`Lanes::committed`](crate::audit::lanes::Lanes::committed)). If it is unknown whether the
-/// transaction was committed, the caller drops the lane, and its lease ends.
+/// Appends the entries, which [`prepare`] has prepared. Returns the lane. The caller gives it back after the commit
+/// ([`Lanes::committed`](crate::audit::lanes::Lanes::committed)). If it is unknown whether the transaction was
+/// committed, the caller drops the lane, and its lease expires.
 ///
 /// # Errors
-/// If an entry cannot be appended. Then the transaction has to be undone.
+/// If an entry cannot be appended. The transaction must be rolled back then.
 pub(crate) async fn append(
     db: &mut Connection,
     context: &ChainContext,
@@ -63,7 +63,7 @@ pub(crate) async fn append(
             Ok(AppendOutcome::Done) => return Ok(Some(lane)),
             Ok(AppendOutcome::LaneLost) => {}
             Err(error) => {
-                // The transaction is undone, so what this instance knows of a lane from before is still true.
+                // The transaction is rolled back, so the earlier state of the lane is still valid.
                 if let Some(lane) = held {
                     context.lanes.give_back(lane);
                 }
@@ -73,7 +73,7 @@ pub(crate) async fn append(
     }
 }
 
-/// Covers personal data by a salted digest, and an origin by another one.
+/// Computes a salted digest of the personal data, and another one of the origin.
 fn cover_personal_data(pending: &mut PendingEntry, context: &ChainContext) {
     let record = &mut pending.record;
     if let Some(origin) = &record.origin {
@@ -88,10 +88,10 @@ fn cover_personal_data(pending: &mut PendingEntry, context: &ChainContext) {
     }
 }
 
-/// Numbers the account notifications of each user. The user's row is locked until the commit, so a device that has
-/// shown one number misses no lesser one that is committed later.
+/// Numbers the account notifications of each user. The user's row is locked until the commit. So if a device has shown
+/// a number, no lower one is committed later.
 async fn number_notifications(db: &mut Connection, all: &mut [PendingEntry]) -> Result<()> {
-    // In one order, so that two transactions do not wait for each other.
+    // All transactions lock the users in one order, so that no two of them deadlock.
     let mut by_user: BTreeMap<String, Vec<&mut PendingEntry>> = BTreeMap::new();
     for pending in all {
         if pending.is_wanted
@@ -110,7 +110,7 @@ async fn number_notifications(db: &mut Connection, all: &mut [PendingEntry]) -> 
         .bind(count)
         .fetch_optional(&mut *db)
         .await?;
-        // A user whom the transaction deletes has no devices.
+        // A user that the transaction deletes has no devices.
         let Some((last,)) = numbered else { continue };
         for (number, pending) in (last - count + 1..).zip(entries) {
             pending.notification = Some(number);
@@ -139,25 +139,27 @@ async fn append_to(
         return if kept == 0 && !lane.is_held(db).await? {
             Ok(AppendOutcome::LaneLost)
         } else {
-            // An id that another entry has would leave a gap.
+            // An entry that was left out, because another one has its id, would leave a gap.
             Err(StoreError::Taken("an audit entry's id"))
         };
     }
     Ok(AppendOutcome::Done)
 }
 
-/// Gives the entries their places after the head of the lane. The last one gets the code of the end.
+/// Assigns the entries their positions after the head of the lane. The last one receives the authentication code of the
+/// end.
 fn chain(context: &ChainContext, lane: &mut HeldLane, all: &mut [PendingEntry]) -> Result<()> {
     let mut last = None;
     for (index, pending) in all.iter_mut().enumerate() {
         pending.end_code = None;
         pending.record.lane = lane.number;
         if !pending.is_wanted {
-            // It costs the same.
+            // Computes the digest only so that an unwanted entry takes the same time.
             pending.record.follow(&lane.head);
             continue;
         }
-        // Within a lane the order of ids is that of positions, so that partitions end at one place of each lane.
+        // Within a lane the ids have the order of the positions, so that each partition ends at one position of each
+        // lane.
         let id = lane
             .last_id
             .map_or(pending.id, |last| pending.id.max(last.next()));
@@ -197,10 +199,10 @@ macro_rules! insert {
 }
 
 static SQLITE: LazyLock<BulkSql> = insert!("");
-/// Whoever takes the lane waits until this transaction ends.
+/// An instance that takes the lane waits until this transaction ends.
 static POSTGRES: LazyLock<BulkSql> = insert!(" FOR SHARE");
 
-/// Inserts the entries if this instance still holds the lane. How many there were.
+/// Inserts the entries if this instance still holds the lane. Returns their number.
 async fn insert(
     db: &mut Connection,
     (lane, holder): (i64, &str),

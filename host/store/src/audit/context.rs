@@ -1,4 +1,4 @@
-//! What the audit log is written with.
+//! The key and the state with which an instance writes the audit log.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -35,7 +35,7 @@ impl EndRow {
         (self.seq, &self.digest)
     }
 
-    /// Before the first entry, where the database has no end.
+    /// The end before the first entry, for a lane without an end in the database.
     pub(crate) fn missing() -> Self {
         Self {
             seq: 0,
@@ -53,14 +53,14 @@ pub struct ChainContext {
     key: ChainKey,
     entropy: SharedEntropy,
     pub(crate) lanes: Lanes,
-    /// The number of the newest root that this instance saw.
+    /// The number of the newest root that this instance has seen.
     newest_root: AtomicI64,
-    /// The lanes of which this instance has reported that somebody else changed them. `None` is the root.
+    /// The lanes for which this instance has reported tampering. `None` is the root.
     reported: Mutex<BTreeSet<Option<i64>>>,
 }
 
 impl ChainContext {
-    /// The key of the message authentication codes, and where salts come from.
+    /// The context with the key of the message authentication codes and the source of salts.
     pub fn new(key: ChainKey, entropy: SharedEntropy) -> Self {
         Self {
             key,
@@ -89,7 +89,7 @@ impl ChainContext {
             .map_err(|error| StoreError::Chain(error.to_string()))
     }
 
-    /// The end of a lane as the database has it.
+    /// The stored end of a lane.
     pub(crate) fn stored_end(&self, end: End, lane: i64, row: &EndRow) -> Result<StoredMark> {
         let digest = Digest::from_text(&row.digest);
         let mark = Mark {
@@ -106,7 +106,7 @@ impl ChainContext {
         })
     }
 
-    /// Notes the number of a root that this instance wrote or read.
+    /// Records the number of a root that this instance wrote or read.
     pub(crate) fn note_root(&self, number: i64) {
         self.newest_root.fetch_max(number, Ordering::AcqRel);
     }
@@ -116,8 +116,8 @@ impl ChainContext {
         self.newest_root.load(Ordering::Acquire)
     }
 
-    /// Forgets what this instance knows of the ends of lanes and of the root. After a lost connection, the database may
-    /// be another one, which lacks the last transactions.
+    /// Removes the cached ends of lanes and the number of the root. After a lost connection, the next one may lead to
+    /// another database that lacks the last transactions.
     pub(crate) fn forget_ends(&self) {
         self.lanes.take_all();
         self.newest_root.store(0, Ordering::Release);
@@ -127,7 +127,7 @@ impl ChainContext {
         hex::encode(self.entropy.bytes::<16>())
     }
 
-    /// Reports, once for each lane and the root, that somebody else changed the log.
+    /// Reports tampering with the log, once for each lane and the root.
     pub(crate) fn report_tampering(&self, lane: Option<i64>, reason: &'static str) {
         let mut reported = self.reported.lock().unwrap_or_else(PoisonError::into_inner);
         if reported.insert(lane) {

@@ -1,4 +1,5 @@
-//! Deletes the oldest entries of the audit log. What is deleted is verified a last time: nobody can do so afterwards.
+//! Deletes the oldest entries of the audit log. It verifies them before the deletion, because nothing can verify them
+//! afterwards.
 
 use std::sync::Arc;
 
@@ -13,7 +14,8 @@ use assent_model::clock::Timestamp;
 use assent_model::id::first_text_of;
 use assent_model::secret::Digest;
 
-/// What retention deletes of a lane: the entries up to this one, and whether they and the anchor before are intact.
+/// The entries of a lane that retention deletes: those up to `last`, and whether they and the anchor before them are
+/// intact.
 struct ExpiredEntries {
     lane: i64,
     before: Mark,
@@ -21,18 +23,18 @@ struct ExpiredEntries {
     is_intact: bool,
 }
 
-/// Which rows slices may have.
+/// The rows that slices may delete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SliceOf {
-    /// All rows: on SQLite, and where the role may not drop partitions.
+    /// All rows: on SQLite, or if the role may not drop partitions.
     All,
-    /// Those of the default partition. The others go with their partitions.
+    /// Those of the default partition. The others are dropped with their partitions.
     DefaultPartition,
 }
 
-/// What came of dropping old partitions.
+/// The outcome of dropping old partitions.
 enum DropOutcome {
-    /// Nothing is left to drop now.
+    /// No partition remains that can be dropped now.
     Done,
     /// The role may not drop tables.
     Denied,
@@ -43,9 +45,9 @@ const FIRST_PARTITIONED: &str = "SELECT MIN(seq) FROM audit_entries
      WHERE lane = $1 AND seq > $2 AND tableoid <> CAST('audit_entries_default' AS regclass)";
 
 impl Store {
-    /// Deletes entries from before `before`, but no later ones than `streamed`: a slice of each lane, and on
-    /// PostgreSQL partitions as a whole. Returns how many entries slices had, and whether another call may delete
-    /// more.
+    /// Deletes entries that are older than `before` and not later than `streamed`: a slice of each lane, and on
+    /// PostgreSQL also whole partitions. Returns the number of entries in the slices, and whether another call may
+    /// delete more.
     pub(crate) async fn delete_old_audit_entries(
         &self,
         before: Timestamp,
@@ -83,7 +85,7 @@ impl Store {
         Ok((deleted, has_more))
     }
 
-    /// Deletes a slice of a lane: entries from before a time, up to a position.
+    /// Deletes a slice of a lane: entries that are older than `before`, up to the position `limit`.
     async fn delete_slice(
         &self,
         lane: i64,
@@ -134,7 +136,7 @@ impl Store {
         .await
     }
 
-    /// Drops the partitions that have only entries from before `before`.
+    /// Drops the partitions that contain only entries older than `before`.
     async fn drop_old_audit_partitions(
         &self,
         before: Timestamp,
@@ -150,7 +152,7 @@ impl Store {
             let mut lease = self.writer.lease().await?;
             match drop_partition(&mut lease, &self.chaining, &partition, &expired).await {
                 Ok(()) => lease.give_back(),
-                // Somebody reads the log, for example a backup. The next run tries again.
+                // Another session reads the log, for example a backup. The next run tries again.
                 Err(StoreError::Database(error)) if error.is_lock_timeout() => {
                     tracing::info!(
                         partition = partition.name,
@@ -171,8 +173,8 @@ impl Store {
         Ok(DropOutcome::Done)
     }
 
-    /// Verifies the entries of a partition, lane by lane. `None` if a stream has not had all of them, or older ones are
-    /// in the default partition, of which slices are deleted first.
+    /// Verifies the entries of a partition, lane by lane. Returns `None` if a stream has not received all of them, or
+    /// if the default partition contains older ones, which slices must delete first.
     async fn verify_partition(
         &self,
         partition: &Partition,
@@ -187,7 +189,7 @@ impl Store {
                 let limit = u32::try_from(SLICE).unwrap_or(u32::MAX);
                 let page = self.audit_records(lane, expired.last.seq, limit).await?;
                 let read = page.len() as u64;
-                // Within a lane, ids ascend.
+                // Within a lane, the ids ascend.
                 let old: Vec<Record> = page.into_iter().take_while(|one| one.id < end).collect();
                 let is_last = (old.len() as u64) < read || read < SLICE;
                 expired.add(old.into_iter());
@@ -247,9 +249,9 @@ impl ExpiredEntries {
         }
     }
 
-    /// Moves the anchor of the lane. It stays authentic only if what was deleted is intact.
+    /// Moves the anchor of the lane. It stays authentic only if the deleted entries are intact.
     async fn move_anchor(&self, db: &mut Connection, context: &ChainContext) -> Result<()> {
-        // The code of another place is that of no place.
+        // An empty code is never authentic.
         let code = if self.is_intact {
             context
                 .end_code(End::Anchor, self.lane, &self.last, 0)?
@@ -277,9 +279,9 @@ impl ExpiredEntries {
     }
 }
 
-/// The anchor of a lane, which no other transaction moves until this one ends.
+/// Returns the anchor of a lane, and locks it until the transaction ends.
 async fn lock_anchor(db: &mut Connection, context: &ChainContext, lane: i64) -> Result<StoredMark> {
-    // What both databases understand as locking a row.
+    // An `UPDATE` locks a row in both databases.
     let row: Option<EndRow> = sql::query_as(
         "UPDATE audit_anchors SET seq = seq WHERE lane = $1
          RETURNING seq, digest, CAST(0 AS BIGINT) AS known_root, mac, CAST(NULL AS TEXT) AS id",
@@ -291,7 +293,7 @@ async fn lock_anchor(db: &mut Connection, context: &ChainContext, lane: i64) -> 
     context.stored_end(End::Anchor, lane, &row)
 }
 
-/// Drops a partition and moves the anchors, at once.
+/// Drops a partition and moves the anchors in one transaction.
 async fn drop_partition(
     db: &mut Connection,
     context: &ChainContext,

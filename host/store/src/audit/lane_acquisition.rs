@@ -1,4 +1,4 @@
-//! Takes lanes of the audit log.
+//! Acquires lanes of the audit log.
 
 use crate::Result;
 use crate::audit::context::{ANCHOR, ChainContext, EndRow, HEAD};
@@ -9,7 +9,7 @@ use assent_model::audit::chain::{End, Mark, Root};
 use assent_model::clock::Timestamp;
 use assent_model::id::AuditId;
 
-/// Takes a lane that nobody holds, within the transaction: the first whose end is authentic, or a new one.
+/// Acquires a lane without a holder, within the transaction: the first one with an authentic end, or a new one.
 pub(super) async fn acquire(
     db: &mut Connection,
     context: &ChainContext,
@@ -21,7 +21,7 @@ pub(super) async fn acquire(
     if root.authentic {
         context.note_root(root.root.number);
     }
-    // Without an authentic root nothing vouches for the log, and every verification shows it.
+    // Without an authentic root the log is not authenticated, and every verification reports that.
     let root = root.root;
     let mut after = 0;
     loop {
@@ -39,7 +39,7 @@ pub(super) async fn acquire(
                 return Ok(lane);
             }
         }
-        // It stays taken until the lease ends, so the others do not look at it either.
+        // The lane stays acquired until the lease expires, so other instances skip it too.
         after = number;
     }
     let (greatest,): (i64,) = sql::query_as(
@@ -67,7 +67,7 @@ pub(super) async fn acquire(
     }
 }
 
-/// Sets the anchor of a new lane. Whether the lane had none.
+/// Sets the anchor of a new lane. Returns `false` if the lane had one.
 pub(crate) async fn begin_lane(
     db: &mut Connection,
     context: &ChainContext,
@@ -85,8 +85,8 @@ pub(crate) async fn begin_lane(
     Ok(set == 1)
 }
 
-/// The head of a lane and the id of its last entry; `None` if somebody else changed the end. Then nobody appends to the
-/// lane any more, so that every verification shows it.
+/// The head of a lane and the id of its last entry; `None` if the end was tampered with. Then no instance appends to
+/// the lane any more, so that every verification reports it.
 async fn authentic_end(
     db: &mut Connection,
     context: &ChainContext,

@@ -1,12 +1,12 @@
 //! The lanes of the audit log that this instance holds.
 //!
-//! A lane is a hash chain with one writer at a time, so no transaction waits for another instance's. The holder knows
-//! the head of its lane. Nobody updates a row for each transaction: that row would have a dead version for each, and
-//! every lookup would pass them all while a snapshot is open.
+//! A lane is a hash chain with one writer at a time, so no transaction waits for one of another instance. The holder
+//! keeps the head of its lane in memory. No row is updated in each transaction. Such a row would have a dead version
+//! for each update, and while a snapshot is open, every lookup would read all of them.
 //!
-//! The lease only says when others may take a lane. That a former holder cannot append is ensured by the statement that
-//! appends: it locks the lane's row against a change of its holder. So whoever takes a lane waits for a transaction of
-//! the former holder, and then sees its entries.
+//! The lease only determines when another instance may take a lane. The statement that appends ensures that a former
+//! holder cannot append: it locks the lane's row against a change of its holder. So an instance that takes a lane waits
+//! for a transaction of the former holder, and then sees its entries.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -19,15 +19,16 @@ use assent_model::audit::chain::{Heads, Mark};
 use assent_model::clock::Timestamp;
 use assent_model::id::AuditId;
 
-/// How far the time in an entry's id may be ahead of the entry's time, and the clocks of instances apart.
+/// The limit by which the time in an entry's id may be ahead of the entry's time. The clocks of instances may differ by
+/// as much.
 pub const SKEW: Duration = Duration::from_secs(600);
 
-/// For how long a lane is taken.
+/// The length of the lease on a lane.
 const LEASE: Duration = Duration::from_secs(60);
-/// When a holder extends the lease.
+/// The age at which a holder renews the lease.
 const RENEWAL: Duration = Duration::from_secs(20);
 
-/// The statements that take and hold lanes, by the clock of one kind of database: the leases are of one clock.
+/// The statements that take and hold lanes. The times of leases come from the database's clock only.
 pub(super) struct LaneSql {
     renew: &'static str,
     pub(super) take_free: &'static str,
@@ -80,12 +81,12 @@ pub(super) fn lease_millis() -> i64 {
 #[derive(Clone, Debug)]
 pub(crate) struct HeldLane {
     pub(super) number: i64,
-    /// Differs each time that the lane is taken.
+    /// A random value, which is new each time that the lane is taken.
     pub(super) holder: String,
     pub(super) head: Mark,
-    /// The id of the last entry. Later entries have greater ones.
+    /// The id of the last entry. Later entries have greater ids.
     pub(super) last_id: Option<AuditId>,
-    /// The position up to which the root has the lane, or will have it.
+    /// The position up to which the root contains the lane, or will contain it.
     noted: i64,
     renewed: Instant,
 }
@@ -106,12 +107,12 @@ impl HeldLane {
         }
     }
 
-    /// Whether an entry of this time may follow. If a clock was far ahead, the ids of a lane still are.
+    /// Whether an entry of this time may follow. After a clock was far ahead, the ids of a lane are still ahead.
     pub(super) fn takes(&self, at: Timestamp) -> bool {
         self.last_id.is_none_or(|last| last.time() <= at + SKEW)
     }
 
-    /// Whether this instance still holds the lane. Extends the lease where it is time.
+    /// Whether this instance still holds the lane. Renews the lease when it is due.
     pub(super) async fn keep(&mut self, db: &mut Connection) -> Result<bool> {
         if self.renewed.elapsed() <= RENEWAL {
             return Ok(true);
@@ -138,25 +139,25 @@ impl HeldLane {
     }
 }
 
-/// The lanes that this instance holds, and their heads that no root has yet.
+/// The lanes that this instance holds, and their heads that are not in the root yet.
 #[derive(Debug, Default)]
 pub(crate) struct Lanes {
-    /// The lane that was used last is used next, so that a quiet instance uses one.
+    /// The unused lanes. The lane that was used last is taken first, so that an idle instance uses one lane.
     free: Mutex<Vec<HeldLane>>,
     new_heads: Mutex<Heads>,
     changed: Notify,
 }
 
 impl Lanes {
-    /// A held lane that no transaction uses, for an entry of this time.
+    /// Takes a held lane that no transaction uses, for an entry of this time.
     pub(super) fn take(&self, at: Timestamp) -> Option<HeldLane> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // One whose ids are ahead is dropped. Its lease ends.
+        // A lane with ids too far ahead is dropped, and its lease expires.
         free.retain(|lane| lane.takes(at));
         free.pop()
     }
 
-    /// Nothing was appended to the lane.
+    /// Returns an unchanged lane.
     pub(super) fn give_back(&self, lane: HeldLane) {
         self.free
             .lock()
@@ -164,7 +165,7 @@ impl Lanes {
             .push(lane);
     }
 
-    /// What was appended to the lane is committed.
+    /// Returns a lane after the commit of its new entries.
     pub(crate) fn committed(&self, mut lane: HeldLane) {
         if lane.head.seq > lane.noted {
             lane.noted = lane.head.seq;
@@ -181,7 +182,7 @@ impl Lanes {
         self.changed.notify_one();
     }
 
-    /// The heads that no root has.
+    /// The heads that are not in the root yet.
     pub(super) fn new_heads(&self) -> Heads {
         self.new_heads
             .lock()
@@ -189,7 +190,7 @@ impl Lanes {
             .clone()
     }
 
-    /// Forgets the heads that a root has now.
+    /// Removes the heads that are in the root now.
     pub(super) fn forget_signed(&self, signed: &Heads) {
         self.new_heads
             .lock()
@@ -197,18 +198,18 @@ impl Lanes {
             .remove(signed);
     }
 
-    /// Waits until there is a head that no root has.
+    /// Waits until there is a head that is not in the root.
     pub(super) async fn changed(&self) {
         self.changed.notified().await;
     }
 
-    /// All lanes that no transaction uses. They are forgotten here.
+    /// Removes and returns all lanes that no transaction uses.
     pub(crate) fn take_all(&self) -> Vec<HeldLane> {
         std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-/// Lets others take the lanes at once.
+/// Releases the lanes, so that other instances can take them at once.
 pub(crate) async fn release(db: &mut Connection, lanes: &[HeldLane]) -> Result<()> {
     for lane in lanes {
         sql::query("UPDATE audit_lanes SET held_until = 0 WHERE lane = $1 AND holder = $2")

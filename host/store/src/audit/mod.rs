@@ -1,4 +1,4 @@
-//! The audit log, as it is read. `append` writes it.
+//! Queries of the audit log. `append` writes it.
 
 pub(crate) mod append;
 pub(crate) mod context;
@@ -33,7 +33,7 @@ pub struct StoredEntry {
     pub seq: i64,
     /// The SHA-256 digest, in hexadecimal.
     pub digest: String,
-    /// What it says.
+    /// The entry itself.
     pub entry: Entry,
 }
 
@@ -114,25 +114,25 @@ impl TryFrom<EntryRow> for StoredEntry {
     }
 }
 
-/// Which entries are read.
+/// The conditions of the entries to read.
 #[derive(Clone, Debug, Default)]
 pub struct AuditFilter {
-    /// Those about this user alone.
+    /// Only entries about this user.
     pub user: Option<UserId>,
-    /// Those about this application alone.
+    /// Only entries about this application.
     pub application: Option<Did>,
-    /// Those of this event alone.
+    /// Only entries with this event.
     pub event: Option<Event>,
-    /// What this one did alone: the id of an actor, or the name of a channel.
+    /// Only entries of this actor: the actor's id, or the name of a channel.
     pub actor: Option<String>,
-    /// Those of this moment or later.
+    /// Only entries of this time or later.
     pub since: Option<Timestamp>,
-    /// Those of before this moment.
+    /// Only entries before this time.
     pub until: Option<Timestamp>,
 }
 
-/// Adds entries to the log. They are chained as the last step of the transaction of this connection, with the change
-/// that they are about.
+/// Adds entries to the log. The last step of this connection's transaction chains them, so they are committed with the
+/// change that they describe.
 pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> Result<()> {
     for entry in entries {
         if let Some(user) = entry.user
@@ -145,7 +145,7 @@ pub(crate) async fn append(transaction: &mut Connection, entries: &[Entry]) -> R
     request_attempts::record_execution(transaction, entries).await
 }
 
-/// Adds entries to the log where something was done. Whether it was.
+/// Adds entries to the log if something was done. Returns `done`.
 pub(crate) async fn append_if(
     transaction: &mut Connection,
     done: bool,
@@ -157,8 +157,8 @@ pub(crate) async fn append_if(
     Ok(done)
 }
 
-/// Does the same work, but adds the entry only if it is about somebody. Anybody may type names that nobody has, so
-/// those leave nothing, and the time of the call reveals nothing either. An entry that is not `wanted` is not added.
+/// Does the same work for each entry, but adds the entry only if it is `wanted` and concerns a user. Any client may
+/// type unknown names, so these leave no entry, and the time of the call reveals nothing either.
 pub(crate) async fn append_if_about_somebody(
     _transaction: &mut Connection,
     entry: &Entry,
@@ -168,8 +168,8 @@ pub(crate) async fn append_if_about_somebody(
 }
 
 /// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions.
-/// Erases their salts too: with a salt an attacker could guess the data from its digest. The hash chain covers the user
-/// and the actor of an entry, so the entry about the erasure explains what is gone.
+/// It erases their salts too, because with a salt an attacker could guess the data from its digest. The hash chain
+/// covers the user and the actor of an entry, so the entry about the erasure explains the missing data.
 pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
     let user = user.to_string();
     pending::erase_pending(&user);
@@ -191,11 +191,11 @@ pub(crate) async fn erase(db: &mut Connection, user: UserId) -> Result<()> {
     Ok(())
 }
 
-/// How many entries that fit one condition are looked at for one page, to see whether they fit the others.
+/// The most entries matching one condition that a page examines to find those that match the others.
 const LOOKED_AT: i64 = 10_000;
 
-/// Reads entries: the columns, the conditions that all lists have in common, the place in an index that a list begins
-/// at, and its order.
+/// Reads entries. The text contains the columns, the conditions that all lists share, the range of the index, and the
+/// order.
 macro_rules! entries_where {
     ($range:expr, $order:expr) => {
         sql::statement!(
@@ -215,19 +215,19 @@ macro_rules! entries_where {
 /// Reads all entries of a range.
 const ALL_ENTRIES: &str = entries_where!("id >= $7 AND id < $8", "id DESC");
 
-/// A condition that has an index.
+/// A condition with an index.
 struct IndexCondition {
     value: String,
-    /// Reads the entries that fit it and all the others.
+    /// Reads the entries that match all conditions, by this condition's index.
     entries: &'static str,
-    /// Looks how far back so many go that fit it.
+    /// Determines how far back the examined number of entries with this value reaches.
     reach: &'static str,
 }
 
-// The index of the column and the id is compared and ordered by as a whole. Were the column said to be equal and the id
-// alone ordered by, the index of the ids would do as well for PostgreSQL, which takes entries that fit to be spread
-// evenly and would go through a million where they are not. The statements are planned for their values, each time,
-// since a plan for any values sorts whatever fits. The ids are compared once more by themselves, so that PostgreSQL
+// The condition compares and orders by the whole index of the column and the id. With an equality of the column and an
+// order by the id only, PostgreSQL could use the index of the ids instead. It assumes that matching entries are spread
+// evenly, and would read a million entries if they are not. The statements are planned for their values each time,
+// because a generic plan sorts all matching entries. The ids are compared once more separately, so that PostgreSQL
 // reads only the partitions of the range.
 macro_rules! range {
     ($column:literal, $value:literal, $first:literal, $end:literal) => {
@@ -274,17 +274,17 @@ macro_rules! indexed {
 }
 
 impl AuditFilter {
-    /// The ids between which the entries are: from the first on, before the second. Ids begin with the time.
+    /// The range of the entries' ids: from the first id, up to the second one (exclusive). Ids begin with the time.
     fn range(&self, before: Option<AuditId>) -> (String, String) {
         let first = self.since.map(first_text_of).unwrap_or_default();
         let end = self.until.map(|until| first_text_of(until + SKEW));
         let before = before.map(|id| id.to_string());
-        // No id is greater than this text.
+        // This text is greater than each id.
         let end = end.into_iter().chain(before).min();
         (first, end.unwrap_or_else(|| "g".to_owned()))
     }
 
-    /// The conditions that have an index.
+    /// The conditions with an index.
     fn index_conditions(&self) -> Vec<IndexCondition> {
         let conditions = [
             indexed!(self.user.map(|user| user.to_string()), "user_id", "$1"),
@@ -309,13 +309,13 @@ impl AuditFilter {
 pub struct AuditPage {
     /// The entries, the latest first.
     pub entries: Vec<StoredEntry>,
-    /// The id before which the next page begins; `None` where there is no more. A page that has one may be short,
-    /// and even empty: so much was looked at that did not fit.
+    /// The id before which the next page begins; `None` if there are no more entries. A page with a following one may
+    /// be short or even empty, if few of the examined entries matched.
     pub next: Option<AuditId>,
 }
 
 impl Store {
-    /// Adds entries about what is no change of the database's.
+    /// Adds entries that describe no change in the database.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -327,8 +327,8 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` of a user's account notifications, the oldest first: those after `since` that a device has not
-    /// shown, but for what it did itself.
+    /// Up to `limit` of a user's account notifications, the oldest first. Only those from `since` on that the device
+    /// has not shown, and that do not concern its own actions.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -358,14 +358,14 @@ impl Store {
             .collect()
     }
 
-    /// Notes that a device showed the account notifications up to this entry.
+    /// Records that a device showed the account notifications up to this entry.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn mark_notifications_read(&self, device: DeviceId, last: AuditId) -> Result<()> {
         self.write(move |db| {
             Box::pin(async move {
-                // Never back to an earlier one.
+                // The number never decreases.
                 sql::query(
                     "UPDATE devices SET last_notification = n.notification
                      FROM (SELECT user_id, notification FROM audit_entries WHERE id = $2) AS n
@@ -382,7 +382,7 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` entries, the latest first: those before the id `before`, where that is given.
+    /// Up to `limit` entries, the latest first. Only those before the id `before`, if it is set.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -397,8 +397,8 @@ impl Store {
             .await
     }
 
-    /// A page of up to `limit` entries before the id `before`, where that is given. However much there is, and
-    /// however rarely what fits one condition fits another, no more is looked at than a page may cost.
+    /// A page of up to `limit` entries, the latest first. Only those before the id `before`, if it is set. The number
+    /// of examined entries is bounded, even if the log is large and few entries match several conditions.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -413,7 +413,7 @@ impl Store {
         let mut begin_with = conditions.first();
         let mut bounded = false;
         if conditions.len() > 1 {
-            // The one that is fulfilled most rarely takes the page back furthest.
+            // The condition with the fewest matching entries reaches back furthest.
             let mut reaches = Vec::with_capacity(conditions.len());
             for condition in &conditions {
                 let reach: Option<(String,)> = sql::query_as(condition.reach)

@@ -1,4 +1,4 @@
-//! The entries that the running transaction adds to the audit log. They are chained as its last step.
+//! The entries that the running transaction adds to the audit log. Its last step chains them.
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -11,38 +11,38 @@ use assent_model::audit::chain::Record;
 use assent_model::audit::{Entry, Event};
 use assent_model::id::AuditId;
 
-/// An entry on its way into the log.
+/// An entry that is not in the log yet.
 #[derive(Clone)]
 pub(super) struct PendingEntry {
     pub(super) event: Event,
     pub(super) record: Record,
     pub(super) id: AuditId,
-    /// Whether it is kept. One that is not costs the same.
+    /// Whether it is stored. An unwanted entry costs the same time.
     pub(super) is_wanted: bool,
     pub(super) is_account_notification: bool,
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
-    /// The known root and the code of the end of the lane, in the last entry of the transaction.
+    /// The known root and the authentication code of the lane's end, in the last entry of the transaction.
     pub(super) end_code: Option<(i64, String)>,
 }
 
 tokio::task_local! {
-    /// What the running transaction has added so far, in its order.
+    /// The entries that the running transaction has added so far, in their order.
     static PENDING: RefCell<Vec<PendingEntry>>;
 }
 
-/// What a transaction adds to the log.
+/// The entries that a transaction adds to the log.
 pub(crate) struct PendingEntries(pub(super) Vec<PendingEntry>);
 
 impl PendingEntries {
-    /// The events of the entries that are kept.
+    /// The events of the entries that are stored.
     pub(crate) fn events(&self) -> Vec<Event> {
         let kept = self.0.iter().filter(|pending| pending.is_wanted);
         kept.map(|pending| pending.event).collect()
     }
 }
 
-/// Runs the work of a transaction. Returns its outcome and what it adds to the log.
+/// Runs the work of a transaction. Returns its outcome and its entries.
 pub(crate) async fn collect<T, E>(
     work: impl Future<Output = std::result::Result<T, E>>,
 ) -> std::result::Result<(T, PendingEntries), E> {
@@ -56,7 +56,7 @@ pub(crate) async fn collect<T, E>(
     PENDING.scope(RefCell::default(), with_entries).await
 }
 
-/// A copy of what the running transaction has added so far.
+/// Returns a copy of the entries that the running transaction has added so far.
 pub(crate) fn pending() -> PendingEntries {
     PendingEntries(
         PENDING
@@ -65,13 +65,13 @@ pub(crate) fn pending() -> PendingEntries {
     )
 }
 
-/// Undoes what the running transaction has added or erased since the copy was taken.
+/// Restores the entries to the state of the copy.
 pub(crate) fn restore(PendingEntries(before): PendingEntries) {
-    // Outside of a transaction nothing waits.
+    // Without a transaction there are no pending entries.
     let _ = PENDING.try_with(|all| all.replace(before));
 }
 
-/// Adds an entry to what the running transaction will chain.
+/// Adds an entry to the running transaction, which chains it later.
 pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
     let pending = PendingEntry {
         event: entry.event,
@@ -89,10 +89,10 @@ pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
 
 const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
 
-/// Erases the personal data in the entries about this user that wait in this transaction, and the origin in those of
-/// the user's actions.
+/// Erases the personal data in this transaction's pending entries about a user, and the origin in those of the user's
+/// actions.
 pub(super) fn erase_pending(user: &str) {
-    // Outside of a transaction nothing waits.
+    // Without a transaction there are no pending entries.
     let _ = PENDING.try_with(|all| {
         for pending in all.borrow_mut().iter_mut() {
             if pending.record.user.as_deref() == Some(user) {

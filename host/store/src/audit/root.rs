@@ -15,7 +15,7 @@ crate::sql::row! {
     }
 }
 
-/// The root, as the database has it. A missing one is not authentic.
+/// The stored root. A missing one is not authentic.
 pub(super) async fn read(db: impl Executor, context: &ChainContext) -> Result<StoredRoot> {
     let row: Option<RootRow> = sql::query_as(sql::statement!(
         "SELECT ",
@@ -40,8 +40,8 @@ pub(super) async fn read(db: impl Executor, context: &ChainContext) -> Result<St
     Ok(StoredRoot { root, authentic })
 }
 
-/// Creates the root of a new database. If there are entries without a root, somebody deleted the root. Then the new one
-/// is not authentic, so every verification fails.
+/// Creates the root of a new database. If there are entries without a root, the root was deleted by tampering. Then the
+/// new root is not authentic, so every verification fails.
 pub(crate) async fn ensure(
     connections: &Connections,
     begin: &'static str,

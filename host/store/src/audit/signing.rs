@@ -1,7 +1,7 @@
 //! Authenticates the heads of all lanes, within a second after a change.
 //!
-//! Each instance puts the heads of its own lanes into the root, as it knows them. So an entry that somebody deletes or
-//! changes at the end of a lane shows even if no root had it yet, as long as the instance runs.
+//! Each instance writes the heads of its own lanes into the root, from its memory. So a deleted or changed entry at the
+//! end of a lane is detected even before the next root, as long as the instance runs.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use crate::sql::{self, Connection, DatabaseKind};
 use crate::{Result, Store, StoreError};
 use assent_model::audit::chain::{Heads, Root, StoredRoot};
 
-/// How often an instance tries again after another one changed the root.
+/// The number of attempts, because another instance may change the root at the same time.
 const ATTEMPTS: u32 = 20;
 
-/// Replaces the root, if it is still the one before. Whether it was.
+/// Replaces the root, if it is still the previous one. Returns whether it was.
 async fn replace(db: &mut Connection, context: &ChainContext, root: &Root) -> Result<bool> {
     let replaced = sql::query(
         "UPDATE audit_root SET number = $1, heads = $2, mac = $3
@@ -29,17 +29,17 @@ async fn replace(db: &mut Connection, context: &ChainContext, root: &Root) -> Re
     Ok(replaced == 1)
 }
 
-/// What came of a try to put heads into the root.
+/// The outcome of an attempt to write heads into the root.
 enum Signing {
-    /// The root has them and this number.
+    /// The root has the heads and this number.
     Done(i64),
-    /// Another instance changed the root at the same moment.
+    /// Another instance changed the root at the same time.
     Overtaken,
-    /// Somebody else changed the root.
+    /// The root was tampered with.
     Refused,
 }
 
-/// Puts the heads into the root, once.
+/// Writes the heads into the root, in one attempt.
 async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -> Result<Signing> {
     let StoredRoot {
         mut root,
@@ -49,7 +49,8 @@ async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -
         return Ok(Signing::Refused);
     }
     if root.number < context.newest_root() {
-        // It was authentic once. Without its code, every verification shows that it was put back.
+        // The stored root is authentic, but older than the newest known one. Without its code, every verification
+        // reports the rollback.
         sql::query("UPDATE audit_root SET mac = '' WHERE name = 'root' AND number = $1")
             .bind(root.number)
             .execute(db)
@@ -67,8 +68,8 @@ async fn add_heads(db: &mut Connection, context: &ChainContext, heads: &Heads) -
     })
 }
 
-/// Puts the heads of the lanes that this process wrote to into the root, within the transaction that wrote to them. A
-/// root that is not authentic stays as it is, and every verification shows it.
+/// Writes the heads of the lanes of this process into the root, within the transaction that wrote to them. A root that
+/// is not authentic stays unchanged, and every verification reports it.
 ///
 /// # Errors
 /// If the database fails.
@@ -85,12 +86,12 @@ pub(crate) async fn sign_heads(db: &mut Connection, context: &ChainContext) -> R
 }
 
 impl Store {
-    /// Waits until an entry was written that the root does not have.
+    /// Waits until the log has an entry that the root does not cover.
     pub async fn audit_log_changed(&self) {
         self.chaining.lanes.changed().await;
     }
 
-    /// Authenticates the heads of the lanes that this instance wrote to, if there are any.
+    /// Authenticates the heads of the lanes of this instance, if there are new ones.
     ///
     /// # Errors
     /// If the database fails. The next call authenticates the heads then.
@@ -123,7 +124,7 @@ impl Store {
 
     async fn try_to_sign(&self, heads: &Heads) -> Result<Signing> {
         match self.instance.kind {
-            // The result counts only after the commit.
+            // The result counts only after the commit of the writer's transaction.
             DatabaseKind::Sqlite => {
                 let (context, heads) = (Arc::clone(&self.chaining), heads.clone());
                 self.write(move |db| {
@@ -132,7 +133,7 @@ impl Store {
                 })
                 .await
             }
-            // Not in a transaction with others' writes: all instances would wait for its end.
+            // Not in a shared transaction of the writer: all instances would wait for its end.
             DatabaseKind::Postgres => {
                 let mut lease = self.instance.lease().await?;
                 let signed = add_heads(&mut lease, &self.chaining, heads).await;
@@ -153,7 +154,7 @@ impl Store {
         read(&self.readers, &self.chaining).await
     }
 
-    /// Authenticates what was written, and lets other instances take the lanes.
+    /// Authenticates the new entries, and releases the lanes, so that other instances can take them.
     pub(crate) async fn hand_over_audit_log(&self) -> Result<()> {
         self.sign_audit_root().await?;
         let lanes = Arc::new(self.chaining.lanes.take_all());

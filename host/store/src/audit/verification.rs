@@ -1,4 +1,4 @@
-//! Reads the audit log for its verification and its export, lane by lane.
+//! Reads the audit log for verification and export, lane by lane.
 
 use crate::audit::context::{ANCHOR, EndRow, HEAD};
 use crate::sql;
@@ -57,7 +57,7 @@ impl From<RecordRow> for Record {
     }
 }
 
-/// Reads the records of a lane after a position, in their order.
+/// Reads the records of a lane that follow a position, in their order.
 pub(super) const AFTER: &str = sql::statement!(
     "SELECT ",
     RecordRow::COLUMNS,
@@ -76,7 +76,7 @@ impl Store {
         Ok(rows.into_iter().map(|(lane,)| lane).collect())
     }
 
-    /// The last entry that retention deleted of a lane.
+    /// The last entry of a lane that retention deleted.
     ///
     /// # Errors
     /// If the database fails.
@@ -116,7 +116,7 @@ impl Store {
         Ok(rows.into_iter().collect())
     }
 
-    /// Up to `limit` entries of a lane after this position, in their order.
+    /// Up to `limit` entries of a lane that follow this position, in their order.
     ///
     /// # Errors
     /// If the database fails.
@@ -130,12 +130,12 @@ impl Store {
         Ok(rows.into_iter().map(Record::from).collect())
     }
 
-    /// The id of an entry that stands outside of the lanes: before the beginning of its lane, or in none of them.
+    /// The lane and the id of an entry outside of the lanes: before the beginning of its lane, or in an unknown lane.
     ///
     /// # Errors
     /// If the database fails.
     pub async fn stray_audit_entry(&self) -> Result<Option<(i64, String)>> {
-        // Each statement looks at the beginning of a lane in the index.
+        // Each statement reads the beginning of a lane from the index.
         let mut first_lane = i64::MIN;
         loop {
             let first: Option<(i64, String, i64)> = sql::query_as(
@@ -156,7 +156,7 @@ impl Store {
         }
     }
 
-    /// When the log says that this user was erased or deleted for the last time.
+    /// The time of the last entry about the erasure or the deletion of this user.
     ///
     /// # Errors
     /// If the database fails.

@@ -13,9 +13,9 @@ use assent_model::wrapped_key::WrappedKey;
 pub struct BackupContent {
     /// The newest migration that was applied.
     pub schema_version: i64,
-    /// The last entry of each lane of the audit log. An export that continues this log has them.
+    /// The last entry of each lane of the audit log. An export that continues this log contains them.
     pub heads: Heads,
-    /// The keys that the master key has wrapped, which show whether a master key is the one of this database.
+    /// The keys that the master key wrapped. They show whether a master key belongs to this database.
     pub wrapped_keys: Vec<WrappedKey>,
 }
 
@@ -25,7 +25,7 @@ impl BackupContent {
             sql::query_as("SELECT COALESCE(MAX(version), 0) FROM schema_migrations")
                 .fetch_one(&mut *db)
                 .await?;
-        // The table came with this migration.
+        // This migration creates the table.
         let wrapped_keys = match schema_version {
             ..3 => Vec::new(),
             _ => read_all(&mut *db).await?,

@@ -1,18 +1,18 @@
-//! Counts the sessions, tokens and links that end.
+//! Counts the sessions, tokens and links that a restore ends.
 
 use crate::Result;
 use crate::sql::{self, Connection};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 
-/// How many values were open in the backup and ended.
+/// The numbers of values that were open in the backup and were ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedCounts {
     /// Sessions.
     pub sessions: i64,
     /// Families of tokens and authorization codes.
     pub token_families: i64,
-    /// Pending approval requests, and approvals that were not used.
+    /// Pending approval requests, and unused approvals.
     pub approvals: i64,
     /// Enrolment links, those of invitations included.
     pub enrolment_links: i64,
@@ -24,7 +24,7 @@ pub struct EndedCounts {
     pub admin_tokens: i64,
 }
 
-/// The statements, in the order of the members. `$1` is the time.
+/// The statements, in the order of the fields. `$1` is the time.
 const STATEMENTS: [&str; 7] = [
     "SELECT COUNT(*) FROM sessions WHERE ended_at IS NULL AND expires_at > $1",
     "SELECT COUNT(*) FROM token_families WHERE revoked_at IS NULL AND retain_until > $1",
@@ -36,7 +36,7 @@ const STATEMENTS: [&str; 7] = [
 ];
 
 impl EndedCounts {
-    /// Counts before anything ends.
+    /// Counts them before they are ended.
     pub(super) async fn read(db: &mut Connection, now: Timestamp) -> Result<Self> {
         let mut counts = [0; STATEMENTS.len()];
         for (count, statement) in counts.iter_mut().zip(STATEMENTS) {

@@ -1,4 +1,4 @@
-//! The transaction that makes a restored database fit to serve.
+//! The transaction after which an instance may open a restored database.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub struct RestoreOutcome {
     pub epoch: u32,
 }
 
-/// A database into which a backup was restored, before anything ended that the backup contains. No instance opens it.
+/// A restored database before its sessions and tokens were ended. No instance opens it.
 #[derive(Debug)]
 pub struct UnfinishedRestore {
     connection: Connection,
@@ -39,18 +39,18 @@ pub struct UnfinishedRestore {
 }
 
 impl UnfinishedRestore {
-    /// Opens SQLite's file, which was restored under another name than the database's.
+    /// Opens SQLite's file, which was restored under a temporary name.
     ///
     /// # Errors
-    /// If it cannot be opened, or a migration fails.
+    /// If the file cannot be opened, or a migration fails.
     pub async fn open_file(file: &Path, migrations: &[Migration]) -> Result<Self> {
         Self::prepare(DatabaseKind::Sqlite, &Options::sqlite(file), migrations).await
     }
 
-    /// Opens the marked database of PostgreSQL at `url`.
+    /// Opens the marked PostgreSQL database at `url`.
     ///
     /// # Errors
-    /// If it cannot be opened, or a migration fails.
+    /// If the database cannot be opened, or a migration fails.
     pub async fn open(url: &str, migrations: &[Migration]) -> Result<Self> {
         let target = Target::of(url)?;
         Self::prepare(target.kind, &target.migration, migrations).await
@@ -64,7 +64,8 @@ impl UnfinishedRestore {
     ) -> Result<Self> {
         let mut connection = options.connect().await?;
         marker::create(&mut connection).await?;
-        // Their heartbeats would postpone contracting migrations. They do not run on this database.
+        // The heartbeats of the backup's instances would postpone contracting migrations, but these instances do not
+        // run on this database.
         if marker::has_table(&mut connection, "instances").await? {
             connection.batch("DELETE FROM instances").await?;
         }
@@ -77,11 +78,11 @@ impl UnfinishedRestore {
         Ok(Self { connection, kind })
     }
 
-    /// Ends the sessions and tokens of the backup, and applies the later revocations, in one transaction. From its
-    /// commit on an instance may open the database. `chaining` authenticates the audit log.
+    /// Ends the sessions and tokens of the backup, and applies the later revocations, in one transaction. After its
+    /// commit an instance may open the database. `chaining` authenticates the audit log.
     ///
     /// # Errors
-    /// If the database fails. Then no instance can open it.
+    /// If the database fails. Then no instance can open the database.
     pub async fn finish(
         mut self,
         chaining: &ChainContext,
@@ -100,7 +101,7 @@ impl UnfinishedRestore {
         }
         db.batch("COMMIT").await?;
         if self.kind == DatabaseKind::Sqlite {
-            // The file is renamed, and then has another log beside it.
+            // The file will be renamed, and its log would then have the wrong name.
             db.batch("PRAGMA journal_mode = DELETE").await?;
         }
         self.connection.close().await;
@@ -113,7 +114,7 @@ async fn finish(
     chaining: &ChainContext,
     plan: &RestorePlan,
 ) -> Result<RestoreOutcome> {
-    // No instance waits for the changes that this transaction makes.
+    // No instance waits for the changes of this transaction.
     let work = Box::pin(end_and_reapply(db, plan));
     let (worked, _) = deferred::collect(pending::collect(work)).await;
     let (outcome, mut entries) = worked?;
@@ -122,7 +123,7 @@ async fn finish(
     if let Some(lane) = append(db, chaining, entries).await? {
         chaining.lanes.committed(lane);
     }
-    // In the same transaction: an interruption after it must not leave entries that no root has.
+    // This is part of the same transaction: an interruption must not leave entries that the root does not cover.
     sign_heads(db, chaining).await?;
     crate::audit::lanes::release(db, &chaining.lanes.take_all()).await?;
     marker::remove(db).await?;
@@ -164,7 +165,8 @@ async fn end_and_reapply(db: &mut Connection, plan: &RestorePlan) -> Result<Rest
     })
 }
 
-/// Begins a lane that no instance had after the backup: their numbers count up from 1, this one is the time in seconds.
+/// Begins a lane that no instance used after the backup. The numbers of other lanes count up from 1; the number of this
+/// one is the time in seconds.
 async fn begin_new_lane(
     db: &mut Connection,
     chaining: &ChainContext,

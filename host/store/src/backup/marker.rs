@@ -1,5 +1,5 @@
-//! The mark of a database whose restore did not finish. The transaction that ends the sessions of the backup removes
-//! it, so no instance ever opens a restored database that lacks this transaction.
+//! The mark of a database with an unfinished restore. The transaction that ends the sessions of the backup removes the
+//! mark. So no instance ever opens a restored database without this transaction.
 
 use crate::sql::{self, Connection, DatabaseKind};
 

@@ -1,5 +1,5 @@
-//! Backups of a database, and their restore. A restore ends sessions, tokens and codes, because their end after the
-//! backup is unknown.
+//! Backups of a database, and their restore. A restore ends sessions, tokens and codes, because some of them may have
+//! ended after the backup.
 
 mod content;
 mod ended;

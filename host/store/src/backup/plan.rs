@@ -5,7 +5,7 @@ use assent_model::clock::Timestamp;
 use assent_model::entropy::SharedEntropy;
 use assent_model::id::{DeviceId, Did, UserId};
 
-/// The changes of a restore beside the rows that it brings back.
+/// The changes of a restore besides the restored rows.
 #[derive(Clone, Debug)]
 pub struct RestorePlan {
     /// The time of the backup.
@@ -15,7 +15,7 @@ pub struct RestorePlan {
     /// The revocations after the backup, in their order; `None` if the operator has no audit export
     /// and accepts that these revocations are lost.
     pub revocations: Option<Vec<Revocation>>,
-    /// For the ids of the audit log's entries.
+    /// The source of randomness for the ids of audit entries.
     pub entropy: SharedEntropy,
 }
 
@@ -47,7 +47,7 @@ pub enum Revocation {
 }
 
 impl Revocation {
-    /// The user that it is about.
+    /// The user of the revocation.
     pub const fn user(&self) -> UserId {
         match self {
             Self::UserSuspended(user)

@@ -1,4 +1,4 @@
-//! Applies revocations again that happened after the backup.
+//! Applies the revocations again that happened after the backup.
 
 use crate::backup::plan::{RestorePlan, Revocation};
 use crate::sql::{self, Connection};
@@ -9,7 +9,7 @@ use assent_model::id::{DeviceId, Did, UserId};
 use assent_model::recovery::CodesOfDevice;
 use assent_model::user::{LifecycleState, User};
 
-/// How many revocations of each kind were applied.
+/// The numbers of applied revocations, by their kinds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReapplyCounts {
     /// Suspended users.
@@ -24,16 +24,16 @@ pub struct ReapplyCounts {
     pub accounts_closed: u64,
     /// Revoked devices.
     pub devices_revoked: u64,
-    /// Revocations that the backup has already.
+    /// Revocations that the backup contains already.
     pub unchanged: u64,
-    /// The users of revocations that the backup does not know, because they were created later.
+    /// The users of revocations that are not in the backup, because they were created later.
     pub unknown_users: Vec<UserId>,
-    /// Revocations of accounts and devices of known users that the backup does not know.
+    /// Revocations of accounts and devices of known users that are not in the backup.
     pub unknown_others: u64,
 }
 
 impl ReapplyCounts {
-    /// Revocations of what the backup does not know.
+    /// The number of revocations of objects that are not in the backup.
     pub fn unknown(&self) -> u64 {
         u64::try_from(self.unknown_users.len()).unwrap_or(u64::MAX) + self.unknown_others
     }
@@ -50,16 +50,16 @@ impl ReapplyCounts {
     }
 }
 
-/// What came of a revocation.
+/// The outcome of a revocation.
 enum Outcome {
     Applied,
-    /// The backup has it already.
+    /// The backup contains it already.
     Unchanged,
-    /// The backup does not know the account or device.
+    /// The account or device is not in the backup.
     Unknown,
 }
 
-/// Applies the revocations in their order. Each that changes something has an entry in the audit log.
+/// Applies the revocations in their order. Each one with an effect has an entry in the audit log.
 pub(super) async fn reapply(
     db: &mut Connection,
     plan: &RestorePlan,
@@ -130,8 +130,8 @@ fn entry(plan: &RestorePlan, event: Event, user: UserId) -> Entry {
     plan.entry(event).about(user).with("reapplied", true)
 }
 
-/// Suspends or terminates a user, even the last owner: a way in that was closed must not open again. The operator of
-/// the machine always has one.
+/// Suspends or terminates a user, even the last owner, because a revoked access must not return. The operator of the
+/// machine always has access.
 async fn close_user(
     db: &mut Connection,
     plan: &RestorePlan,

@@ -1,5 +1,6 @@
-//! The action of a restore on each table, and its reason. A restored database does not contain later
-//! revocations and used codes. So everything ends that can be used once or revoked, unless its return is harmless.
+//! The action of a restore on each table, and its reason. A restored database lacks later revocations, and codes that
+//! were used since are unused in it. So the restore ends everything that can be revoked or used only once, unless its
+//! return is harmless.
 
 /// The action of a restore on a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct TableRule {
     pub table: &'static str,
     /// The action.
     pub action: TableAction,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
@@ -47,8 +48,8 @@ const fn change(table: &'static str, statement: &'static str, reason: &'static s
     }
 }
 
-/// All tables, in the order in which they are changed: tables that refer to others come first. A test compares the
-/// list with the schema.
+/// All tables, in the order of the changes: tables with references come before the tables that they refer to. A test
+/// compares the list with the schema.
 pub const RESTORE_RULES: &[TableRule] = &[
     // Sign-ins and approvals.
     empty(
@@ -185,8 +186,8 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "idempotent_request_subjects",
         "they belong to these requests",
     ),
-    // Users and applications. The versions rise by the time in seconds, so that no version that an instance, a cache or
-    // a client of the admin API remembers from the lost time names other contents.
+    // Users and applications. The versions increase by the time in seconds. So no version from the lost time that an
+    // instance, a cache or an API client remembers can return with other contents.
     change(
         "users",
         "UPDATE users SET version = version + $1 / 1000, known_browsers_not_before = $1",

@@ -1,4 +1,4 @@
-//! The state of a database at one moment, while instances go on writing.
+//! The state of a database at one moment, while instances continue to write.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -8,8 +8,8 @@ use crate::connect::{Target, sqlite_file};
 use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError};
 
-/// Copies an SQLite database into an empty file. The copy has the state of one moment, without the contents of deleted
-/// rows. It holds up no writer. It is checked before this returns.
+/// Copies an SQLite database into an empty file. The copy has the state of one moment, and does not contain deleted
+/// rows. It does not block writers. The copy is checked before this function returns.
 ///
 /// # Errors
 /// If the database cannot be opened or read, or the copy is damaged.
@@ -34,7 +34,7 @@ pub async fn copy_sqlite(url: &str, into: &Path) -> Result<BackupContent> {
     copied?;
     let mut copy = Options::sqlite(into).connect().await?;
     let content = check_copy(&mut copy).await;
-    // Otherwise the file would need the log beside it.
+    // Otherwise the copy would need its write-ahead log.
     let closed = copy.batch("PRAGMA journal_mode = DELETE").await;
     copy.close().await;
     let content = content?;
@@ -52,7 +52,7 @@ async fn check_copy(copy: &mut Connection) -> Result<BackupContent> {
     BackupContent::read(copy).await
 }
 
-/// A snapshot of a PostgreSQL database, which `pg_dump` takes over by its name. It lasts until it is ended.
+/// A snapshot of a PostgreSQL database, which `pg_dump` imports by its name. It exists until it is ended.
 #[derive(Debug)]
 pub struct PostgresSnapshot {
     connection: Connection,
@@ -66,7 +66,7 @@ pub struct PostgresSnapshot {
     pub variables: Vec<(&'static str, OsString)>,
 }
 
-/// The same state for all statements. The transaction is idle while `pg_dump` works.
+/// All statements see the same state. The transaction is idle while `pg_dump` works.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
      SET LOCAL idle_in_transaction_session_timeout = 0";
 
@@ -74,7 +74,7 @@ impl PostgresSnapshot {
     /// Takes a snapshot of the database at `url`.
     ///
     /// # Errors
-    /// If the database cannot be opened or read, or is none of PostgreSQL.
+    /// If the database cannot be opened or read, or is not a PostgreSQL database.
     pub async fn take(url: &str) -> Result<Self> {
         let target = Target::of(url)?;
         if target.kind != DatabaseKind::Postgres {

@@ -1,4 +1,4 @@
-//! Where a backup is restored to: a database that does not exist yet, or is empty.
+//! The target of a restore: a database that does not exist yet, or is empty.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,19 +8,19 @@ use crate::connect::{Target, check_order, failure, sqlite_file};
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
-/// The files that SQLite has beside a database. One of an earlier database would become part of the restored one.
+/// The endings of SQLite's other files. Such a file of an earlier database would become part of the restored one.
 const BESIDE: [&str; 3] = ["-wal", "-shm", "-journal"];
 
-/// Where a backup is restored to.
+/// The target of a restore.
 #[derive(Debug)]
 pub enum RestoreTarget {
     /// A file that does not exist.
     Sqlite(PathBuf),
-    /// An empty database of PostgreSQL.
+    /// An empty PostgreSQL database.
     Postgres(PostgresTarget),
 }
 
-/// An empty database of PostgreSQL.
+/// An empty PostgreSQL database.
 #[derive(Debug)]
 pub struct PostgresTarget {
     connection: Connection,
@@ -31,7 +31,7 @@ pub struct PostgresTarget {
 }
 
 impl RestoreTarget {
-    /// The database at `url`. Changes nothing.
+    /// Opens the empty database at `url`. Changes nothing.
     ///
     /// # Errors
     /// [`StoreError::Open`] if the database is not empty, instances use it, or it cannot be opened.
@@ -62,7 +62,7 @@ impl RestoreTarget {
     }
 }
 
-/// Fails if the file, or one that SQLite keeps beside it, exists.
+/// Fails if the file, or one of SQLite's other files for it, exists.
 pub(super) fn ensure_no_file(url: &str, file: &Path) -> Result<()> {
     let names = std::iter::once("").chain(BESIDE).map(|ending| {
         let mut name = file.as_os_str().to_owned();
@@ -82,7 +82,7 @@ pub(super) fn ensure_no_file(url: &str, file: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Tables, views, sequences and the like that belong to no extension.
+/// Tables, views, sequences and similar objects that belong to no extension.
 const OBJECTS: &str = "SELECT COUNT(*) FROM pg_class
      JOIN pg_namespace ON pg_namespace.oid = pg_class.relnamespace
      WHERE pg_class.relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
@@ -91,7 +91,7 @@ const OBJECTS: &str = "SELECT COUNT(*) FROM pg_class
                        WHERE pg_depend.classid = CAST('pg_class' AS regclass) AND pg_depend.objid = pg_class.oid
                          AND pg_depend.deptype = 'e')";
 
-/// Other connections of Assent. An instance that still runs connects again to a new database of the same name.
+/// Other connections of Assent. A running instance would reconnect to a new database with the same name.
 const INSTANCES: &str = "SELECT COUNT(*) FROM pg_stat_activity
      WHERE datname = current_database() AND application_name = 'assent' AND pid <> pg_backend_pid()";
 
@@ -127,8 +127,8 @@ impl PostgresTarget {
         Ok(marker::create(&mut self.connection).await?)
     }
 
-    /// Leaves the database as empty as it was. If anything is in it, it stays marked: a connection that was lost during
-    /// the commit leaves open whether there was one.
+    /// Removes the mark from a database that is still empty otherwise. If it contains anything, it stays marked,
+    /// because the outcome of a commit is unknown if the connection was lost meanwhile.
     ///
     /// # Errors
     /// If the database fails, or is not empty.
@@ -152,7 +152,7 @@ impl PostgresTarget {
         Ok(marker::remove(&mut self.connection).await?)
     }
 
-    /// Ends the connection. The database stays marked.
+    /// Closes the connection. The database stays marked.
     pub async fn close(self) {
         self.connection.close().await;
     }

@@ -1,5 +1,5 @@
-//! Writes of one kind. On PostgreSQL those that wait at the same moment share a statement, since each would cost the
-//! transaction a round trip. SQLite's writer executes each by itself.
+//! Writes of one kind. On PostgreSQL, pending writes share a statement, because each statement costs the transaction a
+//! round trip. SQLite's writer executes each write separately.
 
 use std::sync::Arc;
 
@@ -10,15 +10,15 @@ use crate::sql::{Connection, DatabaseKind};
 use crate::writer::Writer;
 use crate::{Result, StoreError};
 
-/// What executes some of them in a transaction, and returns an answer for each, in their order.
+/// The function that executes several requests in a transaction, and returns a result for each, in their order.
 pub(crate) type Work<Q, A> =
     for<'c> fn(&'c mut Connection, &'c [Q]) -> BoxFuture<'c, Result<Vec<A>>>;
 
 /// Executes writes of one kind.
 pub(crate) enum BatchedWrites<Q, A> {
-    /// PostgreSQL: those that wait at the same moment share a statement.
+    /// PostgreSQL: pending writes share a statement.
     Batches(Batcher<Q, A>),
-    /// SQLite: each is a job of the writer, which shares its commit.
+    /// SQLite: each write is a job of the writer, and shares its commit with others.
     Jobs(Writer, Work<Q, A>),
 }
 
@@ -80,7 +80,7 @@ where
     }
 }
 
-/// The first request for each key, in the order of the keys, so that instances which claim the same rows at once lock
+/// The first request for each key, in the order of the keys. So instances that claim the same rows concurrently lock
 /// them in the same order.
 pub(crate) fn first_of_each<T, K: Ord>(asked: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
     let mut first: Vec<&T> = asked.iter().collect();

@@ -1,8 +1,8 @@
-//! Gathering: what is asked for at the same moment is done at once.
+//! Batches: calls that wait at the same time are executed together.
 //!
-//! Every statement costs a change of threads (SQLite) or a round trip (PostgreSQL), which is more than most of them
-//! cost themselves. While one batch is under way the next one gathers, so a quiet host answers as fast as ever and a
-//! busy one does little more for many requests than for one. Nothing is remembered from one batch to the next.
+//! Every statement costs a change of threads (SQLite) or a round trip (PostgreSQL), which is more than the execution of
+//! most statements. While one batch runs, the next one collects calls. So an idle instance answers without delay, and
+//! for a busy one many calls cost little more than one. Nothing is cached between batches.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -16,17 +16,17 @@ use crate::turn::Turn;
 use crate::{Result, StoreError};
 use assent_model::deadline::QUEUE_DEADLINE;
 
-/// How many are done at once at most.
+/// The most calls of a batch.
 pub(crate) const MOST: usize = 64;
-/// How many may wait before further ones wait to be let in.
+/// The most queued calls. Further ones wait for a place in the queue.
 const QUEUE: usize = 1024;
-/// How long a call may take, with the wait for its turn, which is [`QUEUE_DEADLINE`] at most.
+/// The time limit of a call, including the wait for its turn, which is at most [`QUEUE_DEADLINE`].
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What came of a batch: an answer to each question, in their order.
+/// The result of a batch: one result for each call, in their order.
 pub(crate) type BatchResult<A> = Result<Vec<Result<A>>>;
 
-/// Does things of one kind.
+/// Executes calls of one kind in batches.
 pub(crate) struct Batcher<Q, A> {
     queue: mpsc::Sender<PendingCall<Q, A>>,
 }
@@ -38,7 +38,8 @@ struct PendingCall<Q, A> {
 }
 
 impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
-    /// Begins to do `work`, so many batches at a time. It ends with its last user.
+    /// Starts the tasks that execute `work`, with `at_a_time` batches at a time. They end when the last clone is
+    /// dropped.
     pub(crate) fn start<F>(at_a_time: u32, work: F) -> Self
     where
         F: Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>> + Clone + Send + Sync + 'static,
@@ -51,7 +52,7 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
         Self { queue }
     }
 
-    /// Has this done, together with whatever else waits.
+    /// Executes a call in a batch with the other pending calls.
     pub(crate) async fn call(&self, asked: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
         let turn = Arc::new(Turn::default());
@@ -104,7 +105,7 @@ async fn run<Q, A>(
 {
     let mut batch = Vec::with_capacity(MOST);
     while next_batch(&questions, &mut batch).await {
-        // Who has gone away meanwhile is not served.
+        // A call is not executed if its caller has gone away.
         batch.retain(|question| !question.reply.is_closed() && question.turn.begin());
         if batch.is_empty() {
             continue;
@@ -119,7 +120,7 @@ async fn run<Q, A>(
         {
             Ok(answers) => {
                 for (question, answer) in batch.drain(..).zip(answers) {
-                    // Whoever asked may have gone away; what was done stands all the same.
+                    // The caller may have gone away; the work stays done all the same.
                     let _ = question.reply.send(answer);
                 }
             }
@@ -128,7 +129,8 @@ async fn run<Q, A>(
                     .drain(..)
                     .for_each(|question| drop(question.reply.send(Err(error.copy()))));
             }
-            // One of them may have failed and undone all, so each is tried alone and only the culprit fails.
+            // One call may have failed and rolled back all of them. So each is tried separately, and only the cause
+            // fails.
             Err(_) => run_one_by_one(&mut batch, &work).await,
         }
     }
@@ -156,7 +158,7 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
     }
 }
 
-/// Works in a task of its own: if it panics, it takes these questions along and not all that will be asked.
+/// Runs the work in a separate task, so that a panic affects only these calls and not later ones.
 async fn run_in_task<A: Send + 'static>(
     work: BoxFuture<'static, BatchResult<A>>,
 ) -> BatchResult<A> {
@@ -165,14 +167,15 @@ async fn run_in_task<A: Send + 'static>(
         .map_err(|error| StoreError::Unavailable(error.to_string()))?
 }
 
-/// Waits for a question, and takes those along that others ask meanwhile. `false` once nobody will ask any more.
+/// Waits for a call, and adds the other pending calls. Returns `false` once no caller remains.
 async fn next_batch<T>(questions: &Mutex<mpsc::Receiver<T>>, batch: &mut Vec<T>) -> bool {
-    // The lock is held while waiting, so that one at a time gathers; the others are then at work.
+    // The lock is held during the wait, so that one task at a time collects; the others execute their batches
+    // meanwhile.
     let mut questions = questions.lock().await;
     if questions.recv_many(batch, MOST).await == 0 {
         return false;
     }
-    // Whoever is ready to ask at this moment gets to it first: otherwise the first question would be done alone.
+    // Other ready callers queue their calls first. Otherwise the first call would have a batch of its own.
     tokio::task::yield_now().await;
     while batch.len() < MOST
         && let Ok(question) = questions.try_recv()
@@ -189,7 +192,7 @@ fn single_result<A>(mut answers: Vec<Result<A>>) -> Result<A> {
 }
 
 impl StoreError {
-    /// The same error for somebody else: the database's own can't be told twice.
+    /// The same error for another caller, because the database's own error cannot be cloned.
     pub(crate) fn copy(&self) -> Self {
         match self {
             Self::Corrupt {
@@ -223,10 +226,10 @@ mod tests {
 
     use super::*;
 
-    /// What was given each time.
+    /// The calls of each batch.
     type RecordedCalls = Arc<StdMutex<Vec<Vec<u32>>>>;
 
-    /// Doubles numbers, and keeps what it was given each time. 13 fails, 14 finds the database gone, 15 panics.
+    /// Doubles numbers, and records the calls of each batch. 13 fails, 14 reports an outage of the database, 15 panics.
     fn doubling() -> (Batcher<u32, u32>, RecordedCalls) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
         let given = Arc::clone(&seen);
@@ -280,7 +283,7 @@ mod tests {
                 Ok(asked.into_iter().map(Ok).collect())
             })
         });
-        // The first one has begun and may take longer.
+        // The first call has begun and may take longer.
         let late = async {
             tokio::time::sleep(Duration::from_millis(1)).await;
             batcher.call(2).await
@@ -301,7 +304,7 @@ mod tests {
                 .iter()
                 .all(|answer| matches!(answer, Err(StoreError::Unavailable(_))))
         );
-        // In the midst of trying each alone, too.
+        // An outage also ends separate attempts.
         let answers = join_all([13, 14, 3].map(|number| batcher.call(number))).await;
         assert!(answers.iter().all(Result::is_err));
         assert_eq!(

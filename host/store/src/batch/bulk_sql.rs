@@ -1,23 +1,23 @@
-//! Statements over several rows, in a few sizes, since the database keeps a plan for each.
+//! Statements over several rows. They have only a few sizes, because the database caches a plan for each.
 
 use std::sync::Arc;
 
 use crate::sql::StatementText;
 
-/// How many rows a statement is for: the least of these that suffices.
+/// The numbers of rows for which there are statements. The smallest sufficient one is used.
 const SIZES: [usize; 5] = [1, 4, 16, 32, MOST];
-/// How many rows a statement is for at most.
+/// The most rows of a statement.
 pub(crate) const MOST: usize = 64;
 
-/// A statement over up to 64 rows. Places that are left over name the last row once more, so a row that stands there
-/// twice must do no harm.
+/// A statement over up to 64 rows. Unused placeholders repeat the last row, so a repeated row must do no harm.
 pub(crate) struct BulkSql {
     texts: [(usize, Arc<str>); SIZES.len()],
 }
 
 impl BulkSql {
-    /// The statement of this text. In it, `{$}` stands for the places of all ids, `$1, $2, ...`, and `{($, $)}` for
-    /// those of all rows of so many columns. They begin after the `before` places that the text itself has.
+    /// Creates the statements from a template. In it, `{$}` stands for the placeholders of all ids, `$1, $2, ...`, and
+    /// `{($, $)}` for those of all rows with this many columns. Their numbers follow the `before` placeholders that the
+    /// text itself contains.
     pub(crate) fn new(text: &str, before: usize) -> Self {
         let (head, rest) = text.split_once('{').unwrap_or((text, ""));
         let (row, tail) = rest.split_once('}').unwrap_or(("", rest));
@@ -31,7 +31,7 @@ impl BulkSql {
         Self { texts }
     }
 
-    /// The statement for so many rows.
+    /// The statement for this number of rows.
     pub(crate) fn sql_for(&self, rows: usize) -> StatementText {
         let found = self
             .texts
@@ -44,7 +44,7 @@ impl BulkSql {
             .into()
     }
 
-    /// These rows, and the last of them again for each place that the statement for them has left.
+    /// These rows, and the last one again for each unused placeholder of their statement.
     pub(crate) fn padded<'r, T>(&self, rows: &'r [T]) -> impl Iterator<Item = &'r T> {
         let size = SIZES
             .into_iter()

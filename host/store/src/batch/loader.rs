@@ -1,5 +1,5 @@
-//! Lookups: rows that are asked for by id at the same moment are read by one statement, and whoever asks for the same
-//! row gets the same answer. An answer is always read after it was asked for.
+//! Lookups: one statement reads the rows that concurrent callers request by id, and callers of the same row share the
+//! result. A result is always read after its request.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -13,19 +13,19 @@ use crate::connections::Readers;
 use crate::sql::{self, DatabaseKind, FromRow, QueryAs};
 use crate::{Result, StoreError};
 
-/// A row that is looked up.
+/// A row of a lookup.
 pub(crate) trait Row: FromRow + Send + 'static {
-    /// What it is looked up by.
+    /// The key of the lookup.
     type Key: Key;
-    /// What the row tells.
+    /// The value of the row.
     type Value: TryFrom<Self, Error: Into<StoreError>> + Clone + Send + Sync + 'static;
-    /// The key that it was looked up by.
+    /// The key of this row.
     fn key(&self) -> Self::Key;
 }
 
-/// What rows are looked up by: the arguments of one place in the statement.
+/// The key of a lookup: the arguments of one row of placeholders in the statement.
 pub(crate) trait Key: Clone + Ord + Hash + Send + Sync + 'static {
-    /// Gives the next places of the statement their values.
+    /// Binds the key to the next placeholders of the statement.
     fn bind<R: FromRow>(&self, query: QueryAs<R>) -> QueryAs<R>;
 }
 
@@ -45,7 +45,7 @@ impl Key for (String, String) {
 pub(crate) struct BatchLoader<T, K = String>(LoaderKind<T, K>);
 
 enum LoaderKind<T, K> {
-    /// PostgreSQL: what is asked for at the same moment shares a round trip.
+    /// PostgreSQL: concurrent lookups share a round trip.
     Batches(Batcher<K, Option<T>>),
     /// SQLite: the read costs less than the way to another task.
     Inline(Arc<Lookup<T, K>>),
@@ -81,10 +81,10 @@ impl<T: Send + 'static, K: Key> BatchLoader<T, K> {
     }
 }
 
-/// How many batches of lookups are under way at a time: one connection that hangs holds up no other.
+/// The number of batches of lookups at a time, so that one hanging connection does not block the other.
 const BATCHES: u32 = 2;
 
-/// Begins to answer with the rows of `statement`, which has `{$}` or `{($, $)}` where its keys stand.
+/// Starts a loader for the rows of `statement`, which contains `{$}` or `{($, $)}` in place of the keys.
 pub(crate) fn start_loader<R: Row>(
     readers: &Readers,
     kind: DatabaseKind,
@@ -124,7 +124,7 @@ async fn read<R: Row>(
         found.insert(row.key(), value_of(row));
     }
     if distinct.len() == keys.len() {
-        // Each has an asker of its own, who takes it.
+        // Each row has only one caller, so it need not be cloned.
         return Ok(keys
             .iter()
             .map(|key| found.remove(key).transpose())

@@ -1,7 +1,7 @@
-//! Changes that requests wait for, on all instances.
+//! Changes for which requests wait, on all instances.
 //!
-//! A change is one row of the table `changes`, which is written in the transaction of the change. After the commit the
-//! instance that wrote it wakes its own waiters. One poller for each instance reads what other processes wrote.
+//! A change is one row of the table `changes`, which the transaction of the change writes. After the commit, the
+//! instance wakes its own waiters. One poller per instance reads the changes of other processes.
 
 pub(crate) mod poller;
 pub(crate) mod reader;

@@ -11,7 +11,7 @@ use assent_model::clock::Clock;
 
 /// The time between two reads while requests wait.
 const INTERVAL: Duration = Duration::from_millis(200);
-/// How many requests are woken in an interval only because a change may have been missed. Each of them reads.
+/// The most requests that are woken in an interval only because they may have missed a change. Each of them reads.
 const RECHECKED: usize = 200;
 
 impl Store {
@@ -20,16 +20,16 @@ impl Store {
         self.waiters.listen(changes.into_iter().collect())
     }
 
-    /// How many requests of this instance wait for changes.
+    /// The number of this instance's requests that wait for changes.
     pub fn waiting_requests(&self) -> usize {
         self.waiters.count()
     }
 
-    /// Wakes waiting requests, until the task is dropped. While requests wait it executes five statements a second,
-    /// however many there are, and up to ten while a transaction of another instance is late. Otherwise it executes
-    /// none.
+    /// Wakes waiting requests, until the task is dropped. While requests wait it executes five statements a second, no
+    /// matter how many requests there are. It executes up to ten while a transaction of another instance is late.
+    /// Otherwise it executes none.
     ///
-    /// After an outage, and when the first request waits, changes may have been missed, so all requests that wait are
+    /// After an outage, and when the first request waits, changes may have been missed, so all waiting requests are
     /// woken.
     pub async fn run_change_poller(&self, clock: &dyn Clock) {
         loop {

@@ -1,7 +1,7 @@
-//! Reading the changes that other processes made, in the order of their numbers.
+//! Reads the changes of other processes, in the order of their numbers.
 //!
 //! PostgreSQL's transactions take numbers from a sequence and commit in another order. So the reader remembers the
-//! numbers that it skipped, and looks for them until no transaction can have them any more.
+//! skipped numbers, and queries them until no transaction can have them any more.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -17,26 +17,25 @@ use assent_model::change::Change;
 
 /// How long a skipped number may still appear. A transaction ends within 10 s.
 const LATE: Duration = Duration::from_secs(12);
-/// How many skipped numbers are looked for at most. Numbers are skipped in a large block only after a crash of
-/// PostgreSQL.
+/// The most skipped numbers that are queried. Only a crash of PostgreSQL skips a large block of numbers.
 const MOST_SKIPPED: i64 = 1024;
-/// How many rows one statement reads at most.
+/// The most rows that one statement reads.
 const PAGE: i64 = 1000;
 
 static BY_NUMBER: LazyLock<BulkSql> =
     LazyLock::new(|| BulkSql::new("SELECT seq, change FROM changes WHERE seq IN ({$})", 0));
 
-/// The numbers that were read, or skipped.
+/// The numbers that were read or skipped.
 #[derive(Debug, Default)]
 struct Cursor {
     /// The highest number that was read.
     last: i64,
-    /// Numbers below it that were not, and since when they are missing.
+    /// The lower numbers that were not read, and the time since which each is missing.
     skipped: BTreeMap<i64, Instant>,
 }
 
 impl Cursor {
-    /// Notes that these numbers were read. They are in ascending order, and above all before.
+    /// Records that these numbers were read. They are in ascending order, and higher than all earlier ones.
     fn advance(&mut self, numbers: impl IntoIterator<Item = i64>, now: Instant) {
         for number in numbers {
             let missing = (self.last + 1).max(number - MOST_SKIPPED)..number;
@@ -56,7 +55,7 @@ impl Cursor {
     }
 }
 
-/// Reads changes from a moment on.
+/// Reads changes from a given moment on.
 #[derive(Debug)]
 pub(crate) struct ChangeReader {
     readers: Readers,
@@ -64,7 +63,7 @@ pub(crate) struct ChangeReader {
 }
 
 impl ChangeReader {
-    /// A reader of the changes whose transactions commit from now on.
+    /// Returns a reader of the changes that are committed from now on.
     ///
     /// # Errors
     /// If the database fails.
@@ -78,7 +77,7 @@ impl ChangeReader {
         let mut cursor = Cursor::default();
         let numbers = numbers.into_iter().map(|(number,)| number);
         let mut numbers = numbers.peekable();
-        // Numbers before the first row are gone, and not on their way.
+        // Numbers before the first row were deleted, and are not pending.
         cursor.last = numbers.peek().map_or(0, |first| first - 1);
         cursor.advance(numbers, Instant::now());
         Ok(Self { readers, cursor })
@@ -109,7 +108,7 @@ impl ChangeReader {
         }
     }
 
-    /// The changes whose numbers were skipped before.
+    /// The changes with numbers that were skipped before.
     async fn late(&mut self) -> Result<Vec<Change>> {
         let mut changes = Vec::new();
         for numbers in self.cursor.missing(Instant::now()).chunks(MOST) {
@@ -127,7 +126,7 @@ impl ChangeReader {
     }
 }
 
-/// The changes that this release knows. No request waits for others.
+/// The changes that this release knows. No request waits for other ones.
 fn known(rows: Vec<(i64, String)>) -> impl Iterator<Item = Change> {
     rows.into_iter()
         .filter_map(|(_, change)| change.parse().ok())

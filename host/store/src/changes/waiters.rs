@@ -1,4 +1,4 @@
-//! The requests of this instance that wait for changes, by the changes that they wait for.
+//! The requests of this instance that wait for changes, indexed by these changes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use assent_model::clock::Timestamp;
 /// Wakes one waiting request.
 pub(crate) type Waker = Arc<Notify>;
 
-/// The requests that wait.
+/// The waiting requests.
 #[derive(Debug, Default)]
 pub(crate) struct Waiters {
     waiting: Mutex<Waiting>,
@@ -73,7 +73,7 @@ impl Waiters {
         }
     }
 
-    /// Wakes the requests whose deadline has passed.
+    /// Wakes the requests with a deadline at or before `now`.
     pub(crate) fn wake_due(&self, now: Timestamp) {
         let mut waiting = self.waiting();
         while let Some(first) = waiting.by_deadline.first_entry() {
@@ -84,17 +84,17 @@ impl Waiters {
         }
     }
 
-    /// All requests that wait now.
+    /// The wakers of all waiting requests.
     pub(crate) fn wakers(&self) -> Vec<Waker> {
         self.waiting().wakers.values().cloned().collect()
     }
 
-    /// How many requests wait.
+    /// The number of waiting requests.
     pub(crate) fn count(&self) -> usize {
         self.waiting().wakers.len()
     }
 
-    /// Returns when a request waits.
+    /// Returns once a request waits.
     pub(crate) async fn first(&self) {
         while self.count() == 0 {
             self.first.notified().await;
@@ -102,8 +102,8 @@ impl Waiters {
     }
 }
 
-/// A request that waits for changes. No change is missed from the moment on that it was created, so create it before
-/// reading the state that the changes concern.
+/// A request that waits for changes. It misses no change after its creation, so it must be created before the state is
+/// read that the changes concern.
 #[derive(Debug)]
 pub struct ChangeListener {
     waiters: Arc<Waiters>,
@@ -113,8 +113,8 @@ pub struct ChangeListener {
 }
 
 impl ChangeListener {
-    /// Returns when one of the changes was made, or may have been made, since the last call; or shortly after
-    /// `deadline`, by the clock of the poller.
+    /// Returns when one of the changes was made, or may have been made, since the last call. Otherwise returns shortly
+    /// after `deadline`, by the clock of the poller.
     pub async fn changed(&mut self, deadline: Option<Timestamp>) {
         let key = deadline.map(|deadline| (deadline, self.id));
         if let Some(key) = key {
@@ -129,7 +129,7 @@ impl ChangeListener {
     }
 }
 
-/// Removes a deadline, also if its request stops waiting.
+/// Removes a deadline, even if its request stops waiting.
 struct DeadlineRemoval<'a> {
     waiters: &'a Waiters,
     key: (Timestamp, u64),

@@ -43,10 +43,10 @@ pub(crate) async fn insert_enrolment(
     Ok(())
 }
 
-/// What stands in the place of a device where a recovery code made a link.
+/// The value of `created_by` for a link that a recovery code created.
 const BY_CODE: &str = "code";
 
-/// Ends the links that a person's devices and recovery codes made, and nobody used.
+/// Ends the unused links that a user's devices and recovery codes created.
 pub(crate) async fn end_own_links(db: &mut crate::sql::Connection, user: UserId) -> Result<()> {
     sql::query(
         "DELETE FROM enrolments WHERE user_id = $1 AND created_by IS NOT NULL AND used_at IS NULL",
@@ -57,7 +57,7 @@ pub(crate) async fn end_own_links(db: &mut crate::sql::Connection, user: UserId)
     Ok(())
 }
 
-/// Ends the links that nobody used, whoever made them.
+/// Ends all unused links of a user, no matter how they were created.
 pub(crate) async fn end_links(db: &mut crate::sql::Connection, user: UserId) -> Result<()> {
     sql::query("DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL")
         .bind(user.to_string())
@@ -66,7 +66,7 @@ pub(crate) async fn end_links(db: &mut crate::sql::Connection, user: UserId) -> 
     Ok(())
 }
 
-/// The same, of somebody who is invited.
+/// Ends the unused links of an invited user.
 async fn end_links_of_invited(db: &mut crate::sql::Connection, user: UserId) -> Result<()> {
     sql::query(
         "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
@@ -79,11 +79,11 @@ async fn end_links_of_invited(db: &mut crate::sql::Connection, user: UserId) -> 
 }
 
 impl Store {
-    /// Adds the right to enrol a device, which is this person's. Somebody who is invited has one such right at a time:
-    /// nobody's phone was asked about it, so an earlier one ends.
+    /// Adds an enrolment link of a user. An invited user has one link at a time: no device approves its use, so a new
+    /// link ends the earlier one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if they are not as they were seen.
+    /// [`StoreError::Stale`] if the user's version does not match `whom`.
     pub async fn insert_enrolment(
         &self,
         enrolment: Enrolment,
@@ -104,7 +104,7 @@ impl Store {
         .await
     }
 
-    /// Adds the right to enrol a device that another made.
+    /// Adds an enrolment link that another device created.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -129,7 +129,7 @@ impl Store {
         .await
     }
 
-    /// The right to enrol with this id, if it was not used and is still good at `now`.
+    /// The enrolment link with this id, if it is unused and valid at `now`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

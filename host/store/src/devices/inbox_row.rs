@@ -1,4 +1,4 @@
-//! The inbox of a device: read by one statement, because each long poll asks at its beginning and at its end.
+//! The inbox of a device. One statement reads it, because each long poll reads it at its beginning and at its end.
 
 use crate::batch::loader::{Key, Row};
 use crate::rows::moment;
@@ -9,8 +9,8 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, first_text_of};
 use assent_model::user::User;
 
-/// `v` has the device, the time, the time since which account notifications count, and the first id of that time: on
-/// PostgreSQL older partitions are not looked into.
+/// `v` has the device, the time, the time since which account notifications count, and the first id of that time. With
+/// the id, PostgreSQL does not read older partitions.
 pub(crate) const INBOX_BY_DEVICE: &str =
     "SELECT v.column1 AS device, CAST(v.column2 AS BIGINT) AS now, CAST(v.column3 AS BIGINT) AS since,
         d.name AS device_name,
@@ -32,13 +32,13 @@ pub(crate) const INBOX_BY_DEVICE: &str =
 pub struct InboxSummary {
     /// The owner.
     pub user: User,
-    /// The name of the device, which may be changed elsewhere.
+    /// The name of the device, which may be changed elsewhere, for example on the portal.
     pub device_name: String,
     /// Whether requests are pending.
     pub has_requests: bool,
     /// Whether there are account notifications that the device has not shown.
     pub has_notifications: bool,
-    /// Until when requests with a typed name are held.
+    /// When the cooldown ends that holds requests with a typed name.
     pub cooldown_until: Option<Timestamp>,
 }
 

@@ -4,8 +4,8 @@ use crate::Result;
 use crate::sql;
 use assent_model::id::{DeviceId, LoginId, UserId};
 
-/// Holds a person and one of their devices until the transaction ends: whoever suspends the one or revokes the other
-/// waits, or was before. Whether the person may sign in and the device is theirs and not revoked.
+/// Locks a user and one of the user's devices until the transaction ends. A concurrent suspension or revocation waits,
+/// or came first. Returns whether the user may sign in, and the device belongs to the user and is not revoked.
 pub(crate) async fn lock_active_device(
     db: &mut crate::sql::Connection,
     user: UserId,
@@ -26,8 +26,8 @@ pub(crate) async fn lock_active_device(
     Ok(open > 0 && own > 0)
 }
 
-/// Holds a device until the transaction ends, so that whoever revokes it waits, or was before. What is about a device
-/// and an approval touches them in this order.
+/// Locks a device until the transaction ends. A concurrent revocation waits, or came first. Transactions that concern a
+/// device and an approval lock the device first.
 pub(crate) async fn lock_device(db: &mut crate::sql::Connection, id: DeviceId) -> Result<()> {
     sql::query("UPDATE devices SET name = name WHERE id = $1")
         .bind(id.to_string())
@@ -36,7 +36,7 @@ pub(crate) async fn lock_device(db: &mut crate::sql::Connection, id: DeviceId) -
     Ok(())
 }
 
-/// Holds the device that approved a login, if one did.
+/// Locks the device that approved a login, if there is one.
 pub(crate) async fn lock_approver(db: &mut crate::sql::Connection, login: LoginId) -> Result<()> {
     sql::query(
         "UPDATE devices SET name = name

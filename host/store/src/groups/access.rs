@@ -1,16 +1,16 @@
-//! What a user has in an application by assignments, as columns of other statements.
+//! A user's access to an application by assignments, as columns of other statements.
 
 use crate::rows::{cell, from_json};
 use crate::sql::{self, Field, Row};
 use crate::{Result, StoreError};
 use assent_model::group::{AssignedAccess, AssignedGroup};
 
-/// Stands between the groups, and between the name and the roles of one. Names of groups and JSON have no control
+/// The separator between the groups, and between a group's name and roles. Names of groups and JSON contain no control
 /// characters.
 const BETWEEN_GROUPS: char = '\u{1e}';
 const BEFORE_ROLES: char = '\u{1f}';
 
-/// The groups of a user that an application is assigned to, in one text, so that no statement has a row for each.
+/// The groups of a user that an application is assigned to, as one text, so that statements need no row for each group.
 macro_rules! assigned_groups {
     ($user:literal, $application:literal) => {
         concat!(
@@ -27,19 +27,19 @@ macro_rules! assigned_groups {
     };
 }
 
-/// What a user has in an application by assignments: two columns.
+/// A user's access to an application by assignments: two columns.
 pub(crate) struct AssignedAccessRow {
     assigned_groups: Option<String>,
     everyone_roles: Option<String>,
 }
 
 impl AssignedAccessRow {
-    /// The columns, in a statement that has the tables `accounts` and `applications`.
+    /// The columns for a statement with the tables `accounts` and `applications`.
     pub(crate) const OF_ACCOUNT: &'static str = concat!(
         assigned_groups!("accounts.user_id", "accounts.application_id"),
         ", applications.everyone_roles"
     );
-    /// The columns for the user `$1`, in a statement that has the table `applications`.
+    /// The columns for the user `$1`, for a statement with the table `applications`.
     pub(crate) const OF_USER: &'static str = concat!(
         assigned_groups!("CAST($1 AS TEXT)", "applications.id"),
         ", applications.everyone_roles"
@@ -47,7 +47,7 @@ impl AssignedAccessRow {
 }
 
 impl Field for AssignedAccessRow {
-    /// The columns, in a statement that has the table `accounts`.
+    /// The columns for a statement with the table `accounts`.
     const COLUMNS: Option<&'static str> = Some(concat!(
         assigned_groups!("accounts.user_id", "accounts.application_id"),
         ", (SELECT everyone_roles FROM applications WHERE applications.id = accounts.application_id) AS everyone_roles"
@@ -86,7 +86,7 @@ impl TryFrom<AssignedAccessRow> for AssignedAccess {
             .flat_map(|text| text.split(BETWEEN_GROUPS))
             .map(group)
             .collect::<Result<Vec<_>>>()?;
-        // The databases aggregate in no order.
+        // The databases aggregate in no defined order.
         groups.sort_unstable_by(|one, other| one.name.cmp(&other.name));
         let everyone = row.everyone_roles.as_deref();
         Ok(Self {

@@ -11,7 +11,7 @@ use assent_model::id::{Did, GroupId};
 use super::lost_access;
 use super::row::lock;
 
-/// How many accounts are looked at for the roles that are known for an application.
+/// The number of accounts that are read for the known roles of an application.
 const ACCOUNTS_WITH_ROLES: i64 = 500;
 
 crate::sql::row! {
@@ -71,7 +71,7 @@ impl Store {
         rows.into_iter().map(Assignment::try_from).collect()
     }
 
-    /// The roles of everyone in an application; `None` if it is not assigned to everyone.
+    /// The roles that an application assigns to everyone; `None` if it is not assigned to everyone.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -92,7 +92,7 @@ impl Store {
             .transpose()
     }
 
-    /// The roles that are known for an application: those of its assignments and of its newest accounts, sorted.
+    /// The known roles of an application: those of its assignments and of its newest accounts, sorted.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -142,11 +142,11 @@ impl Store {
         .await
     }
 
-    /// Removes an assignment. Users whose access was only by it lose the access at once, and the application is
+    /// Removes an assignment. Users who had access only through it lose the access at once, and the application is
     /// notified.
     ///
     /// # Errors
-    /// [`StoreError::Overtaken`] if the application was deleted, or the assignment removed.
+    /// [`StoreError::Overtaken`] if the application was deleted, or the assignment was removed meanwhile.
     pub async fn unassign(
         &self,
         application: &Did,
@@ -219,7 +219,7 @@ pub(crate) async fn unassign(
     }
 }
 
-/// Increments the version of an application, whose assignments change, and locks it.
+/// Increments the version of an application because of a change of its assignments, and locks it.
 async fn increment_version(db: &mut Connection, application: &str, now: Timestamp) -> Result<()> {
     let changed =
         sql::query("UPDATE applications SET version = version + 1, updated_at = $2 WHERE id = $1")
@@ -252,8 +252,8 @@ pub(super) async fn increment_versions(
     Ok(applications.into_iter().map(|(id,)| id).collect())
 }
 
-/// Locks the applications that are assigned to a group: an assignment that is removed at the same moment waits, so that
-/// one of both sees that a member has no access any more. Returns their ids.
+/// Locks the applications that are assigned to a group, and returns their ids. A concurrent removal of an assignment
+/// waits. So one of the two transactions detects that a member has no access any more.
 pub(super) async fn lock_assigned(db: &mut Connection, group: GroupId) -> Result<Vec<String>> {
     let applications: Vec<(String,)> = sql::query_as(
         "UPDATE applications SET version = version
@@ -265,7 +265,8 @@ pub(super) async fn lock_assigned(db: &mut Connection, group: GroupId) -> Result
     Ok(applications.into_iter().map(|(id,)| id).collect())
 }
 
-/// Removes the assignment of an application, whose row is locked, to a group. Whether there was one.
+/// Removes the assignment of an application to a group. The row of the application is locked. Returns whether there was
+/// an assignment.
 pub(super) async fn remove(
     db: &mut Connection,
     application: &str,

@@ -7,20 +7,20 @@ use assent_model::id::GroupId;
 
 use super::row::GroupRow;
 
-/// Up to how many members of a group are counted.
+/// The number up to which members of a group are counted.
 pub const MOST_MEMBERS_COUNTED: u32 = 1000;
 
 /// The order of a list of groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupOrder {
-    /// By their names, in upper or lower case.
+    /// By their names, without regard to case.
     #[default]
     Name,
-    /// The same, descending.
+    /// By their names, descending.
     NameDescending,
 }
 
-/// A group as a list shows it.
+/// A group with its counts for a list.
 #[derive(Clone, Debug)]
 pub struct GroupSummary {
     /// The group.
@@ -55,7 +55,7 @@ macro_rules! with_counts {
     };
 }
 
-/// The groups after the one with the name `$3` in an order, whose names begin with `$1`.
+/// The groups that follow the name `$3` in an order, with names that begin with `$1`.
 macro_rules! groups_found {
     ($after:literal, $order:literal) => {
         with_counts!(
@@ -110,7 +110,8 @@ impl Store {
         row.map(GroupSummary::try_from).transpose()
     }
 
-    /// Up to `limit` groups whose names begin with `prefix`, in lower case, after the group with a name.
+    /// Up to `limit` groups that follow `after` in an order, with names that begin with `prefix`, which is in lower
+    /// case.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,4 +1,5 @@
-//! What ends for users who lose their access to an application with a group or an assignment.
+//! The end of requests, grants and sessions of users who lose their access to an application with a group or an
+//! assignment.
 
 use std::sync::LazyLock;
 
@@ -8,7 +9,7 @@ use crate::{Result, deprovisioning, logout};
 use assent_model::clock::Timestamp;
 use assent_model::id::GroupId;
 
-/// The accounts of the application `$1` without access: they give none themselves, and there is no assignment.
+/// The accounts of the application `$1` without access: they grant no access individually, and there is no assignment.
 macro_rules! without_access {
     () => {
         "accounts.application_id = $1 AND accounts.individual = 0
@@ -60,8 +61,8 @@ static LEAVE_SAML: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Ends what was begun with an application by those of these users who have no access to it any more, as the deletion
-/// of their accounts would: pending requests, grants, and the part in sessions. The application is notified.
+/// Ends the pending requests, grants and participation in sessions with an application. It concerns those of these
+/// users who have no access any more. The application is notified, as after the deletion of the accounts.
 pub(crate) async fn end_lost_access(
     db: &mut Connection,
     application: &str,
@@ -80,7 +81,7 @@ pub(crate) async fn end_lost_access(
     Ok(())
 }
 
-/// The same for the members of a group.
+/// Does the same for the members of a group.
 pub(super) async fn end_of_members(
     db: &mut Connection,
     application: &str,
@@ -101,7 +102,7 @@ pub(super) async fn end_of_members(
     end(db, application, lost, now).await
 }
 
-/// The same for all users.
+/// Does the same for all users.
 pub(super) async fn end_of_everyone(
     db: &mut Connection,
     application: &str,

@@ -18,7 +18,7 @@ use super::assignments;
 use super::lost_access::end_lost_access;
 use super::row::{GroupRow, lock};
 
-/// Whom a change adds to a group and removes from it, each in the version that was read.
+/// The users that a change adds to a group and removes from it, each in the version that was read.
 #[derive(Clone, Debug, Default)]
 pub struct MemberChange {
     /// New members.
@@ -69,11 +69,12 @@ crate::sql::row! {
 }
 
 impl Store {
-    /// Changes the members of a group, all or none. Users who lose their last access to an application lose it at once,
-    /// and the application is notified.
+    /// Changes the members of a group: all of them, or none. Users who lose their last access to an application lose it
+    /// at once, and the application is notified.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if a user is not as they were seen; [`StoreError::Overtaken`] if the group was deleted.
+    /// [`StoreError::Stale`] if a user was changed since the version was read; [`StoreError::Overtaken`] if the group
+    /// was deleted.
     pub async fn change_members(
         &self,
         group: GroupId,
@@ -91,7 +92,7 @@ impl Store {
         .await
     }
 
-    /// Up to `limit` members of a group after a user, in the order of the users' creation.
+    /// Up to `limit` members of a group that follow a user, in the order of the users' creation.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -193,12 +194,12 @@ pub(crate) async fn change_members(
     change: &MemberChange,
     now: Timestamp,
 ) -> Result<()> {
-    // Users before applications, as everywhere.
+    // Users are locked before applications, as in all transactions.
     increment_versions(db, change, now).await?;
     change_members_of_locked(db, group, change, now).await
 }
 
-/// The same, for users whose rows are locked and whose versions were incremented.
+/// Changes the members. The users' rows are locked, and their versions were incremented.
 pub(crate) async fn change_members_of_locked(
     db: &mut Connection,
     group: GroupId,

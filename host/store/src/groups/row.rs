@@ -1,4 +1,4 @@
-//! A group as stored.
+//! A group in its stored form.
 
 use crate::rows::{cell, moment, parse};
 use crate::sql::{self, Connection};

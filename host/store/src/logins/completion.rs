@@ -16,30 +16,30 @@ use assent_model::secret::Digest;
 use assent_model::session::Session;
 use assent_model::token::CodeGrant;
 
-/// How a login ends. All of it becomes durable in one transaction, or nothing does.
+/// The end of a login. One transaction stores all of it, or nothing.
 #[derive(Clone, Debug)]
 pub enum Completion {
     /// The user approved the login: a session begins.
     NewSession {
         /// The session.
         session: Box<NewSession>,
-        /// What the application receives; `None` if the user signs in to the portal.
+        /// The grant for the application; `None` if the user signs in to the portal.
         grant: Option<IssuedGrant>,
-        /// What is recorded of the sign-in.
+        /// The further records of the sign-in.
         record: SignInRecord,
     },
-    /// The login uses the session that the browser has.
+    /// The login uses the browser's session.
     Resume {
-        /// What the application receives. It names the session.
+        /// The grant for the application. It names the session.
         grant: IssuedGrant,
-        /// What is recorded of the sign-in.
+        /// The further records of the sign-in.
         record: SignInRecord,
     },
-    /// Nobody signs in.
+    /// No user signs in.
     GiveUp,
 }
 
-/// A session that begins.
+/// A new session.
 #[derive(Clone, Debug)]
 pub struct NewSession {
     /// The session.
@@ -52,24 +52,24 @@ pub struct NewSession {
     pub replaces: Option<SessionId>,
 }
 
-/// What the store records of a sign-in besides the session and the grant.
+/// The records of a sign-in besides the session and the grant.
 #[derive(Clone, Debug)]
 pub struct SignInRecord {
-    /// The consent that the user gave.
+    /// The consent of the user.
     pub consent: Option<ConsentGrant>,
-    /// The entries of the audit log.
+    /// The entries for the audit log.
     pub entries: Vec<Entry>,
     /// The entry about the account's activation, if the account was invited.
     pub activated: Option<Entry>,
 }
 
-/// What an application is given that a person signs in to.
+/// The grant that an application receives from a sign-in.
 #[derive(Clone, Debug)]
 pub enum IssuedGrant {
     /// An authorization code.
     Code(Box<CodeGrant>),
-    /// A SAML assertion, which makes it take part in the person's session, the one with this id; except for a test
-    /// sign-in.
+    /// A SAML assertion in the session with this id, and the participation in the session that it begins; `None` for a
+    /// test sign-in.
     Assertion(SessionId, Option<Participation>),
 }
 
@@ -83,7 +83,7 @@ impl IssuedGrant {
         }
     }
 
-    /// The session that it is given in.
+    /// The session of the grant.
     const fn session(&self) -> SessionId {
         match self {
             Self::Code(code) => code.subject.session_id,
@@ -93,8 +93,8 @@ impl IssuedGrant {
 }
 
 impl Store {
-    /// Answers a request with the session that the browser has, where the request needs no login of its own: what
-    /// [`Completion::Resume`] does, without the row. It is not open if the session has ended.
+    /// Answers a request with the browser's session, if the request needs no login. It has the effects of
+    /// [`Completion::Resume`] without a login row. Returns [`Transition::NotOpen`] if the session has ended.
     ///
     /// # Errors
     /// If the database fails.
@@ -125,9 +125,9 @@ impl Store {
         Ok(outcome)
     }
 
-    /// Ends a login, once. It is not open if it was answered before, expired, or does not permit this completion: a new
-    /// session needs an approval of this login with the state `approved`; the use of a session needs a session that is
-    /// still open.
+    /// Ends a login, once. Returns [`Transition::NotOpen`] if it was answered before, has expired, or does not permit
+    /// this completion. A new session requires an approval of this login with the state `approved`. The use of a
+    /// session requires an open session.
     ///
     /// # Errors
     /// If the database fails.
@@ -163,7 +163,7 @@ impl Store {
         Ok(outcome)
     }
 
-    /// The application that is signed in to, if this instance has to record that.
+    /// The application of the sign-in, if this instance must record its use.
     fn unrecorded_use(&self, grant: Option<&IssuedGrant>, now: Timestamp) -> Option<Did> {
         let application = grant?.application()?;
         let is_due = self.recorded_use.is_due(application, now);
@@ -178,7 +178,7 @@ impl Store {
     }
 }
 
-/// Claims the approval of a login, which its device and user must still permit.
+/// Claims a login with an approval.
 const CLAIM_APPROVED: &str =
     "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
      AND EXISTS (SELECT 1 FROM approvals
@@ -193,7 +193,7 @@ const CLAIM_RESUMED: &str =
                  WHERE sessions.id = logins.session_id AND sessions.ended_at IS NULL
                    AND sessions.expires_at > $2)
      RETURNING id";
-/// Claims a login that signs nobody in.
+/// Claims a login without a sign-in.
 const CLAIM_GIVEN_UP: &str =
     "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
      RETURNING id";
@@ -233,14 +233,14 @@ async fn complete(
             if !claim_login(db, CLAIM_GIVEN_UP, id, now).await? {
                 return Ok(Transition::NotOpen);
             }
-            // Only here is a login answered whose user is undecided, for which another page may wait.
+            // Only here the user of the login is undecided, so another page may wait for it.
             deferred::record_change(db, Change::Login(id))?;
         }
     }
     Ok(Transition::Done)
 }
 
-/// Claims a login by one of the statements above. Returns whether it succeeded.
+/// Claims a login with one of the statements above. Returns whether it succeeded.
 async fn claim_login(
     db: &mut Connection,
     statement: &'static str,
@@ -285,7 +285,7 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
     }
 }
 
-/// Records the use of an application, if this instance has to.
+/// Records the use of an application, if this instance must record it.
 fn record_use(db: &mut Connection, used: Option<&Did>, now: Timestamp) -> Result<()> {
     used.map_or(Ok(()), |application| {
         deferred::record_use(db, application, now)

@@ -31,7 +31,7 @@ const MANAGED_ACCOUNTS: &str = sql::statement!(
     "WHERE accounts.id IN (SELECT account_id FROM managed_accounts WHERE managed_by = $1) ORDER BY accounts.id"
 );
 
-/// Objects in the order of their keys. The databases sort by different collations.
+/// Returns the objects in the order of their keys, because the databases sort by different collations.
 fn by_key<T>(
     found: impl Iterator<Item = Result<(ManifestKey, T)>>,
 ) -> Result<Vec<(ManifestKey, T)>> {
@@ -179,7 +179,7 @@ impl Store {
         rows.into_iter().map(TryInto::try_into).collect()
     }
 
-    /// The applications of an owner whose assignment to everyone the owner manages, with the roles.
+    /// The applications of an owner with an assignment to everyone that the owner manages, with the roles.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

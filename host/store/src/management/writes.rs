@@ -1,4 +1,4 @@
-//! The changes of a manifest: all in one transaction, or none.
+//! The changes of a manifest, in one transaction.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub enum ManagedWrite {
     InsertServiceProvider(ServiceProvider, SamlKey, ManifestKey),
     /// Replaces a service provider.
     UpdateServiceProvider(ServiceProvider),
-    /// Takes over an application that no manifest manages, by this key.
+    /// Adopts an application that no manifest manages, with this key.
     AdoptApplication(Did, ManifestKey),
     /// Deletes this version of an application.
     DeleteApplication(Did, i64),
@@ -40,16 +40,16 @@ pub enum ManagedWrite {
     ChangeLogo {
         /// The application.
         application: Did,
-        /// The digest of the logo that the plan read, if there was one.
+        /// The digest of the logo that the plan read; `None` without a logo.
         before: Option<String>,
-        /// The new logo, if there is one.
+        /// The new logo; `None` removes the logo.
         after: Option<ApplicationLogo>,
     },
     /// Adds a group with this key.
     InsertGroup(Group, ManifestKey),
     /// Replaces a group.
     UpdateGroup(Group),
-    /// Takes over a group that no manifest manages, by this key.
+    /// Adopts a group that no manifest manages, with this key.
     AdoptGroup(GroupId, ManifestKey),
     /// Deletes this version of a group.
     DeleteGroup(GroupId, i64),
@@ -61,16 +61,16 @@ pub enum ManagedWrite {
     Unassign(Did, Assignee),
     /// Adds an account.
     InsertAccount(Account),
-    /// Replaces an account, whose state is the same. The owner manages the account from then on.
+    /// Replaces an account without a change of its state. The owner manages the account from then on.
     UpdateAccount(Account),
     /// Deletes this version of an account.
     DeleteAccount(AccountId, i64),
 }
 
-/// The versions that the plan read. If one is another one, nothing is written.
+/// The versions that the plan read. If one of them has changed, nothing is written.
 #[derive(Clone, Debug, Default)]
 pub struct ExpectedVersions {
-    /// Users who are not changed themselves.
+    /// Users that the manifest does not change.
     pub users: Vec<(UserId, i64)>,
     /// Applications.
     pub applications: Vec<(Did, i64)>,
@@ -85,14 +85,14 @@ pub struct ManifestWrites {
     pub owner: ManifestOwner,
     /// The versions that the plan read.
     pub expected: ExpectedVersions,
-    /// The changes, each with its entries of the audit log.
+    /// The changes, each with its entries for the audit log.
     pub writes: Vec<(ManagedWrite, Vec<Entry>)>,
 }
 
 impl ManagedWrite {
-    /// The place of the write in the transaction. A write that names the version of a row precedes those that
-    /// increment it. What others refer to is added first and deleted last, except that an application takes its
-    /// accounts and assignments with it.
+    /// The position of the write in the transaction. A write that names the version of a row precedes those that
+    /// increment it. An object with references to it is added first and deleted last. As an exception, an application
+    /// takes its accounts and assignments with it.
     const fn rank(&self) -> u8 {
         match self {
             Self::UpdateClient(_) | Self::UpdateServiceProvider(_) => 0,
@@ -106,7 +106,7 @@ impl ManagedWrite {
             Self::ChangeMembers(_, change) if change.removed.is_empty() => 8,
             Self::Assign(..) => 9,
             Self::InsertAccount(_) | Self::UpdateAccount(_) => 10,
-            // Access is given before other access is removed: users who keep access stay signed in.
+            // Access is granted before other access is removed, so that users who keep access stay signed in.
             Self::ChangeMembers(..) => 11,
             Self::Unassign(..) => 12,
         }
@@ -114,10 +114,10 @@ impl ManagedWrite {
 }
 
 impl Store {
-    /// Makes the changes of a manifest, all or none.
+    /// Applies the changes of a manifest: all of them, or none.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if a row is not as the plan read it; [`StoreError::Taken`] if a name is taken.
+    /// [`StoreError::Stale`] if a row was changed since the plan read it; [`StoreError::Taken`] if a name is taken.
     pub async fn apply_manifest(&self, manifest: ManifestWrites, now: Timestamp) -> Result<()> {
         let mut manifest = manifest;
         manifest.writes.sort_by_key(|(write, _)| write.rank());
@@ -144,7 +144,7 @@ impl Store {
 }
 
 impl ExpectedVersions {
-    /// Transactions that lock the same rows lock them in the same order.
+    /// Sorts the rows, because transactions must lock the same rows in the same order.
     fn sort(&mut self) {
         self.users.sort_unstable();
         self.users.dedup();
@@ -156,9 +156,9 @@ impl ExpectedVersions {
     }
 }
 
-/// Locks the rows that the plan read: users first, then applications, then groups, as everywhere, and those of one
-/// table in the order of their ids. The versions of users whose groups change are incremented, once for all of their
-/// groups.
+/// Locks the rows that the plan read: users first, then applications, then groups, as in all transactions. Rows of one
+/// table are locked in the order of their ids. If the groups of users change, their versions are incremented once for
+/// all of their groups.
 async fn lock(
     db: &mut Connection,
     expected: &ExpectedVersions,
@@ -296,20 +296,20 @@ async fn execute(
     }
 }
 
-/// Notes the owner and key of a new application.
+/// Stores the owner and key of a new application.
 const MANAGE_APPLICATION: &str = "UPDATE applications SET managed_by = $2, managed_key = $3
      WHERE id = $1 AND managed_by IS NULL";
-/// Notes the owner and key of an application that no manifest manages. The API shows both, so the version changes.
+/// Stores the owner and key of an application that no manifest manages. The API shows both, so the version changes.
 const ADOPT_APPLICATION: &str = "UPDATE applications
      SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
-/// Notes the owner and key of a new group.
+/// Stores the owner and key of a new group.
 const MANAGE_GROUP: &str = "UPDATE user_groups SET managed_by = $2, managed_key = $3
      WHERE id = $1 AND managed_by IS NULL";
-/// Notes the owner and key of a group that no manifest manages.
+/// Stores the owner and key of a group that no manifest manages.
 const ADOPT_GROUP: &str = "UPDATE user_groups
      SET managed_by = $2, managed_key = $3, version = version + 1 WHERE id = $1 AND managed_by IS NULL";
 
-/// Notes the owner and key of an object, by one of the statements above.
+/// Stores the owner and key of an object, with one of the statements above.
 async fn manage(
     db: &mut Connection,
     statement: &'static str,
@@ -326,7 +326,7 @@ async fn manage(
     added(noted)
 }
 
-/// A key that another request took meanwhile is a state that the plan did not read.
+/// If another request took the key meanwhile, the plan is stale.
 fn added(noted: Result<u64>) -> Result<VersionedWrite> {
     match noted {
         Ok(rows) => Ok(VersionedWrite::of_rows(rows)),

@@ -24,7 +24,7 @@ crate::sql::row! {
     }
 }
 
-/// What remains to be done.
+/// The remaining work.
 pub(crate) struct Plan {
     pub(crate) pending: Vec<Pending>,
     /// Whether no migration was ever applied.
@@ -35,12 +35,12 @@ pub(crate) struct Plan {
 #[derive(Clone)]
 pub(crate) struct Pending {
     pub(crate) migration: Migration,
-    /// The id after which its backfill continues; `None` if nothing of it was applied.
+    /// The id after which its backfill continues; `None` if none of it was applied.
     pub(crate) backfill_after: Option<String>,
 }
 
 impl Plan {
-    /// For a database without tables.
+    /// Returns the plan for a database without tables.
     pub(crate) fn for_empty(migrations: &[Migration]) -> Self {
         let pending = migrations.iter().map(|migration| Pending {
             migration: *migration,
@@ -60,7 +60,7 @@ impl Plan {
     }
 }
 
-/// Reads what remains to be done. Changes nothing.
+/// Reads the remaining work. Changes nothing.
 ///
 /// # Errors
 /// If the database fails, a migration was applied with another text, or a newer release contracted the schema.
@@ -98,7 +98,7 @@ fn compare(applied: &[AppliedRow], migrations: &[Migration]) -> Result<Plan, Mig
             Some(known) if known.digest() != row.digest => {
                 return Err(MigrationError::Changed(*known));
             }
-            // An expanding migration of a newer release leaves everything that this release uses.
+            // An expanding migration of a newer release keeps everything that this release uses.
             None if row.kind != MigrationKind::Expand.as_str() => {
                 return Err(MigrationError::Contracted {
                     version: row.version,

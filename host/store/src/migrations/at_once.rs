@@ -1,4 +1,4 @@
-//! Migrations in one transaction: of SQLite, and of an empty database.
+//! Migrations in one transaction: on SQLite, and on an empty database.
 
 use crate::migrations::applied::{self, Pending};
 use crate::migrations::error::MigrationError;
@@ -7,10 +7,10 @@ use crate::migrations::older_instances;
 use crate::migrations::outcome::{MigrationOutcome, PostponedMigration};
 use crate::sql::{Connection, DatabaseKind};
 
-/// How many rows a slice of a backfill writes.
+/// The number of rows that a slice of a backfill writes.
 const SLICE: i64 = 500;
 
-/// Applies what is pending, in its order, within the caller's transaction.
+/// Applies the pending migrations, in their order, within the caller's transaction.
 pub(crate) async fn apply(
     kind: DatabaseKind,
     connection: &mut Connection,
@@ -23,7 +23,7 @@ pub(crate) async fn apply(
     } in pending
     {
         if migration.kind == MigrationKind::Contract && backfill_after.is_none() {
-            // An empty database has the table from the first migration.
+            // An empty database has the table `instances` from the first migration.
             let instances = older_instances::find(kind, connection, migration.version).await?;
             if !instances.is_empty() {
                 outcome.postponed.push(PostponedMigration {
@@ -35,14 +35,14 @@ pub(crate) async fn apply(
         }
         let (is_new, after) = (backfill_after.is_none(), backfill_after.unwrap_or_default());
         match migration.kind {
-            // What it adds is filled.
+            // The backfill fills the new tables and columns.
             MigrationKind::Expand => {
                 if is_new {
                     execute(kind, connection, migration).await?;
                 }
                 backfill(connection, migration, after).await?;
             }
-            // What it removes was moved before.
+            // The backfill moves the data before the statements remove it.
             MigrationKind::Contract => {
                 backfill(connection, migration, after).await?;
                 execute(kind, connection, migration).await?;

@@ -1,9 +1,9 @@
-//! Reasons for which the schema cannot be brought up to date.
+//! The reasons for which the schema cannot be migrated.
 
 use crate::migrations::migration::Migration;
 use crate::sql;
 
-/// Why the schema could not be brought up to date.
+/// Why the schema could not be migrated.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MigrationError {
     #[error(transparent)]

@@ -1,4 +1,4 @@
-//! Indexes that PostgreSQL builds while others write.
+//! Indexes that PostgreSQL builds without blocking writes.
 
 use std::time::Duration;
 
@@ -10,12 +10,12 @@ pub(crate) struct ConcurrentIndex {
     pub(crate) name: String,
     is_unique: bool,
     table: String,
-    /// What follows the name of the table: the columns, and a condition.
+    /// The text after the name of the table: the columns, and a condition.
     definition: String,
 }
 
 impl ConcurrentIndex {
-    /// Reads `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON table (columns) ...`.
+    /// Parses `CREATE [UNIQUE] INDEX CONCURRENTLY IF NOT EXISTS name ON table (columns) ...`.
     pub(super) fn parse(statement: &str) -> Option<Self> {
         let words: Vec<&str> = statement.split_whitespace().collect();
         let text = words.join(" ");
@@ -41,7 +41,7 @@ impl ConcurrentIndex {
     }
 }
 
-/// Builds an index. What an interrupted build left is not valid, so it is built again.
+/// Builds an index. An interrupted build leaves an invalid index, which is built again.
 pub(super) async fn build(connection: &mut Connection, index: &ConcurrentIndex) -> sql::Result<()> {
     let partitioned: Option<(i64,)> = sql::query_as(
         "SELECT CAST(1 AS BIGINT) FROM pg_class WHERE oid = to_regclass($1) AND relkind = 'p'",
@@ -79,8 +79,8 @@ async fn is_valid(connection: &mut Connection, name: &str) -> sql::Result<Option
     Ok(valid.map(|(valid,)| valid))
 }
 
-/// PostgreSQL builds no index of a partitioned table concurrently, but those of its partitions. The index of the table
-/// is valid once it has one of each partition.
+/// Builds the indexes of the partitions concurrently, because PostgreSQL cannot do so for a partitioned table. The
+/// index of the table is valid once an index of each partition is attached.
 async fn build_in_partitions(
     connection: &mut Connection,
     index: &ConcurrentIndex,
@@ -88,7 +88,7 @@ async fn build_in_partitions(
     let table = index.table.as_str();
     let only = index.statement("", &index.name, &format!("ONLY {table}"));
     briefly_locked(connection, &only).await?;
-    // A partition that is attached meanwhile gets its index then.
+    // A partition that is attached meanwhile gets its index with the attachment.
     let partitions: Vec<(String,)> = sql::query_as(
         "SELECT CAST(relname AS text) FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid
          WHERE inhparent = to_regclass($1) ORDER BY relname",
@@ -97,7 +97,7 @@ async fn build_in_partitions(
     .fetch_all(&mut *connection)
     .await?;
     for (partition,) in partitions {
-        // One that was attached after an interruption has its index.
+        // A partition that was attached after an interruption has its index.
         let attached: Option<(i64,)> = sql::query_as(
             "SELECT CAST(1 AS BIGINT) FROM pg_inherits JOIN pg_index ON indexrelid = inhrelid
              WHERE inhparent = to_regclass($1) AND indrelid = to_regclass($2)",
@@ -118,8 +118,8 @@ async fn build_in_partitions(
     Ok(())
 }
 
-/// Executes a statement that locks a table, again and again while others hold its locks. All statements on the table
-/// wait for one that waits.
+/// Executes a statement that locks a table, and repeats it while other transactions hold the locks. Each attempt waits
+/// only briefly, because all statements on the table wait behind it.
 async fn briefly_locked(connection: &mut Connection, statement: &str) -> sql::Result<()> {
     let text = format!("BEGIN; SET LOCAL lock_timeout = '1s'; {statement}; COMMIT");
     for _ in 1..ATTEMPTS {
@@ -135,7 +135,7 @@ async fn briefly_locked(connection: &mut Connection, statement: &str) -> sql::Re
     connection.batch(&text).await
 }
 
-/// How often a statement is tried that does not get its locks, and the time between.
+/// The number of attempts to get the locks, and the pause between them.
 const ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(500);
 

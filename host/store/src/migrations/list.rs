@@ -18,7 +18,7 @@ pub const MIGRATIONS: &[Migration] = &[
     file!("0003_expand_wrapped_keys"),
 ];
 
-/// The newest version in a list of migrations: what a release expects of the database.
+/// The newest version in a list of migrations, which the release expects in the database.
 pub(crate) fn schema_version(migrations: &[Migration]) -> i64 {
     migrations.iter().map(Migration::version).max().unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! A step of the schema.
+//! A migration of the schema.
 
 use futures_util::future::BoxFuture;
 
@@ -6,12 +6,12 @@ use crate::migrations::indexes::ConcurrentIndex;
 use crate::sql::{self, Connection, DatabaseKind};
 use assent_model::secret::Digest;
 
-/// What a migration does to instances of earlier releases.
+/// The effect of a migration on instances of earlier releases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MigrationKind {
-    /// It adds to the schema. Earlier releases keep working.
+    /// It adds to the schema. Earlier releases continue to work.
     Expand,
-    /// It removes what earlier releases use. It is applied once none of them runs.
+    /// It removes parts that earlier releases use. It is applied once none of them runs.
     Contract,
 }
 
@@ -25,15 +25,15 @@ impl MigrationKind {
     }
 }
 
-/// One slice of a backfill: writes up to `limit` rows whose ids follow the text, which is empty at first. It returns
-/// the id after which the next slice continues, or `None` if there are no more rows. A slice may run again.
+/// One slice of a backfill. It writes up to `limit` rows with ids that follow `after`, which is empty at first. It
+/// returns the id after which the next slice continues, or `None` if there are no more rows. A slice may run again.
 pub type Backfill = for<'c> fn(
     connection: &'c mut Connection,
     after: String,
     limit: i64,
 ) -> BoxFuture<'c, sql::Result<Option<String>>>;
 
-/// A step of the schema. A released one is never changed.
+/// A migration of the schema. A released migration is never changed.
 #[derive(Clone, Copy, Debug)]
 pub struct Migration {
     pub(crate) version: i64,
@@ -44,11 +44,11 @@ pub struct Migration {
 }
 
 impl Migration {
-    /// The migration of a file. `file` is its name without the ending: a number of four digits, the kind, and a name
-    /// of small letters, digits and underscores, such as `0002_expand_application_notes`.
+    /// Returns the migration of a file. `file` is its name without the extension, such as
+    /// `0002_expand_application_notes`: four digits, the kind, and a name of lowercase letters, digits and underscores.
     ///
     /// # Panics
-    /// If the name has another form. In a constant this is an error of the compiler.
+    /// If the name has another form. For a constant this is a compiler error.
     #[allow(
         clippy::panic,
         reason = "the list of migrations is a constant, so the compiler reports it"
@@ -66,8 +66,8 @@ impl Migration {
         }
     }
 
-    /// The same migration with a backfill. It runs after the statements of an expanding migration, and before those of
-    /// a contracting one, which remove what the backfill reads.
+    /// Adds a backfill. It runs after the statements of an expanding migration. It runs before those of a contracting
+    /// one, which remove the data that the backfill reads.
     #[must_use]
     pub const fn with_backfill(self, backfill: Backfill) -> Self {
         Self {
@@ -81,7 +81,7 @@ impl Migration {
         self.version
     }
 
-    /// What it does to instances of earlier releases.
+    /// The effect on instances of earlier releases.
     pub const fn kind(&self) -> MigrationKind {
         self.kind
     }
@@ -109,7 +109,7 @@ impl Migration {
     /// The indexes that the migration builds concurrently. Such a migration has no other statements.
     ///
     /// # Errors
-    /// The statement that has another form.
+    /// The statement with another form.
     pub(crate) fn concurrent_indexes(&self) -> Result<Vec<ConcurrentIndex>, String> {
         let code: String = self
             .text

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::sql::{self, Connection, DatabaseKind};
 
-/// After how long without a heartbeat an instance counts as ended. It is six times the time between two heartbeats.
+/// How long after its last heartbeat an instance counts as ended. It is six times the interval of heartbeats.
 pub const HEARTBEAT_LIMIT: Duration = Duration::from_secs(120);
 
 /// A running instance of an earlier release.
@@ -49,7 +49,7 @@ crate::sql::row! {
     }
 }
 
-/// The time in milliseconds, of the clock that heartbeats have: PostgreSQL's, or of SQLite that of the machine.
+/// The time in milliseconds, by the clock of heartbeats: PostgreSQL's clock, or for SQLite the machine's.
 pub(crate) async fn heartbeat_clock(
     kind: DatabaseKind,
     connection: &mut Connection,
@@ -64,7 +64,7 @@ pub(crate) async fn heartbeat_clock(
     Ok(now)
 }
 
-/// The instances that run and do not know migration `version`.
+/// The running instances that do not know migration `version`.
 pub(crate) async fn find(
     kind: DatabaseKind,
     connection: &mut Connection,

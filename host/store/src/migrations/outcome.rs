@@ -1,9 +1,9 @@
-//! What came of applying migrations.
+//! The outcome of applying migrations.
 
 use crate::migrations::migration::Migration;
 use crate::migrations::older_instances::OlderInstance;
 
-/// What came of applying migrations.
+/// The outcome of applying migrations.
 #[derive(Clone, Debug, Default)]
 pub struct MigrationOutcome {
     /// The migrations that were applied or completed, in their order.
@@ -12,11 +12,11 @@ pub struct MigrationOutcome {
     pub postponed: Vec<PostponedMigration>,
 }
 
-/// A contracting migration that waits.
+/// A postponed contracting migration.
 #[derive(Clone, Debug)]
 pub struct PostponedMigration {
     /// The migration.
     pub migration: Migration,
-    /// The running instances whose releases do not know it.
+    /// The running instances that do not know it.
     pub instances: Vec<OlderInstance>,
 }

@@ -1,5 +1,5 @@
-//! Migrations of a PostgreSQL database that others use: each in a transaction of its own, which waits for locks only
-//! briefly; indexes concurrently; backfills in slices.
+//! Migrations of a PostgreSQL database in use. Each migration has a transaction of its own, which waits for locks only
+//! briefly. Indexes are built concurrently, and backfills are done in slices.
 
 use std::time::Duration;
 
@@ -14,19 +14,20 @@ use crate::migrations::older_instances::{self, OlderInstance};
 use crate::migrations::outcome::{MigrationOutcome, PostponedMigration};
 use crate::sql::{Connection, DatabaseKind};
 
-/// A statement that waits for a lock on a table holds up all that come after it, so it gives up soon.
+/// A statement that waits for a lock on a table blocks all later ones, so it gives up soon.
 const BEGIN: &str = "BEGIN; SET LOCAL lock_timeout = '300ms'";
-/// For how long a transaction is tried that does not get its locks: longer than a backup or a report takes.
+/// How long a transaction is retried that does not get its locks. It is longer than a backup or a report takes.
 const PATIENCE: Duration = Duration::from_secs(15 * 60);
-/// The pause after the first try, and after later ones: others work meanwhile.
+/// The pauses after the first attempt and after later ones. Other transactions work meanwhile.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// How many rows a slice of a backfill writes.
+/// The number of rows that a slice of a backfill writes.
 const SLICE: i64 = 500;
-/// Heartbeats wait for the end of the transaction, and then find the schema contracted. It takes two statements.
+/// Heartbeats wait for the end of the transaction, which takes two statements, and then detect that the schema is
+/// contracted.
 const HOLD_INSTANCES: &str = "LOCK TABLE instances IN SHARE MODE";
 
-/// Applies what is pending, in its order. A contracting migration that must wait holds up no expanding one.
+/// Applies the pending migrations, in their order. A postponed contracting migration does not block an expanding one.
 pub(crate) async fn apply(
     connection: &mut Connection,
     pending: Vec<Pending>,
@@ -61,7 +62,7 @@ impl MigrationOutcome {
     }
 }
 
-/// The statements, and then the backfill.
+/// Executes the statements, and then the backfill.
 async fn expand(
     connection: &mut Connection,
     migration: Migration,
@@ -91,8 +92,8 @@ async fn expand(
     }
 }
 
-/// Claims the migration, which ends earlier releases; then the backfill, and then the statements. Returns the instances
-/// for which it must wait, if there are any. Then nothing was done.
+/// Claims the migration, which stops earlier releases; then executes the backfill, and then the statements. Returns the
+/// instances for which the migration must wait. If there are any, nothing was done.
 async fn contract(
     connection: &mut Connection,
     migration: Migration,
@@ -127,7 +128,8 @@ async fn contract(
     Ok(Vec::new())
 }
 
-/// Records that the migration has begun, unless older instances run. From then on none starts, and none is ready.
+/// Records that the migration has begun, unless older instances run. From then on none of them can start or become
+/// ready.
 async fn claim(
     connection: &mut Connection,
     migration: Migration,
@@ -148,12 +150,12 @@ async fn run_text(connection: &mut Connection, migration: Migration) -> Result<(
         .map_err(|source| MigrationError::Failed { migration, source })
 }
 
-/// Where the backfill begins, if there is one.
+/// The start position of the backfill, if there is one.
 fn first_position(migration: &Migration) -> Option<String> {
     migration.backfill.map(|_| String::new())
 }
 
-/// Builds the indexes that the migration builds concurrently. `false` if it has other statements.
+/// Builds the indexes that the migration builds concurrently. Returns `false` if it has other statements.
 async fn build_indexes(
     connection: &mut Connection,
     migration: Migration,
@@ -173,14 +175,14 @@ async fn build_indexes(
     Ok(!indexes.is_empty())
 }
 
-/// Fills in slices. The last one completes the migration, if `is_last`.
+/// Executes the backfill in slices. The last slice completes the migration if `is_last` is set.
 async fn backfill(
     connection: &mut Connection,
     migration: Migration,
     mut after: String,
     is_last: bool,
 ) -> Result<(), MigrationError> {
-    // A release that does not name the backfill any more considers it complete.
+    // A release without this backfill considers it complete.
     let slice: Backfill = migration
         .backfill
         .unwrap_or(|_, _, _| Box::pin(async { Ok(None) }));
@@ -207,7 +209,7 @@ async fn backfill(
     }
 }
 
-/// Does the work in a transaction, again and again while others hold the locks that it needs.
+/// Executes the work in a transaction, and repeats it while other transactions hold the locks.
 async fn in_transaction<T>(
     connection: &mut Connection,
     migration: Migration,
@@ -224,7 +226,7 @@ async fn in_transaction<T>(
                 .map(|()| done)
                 .map_err(MigrationError::from),
             Err(error) => {
-                // If this fails, the connection is of no use, and the first error says why.
+                // If this fails, the connection is unusable, and the first error is the cause.
                 let _ = connection.batch("ROLLBACK").await;
                 Err(error)
             }
@@ -245,7 +247,7 @@ async fn in_transaction<T>(
     }
 }
 
-/// The pauses between tries, which get longer.
+/// The pauses between attempts, which get longer.
 fn pauses() -> impl Iterator<Item = Duration> {
     std::iter::successors(Some(FIRST_PAUSE), |pause| {
         Some((*pause * 3 / 2).min(LONGEST_PAUSE))
@@ -256,7 +258,7 @@ fn pauses() -> impl Iterator<Item = Duration> {
 mod tests {
     use super::*;
 
-    /// Others wait while a try does.
+    /// While an attempt waits for a lock, other statements wait behind it.
     #[test]
     fn others_have_the_table_for_most_of_the_time_behind_a_long_reader() {
         let pauses: Vec<Duration> = pauses().take(20).collect();

@@ -1,4 +1,4 @@
-//! The service providers that take part in a session.
+//! The SAML service providers that participate in a session.
 
 use std::sync::LazyLock;
 
@@ -57,7 +57,7 @@ pub(crate) fn name_id(format: &str, value: String, cell: Cell<'_>) -> Result<Nam
     Ok(NameId { format, value })
 }
 
-/// Notes that a service provider takes part in a session, and what it calls the person from now on.
+/// Stores that a service provider participates in a session, and the NameID of the user there.
 pub(crate) async fn insert_participation(
     db: &mut Connection,
     participation: &Participation,
@@ -78,7 +78,7 @@ pub(crate) async fn insert_participation(
     Ok(())
 }
 
-/// Notes that the application of a code takes part in its session.
+/// Stores that the application of a code participates in its session.
 pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> Result<()> {
     let subject = code
         .claims
@@ -99,7 +99,7 @@ pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> R
 }
 
 impl Store {
-    /// The sessions in which a service provider calls somebody by this name.
+    /// The participations of a service provider in sessions under this NameID.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -118,7 +118,7 @@ impl Store {
         .await?;
         rows.into_iter().map(Participation::try_from).collect()
     }
-    /// The parts of a service provider in the sessions with these indexes, which are kept as digests.
+    /// The participations of a service provider in the sessions with these indexes, which are stored as digests.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -141,7 +141,7 @@ impl Store {
         Ok(found)
     }
 
-    /// Whether a service provider takes part in a session of this user.
+    /// Whether a service provider participates in a session of this user.
     ///
     /// # Errors
     /// If the database fails.

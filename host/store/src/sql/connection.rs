@@ -12,10 +12,10 @@ use super::row::Rows;
 use super::sqlite::SqliteConnection;
 use crate::measurements::Measurements;
 
-/// How long opening a connection may take.
+/// The time limit for opening a connection.
 const CONNECT: Duration = Duration::from_secs(5);
 
-/// Which database it is.
+/// The kind of database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DatabaseKind {
     /// SQLite, inside the process.
@@ -24,11 +24,11 @@ pub enum DatabaseKind {
     Postgres,
 }
 
-/// How to open connections to one database.
+/// The options for connections to one database.
 #[derive(Clone)]
 pub struct Options {
     target: Target,
-    /// Where connections record the time of their statements.
+    /// The measurements into which connections record the times of their statements.
     measurements: Arc<Measurements>,
 }
 
@@ -45,17 +45,17 @@ impl std::fmt::Debug for Options {
 }
 
 impl Options {
-    /// For SQLite's file.
+    /// Returns the options for SQLite's file.
     pub fn sqlite(file: impl Into<PathBuf>) -> Self {
         Self::new(Target::Sqlite(file.into()))
     }
 
-    /// For PostgreSQL at this URL. `session` has settings of each session in the form of libpq's `options`; those of
-    /// the URL take precedence. The answer to a statement may take as long as `answer_limit`, unless the URL sets its
-    /// own `statement_timeout`.
+    /// Returns the options for PostgreSQL at this URL. `session` are settings of each session in the form of libpq's
+    /// `options`; those of the URL take precedence. The response to a statement may take as long as `answer_limit`,
+    /// unless the URL sets its own `statement_timeout`.
     ///
     /// # Errors
-    /// [`Error::Settings`] if the URL cannot be used.
+    /// [`Error::Settings`] if the URL is invalid.
     pub fn postgres(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
         PostgresOptions::parse(url, session, answer_limit)
             .map(|options| Self::new(Target::Postgres(Box::new(options))))
@@ -68,7 +68,7 @@ impl Options {
         }
     }
 
-    /// Where connections record the time of their statements.
+    /// The measurements into which connections record the times of their statements.
     pub(crate) const fn measurements(&self) -> &Arc<Measurements> {
         &self.measurements
     }
@@ -119,7 +119,7 @@ impl std::fmt::Debug for Connection {
 }
 
 impl Connection {
-    /// Which database it is.
+    /// The kind of the database.
     pub(crate) const fn kind(&self) -> DatabaseKind {
         match self.driver {
             Driver::Sqlite(_) => DatabaseKind::Sqlite,
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// A further handle for the same session of PostgreSQL. `None` for SQLite, which executes one statement at a time.
+    /// Another handle for the same session of PostgreSQL; `None` for SQLite, which executes one statement at a time.
     pub(crate) fn share(&self) -> Option<Self> {
         match &self.driver {
             Driver::Sqlite(_) => None,
@@ -149,7 +149,7 @@ impl Connection {
         }
     }
 
-    /// Ends SQLite's statements at this moment. PostgreSQL's have the limits of their session.
+    /// Sets the time at which SQLite's statements end. PostgreSQL's statements have the limits of their session.
     pub(crate) fn set_deadline(&self, deadline: Option<Instant>) {
         if let Driver::Sqlite(connection) = &self.driver {
             connection.set_deadline(deadline);
@@ -171,7 +171,7 @@ impl Executor for &mut Connection {
         let begun = Instant::now();
         let outcome = match &mut self.driver {
             Driver::Sqlite(connection) => connection.run(query),
-            // In a box, because each caller would hold its large state.
+            // The future is boxed, because it is large and part of each caller's future otherwise.
             Driver::Postgres(connection) => Box::pin(connection.run(query)).await,
         };
         self.measurements.statements.record_time(begun.elapsed());

@@ -1,4 +1,4 @@
-//! Why a statement failed, whichever database it was for.
+//! The reasons for which a statement failed, for either database.
 
 /// The result of a statement.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -6,15 +6,15 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Why a statement failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The database rejected the statement. The message has no values of the statement.
+    /// The database rejected the statement. The message does not contain values of the statement.
     #[error("{message}")]
     Database {
-        /// The database's code for the reason.
+        /// The database's error code.
         code: Code,
-        /// The database's words.
+        /// The database's message.
         message: String,
     },
-    /// The connection is of no use any more.
+    /// The connection is unusable.
     #[error("the connection to the database was lost: {0}")]
     Lost(String),
     /// The database did not answer in time.
@@ -26,18 +26,18 @@ pub enum Error {
     /// The connections are closed.
     #[error("the database is closed")]
     Closed,
-    /// The settings of the connection are wrong.
+    /// The settings of the connection are invalid.
     #[error("{0}")]
     Settings(String),
     /// A statement that returns one row returned none.
     #[error("the statement returned no row")]
     NoRow,
-    /// The statement and the code that uses it do not fit.
+    /// The statement does not match the code that uses it.
     #[error("{0}")]
     Mismatch(String),
 }
 
-/// The database's code for the reason of an error.
+/// The error code of a database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Code {
     /// SQLSTATE, five characters.
@@ -50,7 +50,7 @@ pub enum Code {
 const INTERRUPTED: i32 = 9;
 
 impl Error {
-    /// Whether a unique column or index has the value already.
+    /// Whether a unique column or index contains the value already.
     pub fn is_unique_violation(&self) -> bool {
         match self.code() {
             Some(Code::Postgres(code)) => code == "23505",
@@ -67,8 +67,8 @@ impl Error {
         }
     }
 
-    /// Whether the database is the reason, not the request: it could not be reached, broke off, is read-only or full,
-    /// has too much to do, or did not answer in time. The same statement may succeed a moment later.
+    /// Whether the database is the reason, not the request. It could not be reached, lost the connection, is read-only
+    /// or full, is overloaded, or did not answer in time. The same statement may succeed a moment later.
     pub(crate) fn is_outage(&self) -> bool {
         if self.is_connection_lost() || self.takes_too_long() {
             return true;
@@ -76,8 +76,7 @@ impl Error {
         match self {
             Self::Closed | Self::NoneFree => true,
             Self::Database { code, .. } => match code {
-                // Insufficient resources (the disk, the memory, the number of connections); a failure of the server's
-                // system.
+                // Insufficient resources (disk, memory, connections), or a system error of the server.
                 Code::Postgres(code) => code.starts_with("53") || code.starts_with("58"),
                 // BUSY, LOCKED, NOMEM, READONLY, IOERR, FULL, CANTOPEN.
                 Code::Sqlite(code) => matches!(code & 0xff, 5 | 6 | 7 | 8 | 10 | 13 | 14),
@@ -86,8 +85,8 @@ impl Error {
         }
     }
 
-    /// Whether the connection is of no use any more, or leads to a server that cannot serve: other connections that
-    /// were opened at the same time probably are of no use either.
+    /// Whether the connection is unusable, or leads to a server that cannot serve. Other connections that were opened
+    /// at the same time are probably unusable too.
     pub(crate) fn is_connection_lost(&self) -> bool {
         match self {
             Self::Lost(_) | Self::TimedOut(_) => true,
@@ -95,8 +94,8 @@ impl Error {
                 code: Code::Postgres(code),
                 message,
             } => {
-                // The connection; the server or an administrator ends it; it was idle in a transaction for too long;
-                // a former primary, which is read-only.
+                // A connection error; a shutdown by the server or an administrator; a timeout in an idle transaction; a
+                // former primary, which is read-only.
                 code.starts_with("08")
                     || code.starts_with("57P0")
                     || code == "25P03"
@@ -108,8 +107,8 @@ impl Error {
         }
     }
 
-    /// Whether the database gave up the statement because of a time limit. On PostgreSQL the transaction may go on at a
-    /// savepoint.
+    /// Whether the database aborted the statement because of a time limit. On PostgreSQL the transaction may continue
+    /// at a savepoint.
     pub(crate) fn takes_too_long(&self) -> bool {
         match self.code() {
             Some(Code::Postgres(code)) => code == "57014" || code == "55P03",
@@ -118,18 +117,18 @@ impl Error {
         }
     }
 
-    /// Whether the role lacks a right in PostgreSQL.
+    /// Whether PostgreSQL's role lacks a privilege.
     pub(crate) fn is_denied(&self) -> bool {
         matches!(self.code(), Some(Code::Postgres(code)) if code == "42501")
     }
 
-    /// Whether PostgreSQL gave up the wait for a lock.
+    /// Whether PostgreSQL aborted the wait for a lock.
     pub(crate) fn is_lock_timeout(&self) -> bool {
         matches!(self.code(), Some(Code::Postgres(code)) if code == "55P03")
     }
 
-    /// Whether PostgreSQL undid the transaction because of another at the same moment (a deadlock, or a serialization
-    /// failure). It may succeed if it is done again.
+    /// Whether PostgreSQL rolled the transaction back because of a concurrent one (a deadlock, or a serialization
+    /// failure). A retry may succeed.
     pub(crate) fn lost_to_another(&self) -> bool {
         matches!(self.code(), Some(Code::Postgres(code)) if code == "40001" || code == "40P01")
     }
@@ -158,7 +157,7 @@ mod tests {
 
     #[test]
     fn outages_are_told_from_errors_of_a_statement() {
-        // The code, whether it is an outage, and whether the connections are reopened.
+        // The code, whether it is an outage, and whether connections are reopened.
         for (code, outage, reconnect) in [
             ("08006", true, true),
             ("25006", true, true),

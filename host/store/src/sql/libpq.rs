@@ -1,11 +1,11 @@
-//! The settings of a connection for PostgreSQL's own programs.
+//! The connection settings for PostgreSQL's own programs.
 
 use std::ffi::OsString;
 
 use tokio_postgres::Config;
 use tokio_postgres::config::{ChannelBinding, Host, SslNegotiation, TargetSessionAttrs};
 
-/// The parameters of the URL that [`Config`] lacks, or has together with our own settings.
+/// The parameters of the URL that [`Config`] lacks, or contains only together with Assent's own settings.
 #[derive(Clone, Debug, Default)]
 pub(super) struct UrlSettings {
     pub(super) options: String,
@@ -15,8 +15,8 @@ pub(super) struct UrlSettings {
     pub(super) key: Option<String>,
 }
 
-/// The environment variables of libpq that lead to the same database. The password is one of them: arguments are
-/// visible to all users of a machine, the environment is not.
+/// The environment variables of libpq for the same database. They contain the password, because arguments are visible
+/// to all users of a machine, and the environment is not.
 pub(super) fn variables(config: &Config, url: &UrlSettings) -> Vec<(&'static str, OsString)> {
     let mut variables = Vec::new();
     let mut set = |name, value: OsString| {
@@ -72,8 +72,8 @@ pub(super) fn variables(config: &Config, url: &UrlSettings) -> Vec<(&'static str
     variables
 }
 
-/// `sslmode` and `sslrootcert` of libpq. Without a root certificate this program takes those of the system, which libpq
-/// does only if it verifies the name as well.
+/// The values of libpq's `sslmode` and `sslrootcert`. Without a root certificate Assent uses those of the system. libpq
+/// does so only if it also verifies the name.
 fn verification(url: &UrlSettings) -> (Option<String>, Option<String>) {
     match (url.ssl_mode.as_deref(), &url.root_certificate) {
         (Some("verify-ca" | "verify-full"), None) => {
@@ -132,7 +132,7 @@ mod tests {
             ("PGPASSWORD", "p@ss"),
             ("PGDATABASE", "books"),
             ("PGSSLMODE", "require"),
-            // Not our own limits of a session: a dump takes longer.
+            // The value does not contain Assent's own session limits, because a dump takes longer.
             ("PGOPTIONS", "-c search_path=assent"),
             ("PGCONNECT_TIMEOUT", "7"),
         ] {

@@ -1,5 +1,5 @@
-//! Statements for both databases: one text, typed arguments, rows by name. SQLite works in the calling thread,
-//! PostgreSQL over its own protocol. Nothing here knows the tables.
+//! Statements for both databases: one text, typed arguments, rows by name. SQLite runs in the calling thread,
+//! PostgreSQL over its own protocol. This module does not depend on the tables.
 
 mod connection;
 mod error;

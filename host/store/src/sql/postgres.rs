@@ -23,23 +23,23 @@ use super::query::Query;
 use super::row::Rows;
 use super::value::{Argument, Value};
 
-/// After how long without an answer the operating system gives up a connection.
+/// How long the operating system waits for an acknowledgement before it closes a connection.
 const USER_TIMEOUT: Duration = Duration::from_secs(10);
-/// After how long without traffic it asks whether the server is there, how often, and how many times.
+/// The TCP keepalive settings: the idle time before the first probe, the interval, and the number of probes.
 const KEEPALIVE: (Duration, Duration, u32) = (Duration::from_secs(5), Duration::from_secs(2), 3);
 
-/// How to reach a server.
+/// The settings for connections to a server.
 #[derive(Clone)]
 pub(super) struct PostgresOptions {
     config: Config,
     tls: Option<MakeTlsConnector>,
-    /// How long the answer to a statement may take.
+    /// The time limit for the response to a statement.
     answer_limit: Option<Duration>,
-    /// For PostgreSQL's own programs.
+    /// The settings for PostgreSQL's own programs.
     url: UrlSettings,
 }
 
-/// How far a server's certificate is verified.
+/// The verification of a server's certificate.
 #[derive(Clone, Copy, PartialEq)]
 enum Verification {
     None,
@@ -48,8 +48,9 @@ enum Verification {
 }
 
 impl PostgresOptions {
-    /// Reads a URL. Beside the parameters of tokio-postgres it may have `sslmode` with all values of libpq but `allow`,
-    /// `sslrootcert`, `sslcert` and `sslkey`. `session` are settings of each session, before those of the URL.
+    /// Parses a URL. In addition to the parameters of tokio-postgres, it may contain `sslmode` with all values of libpq
+    /// except `allow`, `sslrootcert`, `sslcert` and `sslkey`. `session` are settings of each session, which precede
+    /// those of the URL.
     pub(super) fn parse(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
         let settings = |reason: String| Error::Settings(reason);
         let mut url = url::Url::parse(url).map_err(|error| settings(error.to_string()))?;
@@ -73,7 +74,7 @@ impl PostgresOptions {
                 query.push_str(separator);
                 query.push_str(&name);
                 query.push('=');
-                // tokio-postgres does not read a plus sign as a blank.
+                // tokio-postgres does not decode a plus sign as a space.
                 query.extend(
                     url::form_urlencoded::byte_serialize(value.as_bytes())
                         .map(|part| if part == "+" { "%20" } else { part }),
@@ -93,7 +94,7 @@ impl PostgresOptions {
             certificate: certificate.clone(),
             key: key.clone(),
         };
-        // Who sets another limit of the server knows why.
+        // An operator who sets `statement_timeout` may allow longer statements, so there is no limit then.
         let answer_limit = answer_limit.filter(|_| !own.contains("statement_timeout"));
         let options = match own {
             "" => session.to_owned(),
@@ -110,7 +111,7 @@ impl PostgresOptions {
         let (ssl_mode, verification) = match mode.as_deref().unwrap_or("prefer") {
             "disable" => (SslMode::Disable, Verification::None),
             "prefer" => (SslMode::Prefer, Verification::None),
-            // As in libpq: with a root certificate, the server's has to come from it.
+            // As in libpq: with a root certificate, it must have issued the server's certificate.
             "require" if root.is_some() => (SslMode::Require, Verification::Authority),
             "require" => (SslMode::Require, Verification::None),
             "verify-ca" => (SslMode::Require, Verification::Authority),
@@ -133,7 +134,7 @@ impl PostgresOptions {
         })
     }
 
-    /// The environment of PostgreSQL's own programs.
+    /// The environment for PostgreSQL's own programs.
     pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
         libpq::variables(&self.config, &self.url)
     }
@@ -158,7 +159,7 @@ impl PostgresOptions {
     }
 }
 
-/// Carries a connection's traffic until the client is dropped.
+/// Processes a connection's traffic until the client is dropped.
 async fn finish(connection: impl Future<Output = std::result::Result<(), tokio_postgres::Error>>) {
     if let Err(error) = connection.await {
         tracing::debug!(
@@ -210,11 +211,12 @@ fn connector(
 /// A connection.
 pub(super) struct PostgresConnection {
     client: Arc<Client>,
-    /// Carries the traffic; `None` in a further handle.
+    /// The task that processes the traffic; `None` for additional handles.
     task: Option<JoinHandle<()>>,
     answer_limit: Option<Duration>,
-    /// The prepared statements by their texts. The texts are the program's own, so there is a limited number.
-    /// Several handles that need the same one wait until it is prepared, and go on in the order in which they came.
+    /// The prepared statements by their texts. The texts are constants of the program, so their number is limited.
+    /// Several handles that need the same statement wait until it is prepared, and continue in the order of their
+    /// arrival.
     statements: Arc<Mutex<HashMap<String, PreparedStatement>>>,
 }
 
@@ -225,8 +227,8 @@ struct PreparedStatement {
 }
 
 impl PostgresConnection {
-    /// A further handle for the same session. Statements of several handles are sent without waiting for each other's
-    /// answers (pipelining), in the order in which they are executed.
+    /// Another handle for the same session. Statements of several handles are sent without waiting for each other's
+    /// responses (pipelining), in the order of their execution.
     pub(super) fn share(&self) -> Self {
         Self {
             client: Arc::clone(&self.client),
@@ -282,18 +284,18 @@ impl PostgresConnection {
         .await
     }
 
-    /// Ends the session, and waits until the server was told.
+    /// Ends the session, and waits until the server is notified.
     pub(super) async fn close(self) {
         drop(self.client);
         if let Some(task) = self.task {
-            // It only fails if it panics, and then the connection is closed, too.
+            // It fails only after a panic, and then the connection is closed too.
             let _ = task.await;
         }
     }
 }
 
-/// Waits for an answer. A server that is frozen keeps its connections and answers nothing, not even that its time limit
-/// for the statement has passed.
+/// Waits for a response. A frozen server keeps its connections open and sends nothing, not even the error of its own
+/// statement timeout.
 async fn in_time<T>(limit: Option<Duration>, answer: impl Future<Output = Result<T>>) -> Result<T> {
     match limit {
         Some(limit) => tokio::time::timeout(limit, answer)
@@ -303,7 +305,7 @@ async fn in_time<T>(limit: Option<Duration>, answer: impl Future<Output = Result
     }
 }
 
-/// The columns are those of the first row if they are not known yet.
+/// Collects the rows. If the columns are unknown, they are those of the first row.
 async fn collect(stream: RowStream, mut columns: Option<Arc<[String]>>) -> Result<Rows> {
     let mut stream = pin!(stream);
     let mut rows = Vec::new();
@@ -354,7 +356,7 @@ impl ToSql for Argument {
     to_sql_checked!();
 }
 
-// Without the values of the statement, some of which are secrets.
+// It hides the values of the statement, because some of them are secrets.
 impl std::fmt::Debug for Argument {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("***")

@@ -8,7 +8,7 @@ use super::error::{Error, Result};
 use super::row::{FromRow, Rows};
 use super::value::Argument;
 
-/// The text of a statement. Both databases execute the same text; its places are `$1`, `$2`, ...
+/// The text of a statement. Both databases execute the same text; its placeholders are `$1`, `$2`, ...
 #[derive(Clone)]
 pub struct StatementText(TextKind);
 
@@ -55,14 +55,14 @@ pub struct Query {
     pub(super) prepared_once: bool,
 }
 
-/// A statement whose rows have this type.
+/// A statement with rows of this type.
 #[must_use = "a statement does nothing until it is executed"]
 pub struct QueryAs<R> {
     query: Query,
     row: PhantomData<fn() -> R>,
 }
 
-/// A statement.
+/// Returns a statement without arguments.
 pub fn query(text: impl Into<StatementText>) -> Query {
     Query {
         text: text.into(),
@@ -71,7 +71,7 @@ pub fn query(text: impl Into<StatementText>) -> Query {
     }
 }
 
-/// A statement whose rows are read as `R`.
+/// Returns a statement with rows that are read as `R`.
 pub fn query_as<R: FromRow>(text: impl Into<StatementText>) -> QueryAs<R> {
     QueryAs {
         query: query(text),
@@ -79,27 +79,27 @@ pub fn query_as<R: FromRow>(text: impl Into<StatementText>) -> QueryAs<R> {
     }
 }
 
-/// What executes statements: a connection, or the connections that read.
+/// Executes statements: a connection, or the connections that read.
 pub trait Executor: Send + Sized {
     /// Executes a statement.
     fn run(self, query: &Query) -> impl Future<Output = Result<Rows>> + Send;
 }
 
 impl Query {
-    /// Gives the next place its value.
+    /// Binds a value to the next placeholder.
     pub fn bind(mut self, value: impl Into<Argument>) -> Self {
         self.arguments.push(value.into());
         self
     }
 
-    /// Whether the connection keeps the prepared statement; it does by default. PostgreSQL may plan a kept one without
-    /// regard to its arguments.
+    /// Sets whether the connection keeps the prepared statement, which is the default. PostgreSQL may plan a kept
+    /// statement without regard to its arguments.
     pub const fn persistent(mut self, kept: bool) -> Self {
         self.prepared_once = kept;
         self
     }
 
-    /// Executes it. Returns how many rows it inserted, updated or deleted.
+    /// Executes the statement. Returns the number of rows that it inserted, updated or deleted.
     ///
     /// # Errors
     /// If the database fails.
@@ -109,7 +109,7 @@ impl Query {
 }
 
 impl<R: FromRow> QueryAs<R> {
-    /// Gives the next place its value.
+    /// Binds a value to the next placeholder.
     pub fn bind(mut self, value: impl Into<Argument>) -> Self {
         self.query = self.query.bind(value);
         self
@@ -121,7 +121,7 @@ impl<R: FromRow> QueryAs<R> {
         self
     }
 
-    /// All rows.
+    /// Executes the statement. Returns all rows.
     ///
     /// # Errors
     /// If the database fails, or the rows have another shape.
@@ -129,7 +129,7 @@ impl<R: FromRow> QueryAs<R> {
         on.run(&self.query).await?.read()
     }
 
-    /// The first row, if there is one.
+    /// Executes the statement. Returns the first row, if there is one.
     ///
     /// # Errors
     /// If the database fails, or the row has another shape.
@@ -139,7 +139,7 @@ impl<R: FromRow> QueryAs<R> {
         Ok(rows.read()?.pop())
     }
 
-    /// The first row.
+    /// Executes the statement. Returns the first row.
     ///
     /// # Errors
     /// If the database fails, there is no row, or it has another shape.

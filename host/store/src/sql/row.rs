@@ -10,14 +10,14 @@ pub struct Rows {
     /// The names of the columns.
     pub(super) columns: Arc<[String]>,
     pub(super) rows: Vec<Vec<Value>>,
-    /// How many rows the statement inserted, updated or deleted.
+    /// The number of rows that the statement inserted, updated or deleted.
     pub(super) affected: u64,
 }
 
 impl Rows {
-    /// The rows in this type.
+    /// Converts the rows to this type.
     pub(super) fn read<R: FromRow>(self) -> Result<Vec<R>> {
-        // PostgreSQL names no columns for a statement that was not prepared and returns no rows.
+        // PostgreSQL returns no column names for an unprepared statement without rows.
         if self.rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -36,7 +36,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The value at this place.
+    /// Takes the value of the column at this index.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the column does not exist or has another type.
@@ -55,7 +55,7 @@ impl Row {
     }
 }
 
-/// Where the columns of a type are in the rows of a statement, in the order in which the type reads them.
+/// The indexes of a type's columns in the rows of a statement, in the order in which the type reads them.
 pub struct Places<'p>(&'p [usize]);
 
 impl Places<'_> {
@@ -96,7 +96,7 @@ impl FromRow for Row {
     }
 }
 
-/// A field of a struct that reads rows: a column, or another struct whose columns are in the same row.
+/// A field of a struct that reads rows: a column, or another struct with columns in the same row.
 pub trait Field: Sized {
     /// The columns of a struct of [`row!`](crate::sql::row) that names its table.
     const COLUMNS: Option<&'static str> = None;
@@ -107,7 +107,7 @@ pub trait Field: Sized {
     /// [`Error::Mismatch`] if a column is missing.
     fn find(columns: &[String], name: &str, places: &mut Vec<usize>) -> Result<()>;
 
-    /// Reads it.
+    /// Reads the field.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if a column has another type.
@@ -173,9 +173,9 @@ tuples! {
     9: A B C D E F G H I;
 }
 
-/// Declares a struct that reads rows: each field is the column of its name, or another such struct. One that names
-/// its table (`struct UserRow of users`) has the list of its columns, for statements: `UserRow::COLUMNS`. A statement
-/// never selects `*`: the columns of a later release would change its result.
+/// Declares a struct that reads rows: each field is the column with its name, or another such struct. A struct that
+/// names its table (`struct UserRow of users`) has the list of its columns for statements: `UserRow::COLUMNS`. A
+/// statement never selects `*`, because the columns of a later release would change its result.
 macro_rules! row {
     (
         $(#[$meta:meta])*

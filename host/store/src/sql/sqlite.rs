@@ -1,4 +1,4 @@
-//! A connection to SQLite. It works in the thread that calls it: most statements take less time than a change of
+//! A connection to SQLite. It runs in the calling thread, because most statements take less time than a change of
 //! threads.
 
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use super::query::Query;
 use super::row::Rows;
 use super::value::{Argument, Value};
 
-/// How many prepared statements a connection keeps. There are about 600 texts.
+/// The number of prepared statements that a connection caches. There are about 600 texts.
 const STATEMENTS: usize = 1024;
-/// After how many steps of SQLite's virtual machine the deadline is looked at: less than a millisecond.
+/// The number of steps of SQLite's virtual machine between checks of the deadline: less than a millisecond.
 const STEPS: i32 = 10_000;
-/// How long to wait for another process that writes. It is shorter than the limit of a transaction.
+/// How long a write waits for another process. It is shorter than the time limit of a transaction.
 const BUSY: Duration = Duration::from_secs(8);
 
 /// Writers do not block readers, and a commit is on the disk before it is acknowledged. Deleted and erased values are
-/// overwritten, not left in free space. The journals of savepoints stay in memory: as temporary files they would be a
-/// third of all page writes, and put personal data into another folder. Pages that change often are copied from the log
-/// to the database once for 4,000 pages (16 MiB), not for 1,000.
+/// overwritten instead of left in free space. The journals of savepoints stay in memory. As temporary files they would
+/// be a third of all page writes, and put personal data into another folder. The log is copied to the database after
+/// 4,000 pages (16 MiB) instead of 1,000, because pages that change often are then copied less often.
 const PRAGMAS: [&str; 7] = [
     "PRAGMA foreign_keys = ON",
     "PRAGMA journal_mode = WAL",
@@ -41,7 +41,7 @@ pub(super) struct SqliteConnection {
     connection: rusqlite::Connection,
     /// The columns of the prepared statements by their texts.
     columns: HashMap<String, Arc<[String]>>,
-    /// When to end the running statement.
+    /// When the running statement must end.
     deadline: Arc<Mutex<Option<Instant>>>,
 }
 
@@ -50,7 +50,7 @@ impl SqliteConnection {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection = rusqlite::Connection::open_with_flags(path, flags)?;
         connection.busy_timeout(BUSY)?;
-        // Otherwise a statement may be prepared again whenever it gets other arguments.
+        // Otherwise SQLite may prepare a statement again whenever its arguments change.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
         connection.set_prepared_statement_cache_capacity(STATEMENTS);
         for pragma in PRAGMAS {
@@ -70,7 +70,7 @@ impl SqliteConnection {
         })
     }
 
-    /// Ends each statement that runs at this moment.
+    /// Sets the time at which a running statement ends; `None` removes the limit.
     pub(super) fn set_deadline(&self, deadline: Option<Instant>) {
         *self.deadline.lock().unwrap_or_else(PoisonError::into_inner) = deadline;
     }
@@ -141,7 +141,8 @@ fn names(statement: &rusqlite::Statement<'_>) -> Arc<[String]> {
     statement.column_names().map(str::to_owned).collect()
 }
 
-/// SQLite takes `$1` as a name, and numbers names by their first occurrence.
+/// Returns the number in a parameter's name. SQLite treats `$1` as a name, and numbers the names by their first
+/// occurrence.
 fn number_of(name: Option<&str>) -> Option<usize> {
     name?.strip_prefix('$')?.parse().ok()
 }
@@ -176,7 +177,7 @@ impl ToSql for Argument {
     }
 }
 
-/// Changing the journal mode does not wait for another process that does the same, so it is tried again.
+/// Retries a change of the journal mode, because it does not wait for another process that does the same.
 fn execute_when_free(connection: &rusqlite::Connection, pragma: &str) -> Result<()> {
     for _ in 0..50 {
         match connection.execute_batch(pragma).map_err(Error::from) {

@@ -1,6 +1,6 @@
 //! Statements of constant texts.
 
-/// The length of texts that are joined.
+/// The length of joined texts.
 pub(crate) const fn joined_length(mut parts: &[&str], separator: &str) -> usize {
     let mut length = 0;
     while let Some((part, rest)) = parts.split_first() {
@@ -13,7 +13,7 @@ pub(crate) const fn joined_length(mut parts: &[&str], separator: &str) -> usize 
     length
 }
 
-/// Texts that are joined, whose length is [`joined_length`].
+/// Joins texts with a total length of [`joined_length`].
 pub(crate) const fn joined<const LENGTH: usize>(
     mut parts: &[&str],
     separator: &str,
@@ -34,12 +34,12 @@ pub(crate) const fn joined<const LENGTH: usize>(
     bytes
 }
 
-/// Joins constant texts when the program is compiled.
+/// Joins constant texts at compile time.
 macro_rules! join {
     ($separator:literal: $($part:expr),+ $(,)?) => {{
         const PARTS: &[&str] = &[$($part),+];
         const BYTES: [u8; $crate::sql::joined_length(PARTS, $separator)] = $crate::sql::joined(PARTS, $separator);
-        // Texts that are joined are UTF-8.
+        // The joined texts are UTF-8.
         const TEXT: &str = match ::std::str::from_utf8(&BYTES) {
             Ok(text) => text,
             Err(_) => "",

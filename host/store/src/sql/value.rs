@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::error::{Error, Result};
 
-/// A value for a place in a statement. `None` is NULL.
+/// A value for a placeholder of a statement. `None` is NULL.
 #[derive(Clone)]
 pub enum Argument {
     /// An integer.
@@ -68,9 +68,9 @@ impl Value {
     }
 }
 
-/// A Rust type that a column's values have.
+/// A Rust type into which a column's values are converted.
 pub trait FromValue: Sized {
-    /// The value in this type.
+    /// Converts the value to this type.
     ///
     /// # Errors
     /// [`Error::Mismatch`] if the value has another type.

@@ -1,4 +1,4 @@
-//! Token epochs: only tokens of the last epoch are valid.
+//! Token epochs: only tokens of the newest epoch are valid.
 
 use crate::rows::epoch_number;
 use crate::sql::{self, Connection};
@@ -6,7 +6,7 @@ use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 
-/// What begins with an approval or a link, and must not come back with a backup.
+/// The rows that begin with an approval or a link, and must not return with a backup.
 const ENDED: [&str; 4] = [
     "DELETE FROM admin_tokens",
     "DELETE FROM enrolments WHERE used_at IS NULL",
@@ -15,9 +15,9 @@ const ENDED: [&str; 4] = [
 ];
 
 impl Store {
-    /// Begins a new epoch, which ends all access and refresh tokens that were issued before. All sessions, operator
-    /// tokens, unused authorization codes and enrolment links, open logins and unused approvals end too. Returns the
-    /// number of the epoch.
+    /// Begins a new epoch, which invalidates all earlier access and refresh tokens. It also ends all sessions, operator
+    /// tokens, unused authorization codes and enrolment links, open logins and unused approvals. Returns the number of
+    /// the epoch.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -32,7 +32,7 @@ impl Store {
                 .bind(now.millis())
                 .execute(&mut *db)
                 .await?;
-                // Unused codes: their tokens would belong to the new epoch.
+                // Unused codes are revoked, because their tokens would belong to the new epoch.
                 sql::query(
                     "UPDATE token_families SET revoked_at = $1
                      WHERE exchanged_at IS NULL AND revoked_at IS NULL",

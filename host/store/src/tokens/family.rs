@@ -1,4 +1,4 @@
-//! Token families. The row of a family is created with its authorization code, and outlives it.
+//! Token families. The row of a family is created with its authorization code, and stays after the code's exchange.
 
 use std::sync::Arc;
 
@@ -85,8 +85,8 @@ impl Row for CodeRow {
     }
 }
 
-/// Keeps a code. Its row lasts no longer than the code, unless that is exchanged: it holds what the plugins said of a
-/// person.
+/// Stores a code. Without an exchange, its row lasts no longer than the code, because it contains the claims of plugins
+/// about a user.
 pub(crate) async fn insert(db: &mut Connection, code: &CodeGrant) -> Result<()> {
     sql::query(
         "INSERT INTO token_families (id, code_digest, application_id, redirect_uri, code_challenge, scopes, user_id,
@@ -122,18 +122,18 @@ pub(crate) async fn revoke(db: &mut Connection, family: FamilyId, now: Timestamp
     Ok(())
 }
 
-/// What never changes of a family.
+/// The constant part of a family.
 #[derive(Clone, Debug)]
 pub struct TokenFamily {
-    /// Its id.
+    /// The id.
     pub id: FamilyId,
     /// The application that it was granted to.
     pub application: Did,
     /// The scopes that were granted.
     pub scopes: Scopes,
-    /// On whose behalf its tokens act.
+    /// The user that its tokens represent.
     pub subject: GrantSubject,
-    /// What its ID tokens have in common.
+    /// The common data of its ID tokens.
     pub context: GrantContext,
     /// When it was granted.
     pub created_at: Timestamp,

@@ -1,5 +1,5 @@
 //! Issuing tokens: the exchange of a code and the refresh of a family. Each is one conditional update of the family's
-//! row. PostgreSQL does all that wait at the same moment in one statement; SQLite's writer executes each by itself.
+//! row. PostgreSQL executes all pending requests in one statement; SQLite's writer executes each request separately.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -19,8 +19,8 @@ use assent_model::clock::Timestamp;
 use assent_model::id::FamilyId;
 
 impl TokenIssuance {
-    /// Starts the issuers. On PostgreSQL each has one transaction at a time: two that claim the same rows in another
-    /// order would wait for each other.
+    /// Starts the queues. On PostgreSQL each has one transaction at a time: two that claim the same rows in different
+    /// orders would deadlock.
     pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
         Self {
             redemptions: BatchedWrites::start(writer, kind, |db, asked| {
@@ -32,9 +32,10 @@ impl TokenIssuance {
 }
 
 impl Store {
-    /// Exchanges the code of a family. However many requests try at once, one succeeds; a second use revokes the family
-    /// (RFC 6749 section 4.1.2). The row is then kept until `retain_until`: until no token of the family is valid and
-    /// no second use of the code is expected. The same statement checks that the user may still use the application.
+    /// Exchanges the code of a family. Of any number of concurrent requests, one succeeds; a second use revokes the
+    /// family (RFC 6749 section 4.1.2). The row is then stored until `retain_until`: until no token of the family is
+    /// valid and no second use of the code is expected. The same statement checks that the user may still use the
+    /// application.
     ///
     /// # Errors
     /// If the database fails.
@@ -64,13 +65,13 @@ impl Store {
     }
 }
 
-/// How long a retry may take until its answer: the time in which requests that race each other arrive, and the time
-/// limit of two writes. One that was neither answered nor withdrawn by then was interrupted, and another may take its
-/// place.
+/// How long a retry may take until its response. It covers the time in which concurrent requests arrive, and the time
+/// limit of two writes. A retry that was neither answered nor withdrawn by then was interrupted, and another one may
+/// replace it.
 const RETRY_LIMIT: Duration = Duration::from_secs(25);
 
-/// The user of a family may use its application, by the account or by an assignment; and the application was not
-/// disabled since.
+/// The condition for the use of an application by the user of a family. The account or an assignment grants access, and
+/// the application was not disabled since.
 macro_rules! holder_is_active {
     () => {
         "EXISTS (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id

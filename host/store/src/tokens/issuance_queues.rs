@@ -1,14 +1,14 @@
-//! What issues tokens: the requests, their outcomes, and the way to the database.
+//! The queues that issue tokens: the requests and their outcomes.
 
 use crate::batch::batched_writes::BatchedWrites;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::{FamilyId, TokenId};
 
-/// What came of an attempt to exchange a code.
+/// The outcome of an attempt to exchange a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Redemption {
-    /// The code was exchanged, now and never again.
+    /// The code was exchanged, and cannot be exchanged again.
     Redeemed {
         /// The epoch of its tokens.
         epoch: u32,
@@ -19,7 +19,7 @@ pub enum Redemption {
     Replayed,
 }
 
-/// What came of an attempt to use a refresh token.
+/// The outcome of an attempt to use a refresh token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rotation {
     /// The new tokens have this number.
@@ -29,21 +29,21 @@ pub enum Rotation {
         /// Their epoch.
         epoch: u32,
     },
-    /// The token was used a short while ago, and this is the first retry: see
+    /// The token was used a short time ago, and this is the first retry: see
     /// [`Store::answer_retry`](crate::Store::answer_retry).
     Retried,
     /// The user may no longer use the application. The token was not used.
     AccountClosed,
-    /// The token is newer than the family: the database was restored since it was issued.
+    /// The token is newer than the family, because the database was restored since it was issued.
     Unknown,
     /// The token was used before. Its family is revoked.
     Reused,
 }
 
-/// What is stored of an access token that a refresh issues.
+/// The stored part of an access token that a refresh issues.
 #[derive(Clone, Copy, Debug)]
 pub struct NewAccess {
-    /// Its id.
+    /// The id.
     pub id: TokenId,
     /// When it expires.
     pub expires_at: Timestamp,
@@ -67,7 +67,7 @@ pub struct RotationRequest {
     pub access: NewAccess,
     /// The earliest refresh that may be retried; `None` if none may.
     pub retry_admitted_since: Option<Timestamp>,
-    /// Until when the family's row is kept at least.
+    /// The earliest time until which the family's row is stored.
     pub retain_until: Timestamp,
     /// The audit entry of a use that is neither the first nor a retry.
     pub reuse: Entry,
@@ -75,7 +75,7 @@ pub struct RotationRequest {
     pub now: Timestamp,
 }
 
-/// What issues tokens.
+/// The queues that issue tokens.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenIssuance {
     pub(super) redemptions: BatchedWrites<RedemptionRequest, Redemption>,

@@ -1,5 +1,5 @@
-//! Token families and what is stored of tokens. Tokens themselves are sealed texts without rows. The database holds a
-//! row for each family, and a row for each access token that was revoked one by one.
+//! Token families, and the stored data of tokens. Tokens themselves are sealed texts without rows. The database has a
+//! row for each family, and a row for each access token that was revoked separately.
 
 mod epochs;
 mod family;

@@ -1,4 +1,4 @@
-//! The one retry that a refresh has.
+//! The retry of a refresh, of which there is at most one.
 
 use super::family::revoke;
 use super::issuance::next_counter;
@@ -16,15 +16,16 @@ const REVOKE_FIRST: &str = "INSERT INTO revoked_tokens (id, expires_at)
     WHERE id = $1 AND counter = $2 AND retry_at = $3 AND used_counter < counter AND revoked_at IS NULL
     ON CONFLICT (id) DO NOTHING";
 
-/// The conditions once more, as the row is locked: another transaction may have used the first response in between.
+/// Checks the conditions again, with the row locked, because another transaction may have used the first response in
+/// between.
 const ANSWER: &str = "UPDATE token_families
     SET counter = counter + 1, retry_at = -1, access_token = $4, access_expires_at = $5
     WHERE id = $1 AND counter = $2 AND retry_at = $3 AND used_counter < counter AND revoked_at IS NULL
     RETURNING (SELECT MAX(epoch) FROM token_epochs)";
 
 impl Store {
-    /// Records that the access token of the last refresh was used, so that the refresh cannot be retried. Whether that
-    /// was the last refresh, and its first use.
+    /// Records that the access token of the last refresh was used, so that the refresh cannot be retried. Returns
+    /// whether it was the last refresh, and the first use.
     ///
     /// # Errors
     /// If the database fails.
@@ -44,10 +45,9 @@ impl Store {
         .await
     }
 
-    /// Answers the retry, requested at `retry_at`, of the refresh with the token of this number, whose response was
-    /// lost:
-    /// `access` and a refresh token take the place of those of the first response, if none of these was used. Otherwise
-    /// the family is revoked.
+    /// Answers the retry of a refresh after the loss of its response. The retry was requested at `retry_at`, with the
+    /// token of this number. `access` and a refresh token replace those of the first response, if none of these was
+    /// used. Otherwise the family is revoked.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -78,7 +78,7 @@ impl Store {
         .await
     }
 
-    /// Withdraws a retry that was not answered: another one may come.
+    /// Withdraws an unanswered retry, so that another one is possible.
     ///
     /// # Errors
     /// If the database fails.
@@ -105,7 +105,7 @@ impl Store {
     }
 }
 
-/// The epoch of the new tokens, if they take the place of the first ones.
+/// Replaces the tokens of the first response. Returns the epoch of the new ones; `None` if the first ones were used.
 async fn replace_first(
     db: &mut Connection,
     family: FamilyId,

@@ -1,4 +1,4 @@
-//! What can change of the validity of a token, and the contents in the versions that it was read with.
+//! The validity of a token, and its account and application in the versions that were read with it.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use assent_model::clock::Timestamp;
 use assent_model::id::{Did, FamilyId, TokenId};
 use assent_model::token::CodeGrant;
 
-/// A family whose `claims` parameter has more values than this does not stay in memory.
+/// A family is not cached if its `claims` parameter has more values than this.
 const MOST_VALUES: usize = 64;
 
 /// A family and one of its tokens at the time of the request.
 #[derive(Clone, Debug)]
 pub struct FamilyState {
-    /// What never changes.
+    /// The constant part of the family.
     pub family: Arc<TokenFamily>,
-    /// The family is not revoked, the consent not withdrawn, and the application was not disabled since.
+    /// Whether the family is not revoked, the consent not withdrawn, and the application not disabled since.
     pub is_open: bool,
-    /// The family does not end with a session that the user ended.
+    /// Whether the family has not ended with a session that the user ended.
     pub is_in_session: bool,
-    /// The access token was revoked by itself.
+    /// Whether the access token was revoked separately.
     pub token_is_revoked: bool,
-    /// The number of refreshes: that of the newest tokens.
+    /// The number of refreshes, which is also the number of the newest tokens.
     pub counter: u32,
-    /// The number of the newest refresh whose access token was used.
+    /// The number of the newest refresh with a used access token.
     pub used_counter: u32,
     /// The epoch in which tokens are valid.
     pub epoch: u32,
@@ -47,9 +47,9 @@ struct Versions {
 pub struct ClientTokenState {
     /// The version of the application's settings.
     pub version: i64,
-    /// Tokens of earlier times are not valid, because the application was disabled since.
+    /// The application was disabled since: tokens from before this time are invalid.
     pub grants_not_before: Timestamp,
-    /// The token was revoked.
+    /// Whether the token was revoked.
     pub token_is_revoked: bool,
     /// The epoch in which tokens are valid.
     pub epoch: u32,
@@ -64,7 +64,7 @@ impl Store {
         self.lookups.codes.call(id.to_string()).await
     }
 
-    /// What never changes of a family.
+    /// The constant part of a family.
     pub(super) async fn token_family(&self, id: FamilyId) -> Result<Option<Arc<TokenFamily>>> {
         if let Some(found) = self.caches.families.get(&id, ()) {
             return Ok(Some(found));
@@ -78,7 +78,7 @@ impl Store {
         Ok(found)
     }
 
-    /// A family as it is now, and whether `token` was revoked by itself. `None` if it does not exist.
+    /// The current state of a family, and whether `token` was revoked separately. `None` if the family does not exist.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -154,7 +154,7 @@ impl Store {
             .await
     }
 
-    /// An application's own token as it is now. `None` if the application does not exist.
+    /// The current state of an application's own token. `None` if the application does not exist.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

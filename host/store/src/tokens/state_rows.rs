@@ -1,10 +1,9 @@
-//! The rows of what can change of the validity of a token.
+//! The rows that determine the validity of a token.
 
 use crate::batch::loader::Row;
 
-/// `open` is 1 if the family is not revoked, the consent not withdrawn, and the application was not disabled since;
-/// `in_session` if the family does not end with
-/// a session that the user ended.
+/// `open` is 1 if the family is not revoked, the consent not withdrawn, and the application not disabled since.
+/// `in_session` is 1 if the family has not ended with a session that the user ended.
 pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
         f.counter, f.used_counter,
         CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at
@@ -30,9 +29,10 @@ pub(crate) const CLIENT_STATE: &str =
     JOIN applications p ON p.id = v.column1
     LEFT JOIN revoked_tokens r ON r.id = v.column2";
 
-/// The versions of an account, of its user and of the application, and when the last two were changed: a fail-over may
-/// lose a version, whose number the next change uses again. A change of the user's groups increments the user's
-/// version, and a change of the application's assignments that of the application.
+/// The versions of an account, of its user and of the application, and the times of the last changes of the latter two.
+/// The times are necessary, because a fail-over may lose a version, and the next change uses its number again. A change
+/// of the user's groups increments the user's version. A change of the application's assignments increments that of the
+/// application.
 pub(crate) type HolderVersion = (i64, i64, i64, (i64, i64));
 
 crate::sql::row! {

@@ -1,4 +1,4 @@
-//! Many users and accounts at once, by what a file names them by.
+//! Lookups of many users and accounts at once, by the names in an imported file.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -15,7 +15,7 @@ use assent_model::name::LoginName;
 use assent_model::user::User;
 
 crate::sql::row! {
-    /// A user with the name or address that it was asked for by.
+    /// A user with the name or address of the lookup.
     struct NamedRow {
         called: String,
         user: UserRow,
@@ -60,7 +60,7 @@ static BY_NAME: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 impl Store {
-    /// The users who sign in with these names and addresses, by these.
+    /// The users who sign in with these names and email addresses, indexed by them.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -100,7 +100,7 @@ impl Store {
         Ok(found)
     }
 
-    /// The accounts that these users have in an application.
+    /// The accounts of these users in an application.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -117,7 +117,7 @@ impl Store {
             .collect())
     }
 
-    /// The accounts of an application with these names, by these.
+    /// The accounts of an application with these names, indexed by them.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -1,4 +1,4 @@
-//! The user as an administrator saw them.
+//! The version of a user that an administrator saw.
 
 use crate::sql::{self, Connection};
 
@@ -6,9 +6,9 @@ use crate::{Result, StoreError};
 use assent_model::id::UserId;
 use assent_model::user::User;
 
-/// To whom something is done: to a person, whoever they are by now, or only as they were seen. What was checked of a
-/// person holds for that version alone, so nothing is done to somebody who was given a role in the console meanwhile by
-/// whoever may not act upon those who have one.
+/// The user that an action concerns: in any version, or only in the version that was read. The checks of a user hold
+/// only for that version. The user may have received a console role meanwhile, and the administrator may lack the
+/// permission to act upon such users.
 #[derive(Clone, Copy, Debug)]
 pub struct UserGuard {
     id: UserId,
@@ -16,14 +16,14 @@ pub struct UserGuard {
 }
 
 impl From<UserId> for UserGuard {
-    /// Whoever they are by now.
+    /// Accepts any version of the user.
     fn from(id: UserId) -> Self {
         Self { id, version: None }
     }
 }
 
 impl From<&User> for UserGuard {
-    /// As they were seen.
+    /// Accepts only the version that was read.
     fn from(user: &User) -> Self {
         Self {
             id: user.id,
@@ -33,7 +33,7 @@ impl From<&User> for UserGuard {
 }
 
 impl UserGuard {
-    /// As they were seen in this version.
+    /// Accepts only this version.
     pub(crate) const fn at_version(id: UserId, version: i64) -> Self {
         Self {
             id,
@@ -41,11 +41,11 @@ impl UserGuard {
         }
     }
 
-    /// Holds a person who is to be as they were seen until the transaction ends: whoever changes them waits, or was
-    /// before.
+    /// Locks the user until the transaction ends, if the guard has a version. A concurrent change of the user waits, or
+    /// came first.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if they are not as they were seen.
+    /// [`StoreError::Stale`] if the user has another version.
     pub(crate) async fn lock(self, db: &mut Connection) -> Result<UserId> {
         let Some(version) = self.version else {
             return Ok(self.id);
@@ -62,10 +62,10 @@ impl UserGuard {
         }
     }
 
-    /// Refuses a person, who is held, where they are not as they were seen.
+    /// Fails if a locked user does not have the expected version.
     ///
     /// # Errors
-    /// [`StoreError::Stale`].
+    /// [`StoreError::Stale`] if the user has another version.
     pub(crate) fn check(self, user: &User) -> Result<()> {
         let is_seen = self.version.is_none_or(|version| version == user.version);
         if is_seen && self.id == user.id {

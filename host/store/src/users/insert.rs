@@ -14,7 +14,7 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 pub(super) const LOGIN: &str = "the name or email address";
 
-/// Fails where fewer rows were kept than there are: somebody has one already.
+/// Fails if fewer rows were written than given, because a value is taken already.
 pub(crate) fn ensure_all_written(rows: usize, kept: u64, what: &'static str) -> Result<()> {
     if kept == rows as u64 {
         Ok(())
@@ -38,8 +38,8 @@ static INSERT_LOGIN_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Keeps what people sign in with who have no such names: the name, and the email address. Neither may be anything of
-/// another's.
+/// Adds the sign-in names of users who have none: the user name and the email address. Neither may be a sign-in name of
+/// another user.
 pub(super) async fn add_login_names(db: &mut Connection, users: &[User]) -> Result<()> {
     let names = |user: &'_ User| {
         let email = user.email.iter().filter(|email| **email != user.name);

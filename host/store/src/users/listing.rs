@@ -1,5 +1,5 @@
-//! Lists of users and accounts, filtered and searched. Each statement has an index whose order is the list's, so that a
-//! page costs the same however many there are.
+//! Lists of users and accounts, with filters and search. Each statement uses an index in the order of the list. So the
+//! cost of a page does not depend on the number of users.
 
 use crate::accounts::AccountRow;
 use crate::rows::cell;
@@ -12,7 +12,7 @@ use assent_model::search::{Cursor, Prefix};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 crate::sql::row! {
-    /// A user with the term by which it was found.
+    /// A user with the matching search term.
     struct FoundUser {
         term: Vec<u8>,
         user: UserRow,
@@ -20,14 +20,14 @@ crate::sql::row! {
 }
 
 crate::sql::row! {
-    /// An account with the term by which it was found.
+    /// An account with the matching search term.
     struct FoundAccount {
         term: Vec<u8>,
         account: AccountRow,
     }
 }
 
-/// The users whose terms fulfil a condition, each by the first of them that begins as it is looked for.
+/// The users with search terms that meet a condition, each by its first term with the prefix.
 macro_rules! users_found {
     ($condition:literal) => {
         sql::statement!(
@@ -47,7 +47,7 @@ macro_rules! users_found {
     };
 }
 
-/// Users after a place in an order. By creation the place is `$3`, by name `($3, $4)`.
+/// Users that follow a place in an order. By creation the place is `$3`, by name `($3, $4)`.
 macro_rules! users_listed {
     ($condition:expr, "id", $compare:literal, $order:literal) => {
         sql::statement!(
@@ -83,9 +83,9 @@ macro_rules! with_role {
     };
 }
 
-/// Follows each name in the order of bytes.
+/// This text is greater than each name, in the order of bytes.
 const LAST_NAME: &str = "\u{10ffff}";
-/// Follows each id, which has hexadecimal digits, in the order of each collation.
+/// This text is greater than each id, in any collation, because ids consist of hexadecimal digits.
 const LAST_ID: &str = "g";
 
 /// The order of a list of users.
@@ -94,11 +94,11 @@ pub enum UserOrder {
     /// By creation, the earliest first.
     #[default]
     Created,
-    /// The latest first.
+    /// By creation, the latest first.
     CreatedDescending,
     /// By user name.
     Name,
-    /// The same, descending.
+    /// By user name, descending.
     NameDescending,
 }
 
@@ -112,7 +112,7 @@ impl UserOrder {
     }
 }
 
-/// Where a search begins, and where it ends.
+/// The begin and the end of a page of a search.
 struct PageRange {
     after: (Vec<u8>, String),
     first: Vec<u8>,
@@ -122,7 +122,7 @@ struct PageRange {
 impl PageRange {
     fn new(prefix: &Prefix, after: &Cursor) -> Self {
         let first = prefix.first().as_bytes().to_vec();
-        // A cursor of another search begins where that search would.
+        // A cursor of another search must not precede the begin of this one.
         let after =
             (after.term.as_bytes().to_vec(), after.id.clone()).max((first.clone(), String::new()));
         Self {
@@ -133,7 +133,7 @@ impl PageRange {
     }
 }
 
-/// The first `limit` of what several lists found, in the order of the places.
+/// Merges the results of several lists in their order, and returns the first `limit`.
 fn merge_sorted<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found.truncate(limit as usize);
@@ -149,8 +149,8 @@ fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
 }
 
 impl Store {
-    /// Up to `limit` users after `after`, in an order; in a state or with a role only, where these are given. The
-    /// cursor is the name and the id of the last user of the page before.
+    /// Up to `limit` users that follow `after`, in an order. Only those in `state` or with `role`, if these are set.
+    /// The cursor is the name and the id of the last user of the previous page.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -180,7 +180,7 @@ impl Store {
             (Name, Some(_), None) => {
                 users_listed!("state = $1 AND $2 = ''", "(name, id)", ">", "name, id")
             }
-            // Users with a role are few, so they are sorted.
+            // Users with a role are few, so the database sorts them.
             (Name, _, Some(_)) => users_listed!(with_role!(), "(name, id)", ">", "name, id"),
             (NameDescending, None, None) => {
                 users_listed!(
@@ -221,8 +221,8 @@ impl Store {
         rows.into_iter().map(User::try_from).collect()
     }
 
-    /// Up to `limit` users that are found by a term which begins so, each once, in the order of the terms, after
-    /// `after`.
+    /// Up to `limit` users with a search term that begins with `prefix`, in the order of the terms. Each user is
+    /// returned once, and follows `after`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -235,7 +235,7 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<(Cursor, User)>> {
         let mut found = Vec::new();
-        // Each state has a stretch of its own in the index; those with a role are few.
+        // Each state has its own range of the index; users with a role are few.
         let lists: Vec<(&'static str, &'static str, &'static str)> = match (state, role) {
             (state, Some(role)) => {
                 let statement =
@@ -275,8 +275,8 @@ impl Store {
         Ok(merge_sorted(found, limit))
     }
 
-    /// Up to `limit` accounts of an application that are found by a term which begins so, each once, in the order of
-    /// the terms, after `after`.
+    /// Up to `limit` accounts of an application with a search term that begins with `prefix`, in the order of the
+    /// terms. Each account is returned once, and follows `after`.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -60,7 +60,7 @@ impl Store {
         row.map(User::try_from).transpose()
     }
 
-    /// The time from which a sign-in adds a known browser of this user; `None` if there is no such user.
+    /// The time from which a sign-in makes its browser a known one of this user; `None` if there is no such user.
     ///
     /// # Errors
     /// If the database fails.
@@ -73,7 +73,7 @@ impl Store {
         Ok(row.map(|(from,)| moment(from)))
     }
 
-    /// Up to `limit` users after `after`, in the order in which they were made.
+    /// Up to `limit` users that follow `after`, in the order of their creation.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

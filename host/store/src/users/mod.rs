@@ -32,7 +32,7 @@ pub use listing::UserOrder;
 pub(crate) use row::UserRow;
 pub(crate) use sign_ins::record_sign_in;
 
-/// Holds a person until the transaction ends, in whatever state: whoever changes them waits, or was before.
+/// Locks a user, in any state, until the transaction ends. A concurrent change of the user waits, or came first.
 pub(crate) async fn lock_user(db: &mut Connection, id: UserId) -> Result<()> {
     sql::query("UPDATE users SET version = version WHERE id = $1")
         .bind(id.to_string())
@@ -41,8 +41,8 @@ pub(crate) async fn lock_user(db: &mut Connection, id: UserId) -> Result<()> {
     Ok(())
 }
 
-/// Notes that a person has something to approve with: who was invited is active from then on, which `entry` tells of.
-/// Links that are left over end, since they were made without a phone being asked.
+/// Activates an invited user, who can approve from now on; `entry` records it. The user's unused links end, because
+/// they were created without an approval by a device.
 pub(crate) async fn activate(
     db: &mut Connection,
     id: UserId,
@@ -132,8 +132,8 @@ impl Store {
         .await
     }
 
-    /// Deletes this version of a user with everything that belongs to it. The applications of its sessions are to be
-    /// told. Of the audit log what is personal goes, and the entries stay.
+    /// Deletes this version of a user with all dependent rows. The applications of the user's sessions must be
+    /// notified. The audit log keeps its entries, without their personal data.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -156,7 +156,7 @@ impl Store {
                 if is_last_owner(db, id, was.console_role).await? {
                     return Ok(UserUpdateOutcome::LastOwner);
                 }
-                // Held until the commit, so that nothing ends of a user who is another by now.
+                // The lock lasts until the commit, so that nothing is ended for a changed user.
                 match UserGuard::from(&was).lock(db).await {
                     Err(StoreError::Stale) => return Ok(UserUpdateOutcome::Stale),
                     held => held?,
@@ -169,7 +169,8 @@ impl Store {
     }
 
     /// Erases the personal data of this version of a terminated user. The row stays, so that no other user ever has its
-    /// identifiers; its name becomes `name`, with which nobody can sign in. Stale is also a user who is not terminated.
+    /// identifiers. The user's name becomes `name`, which is no sign-in name. Returns [`VersionedWrite::Stale`] also if
+    /// the user is not terminated.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -1,4 +1,4 @@
-//! A user as stored.
+//! A user in its stored form.
 
 use crate::rows::{cell, console_role, from_json, lifecycle_state, moment, parse};
 use crate::{Result, StoreError};
@@ -47,14 +47,14 @@ impl TryFrom<UserRow> for User {
     }
 }
 
-/// A user as a list shows it.
+/// A user with its counts for a list.
 #[derive(Clone, Debug)]
 pub struct UserSummary {
     /// The user.
     pub user: User,
-    /// How many devices are enrolled and not revoked.
+    /// The number of devices that are not revoked.
     pub devices: u32,
-    /// How many accounts the user has.
+    /// The number of the user's accounts.
     pub accounts: u32,
 }
 

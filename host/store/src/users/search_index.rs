@@ -1,5 +1,5 @@
-//! What users and accounts are found by. A term is kept together with what a search may filter by, so that each search
-//! reads one stretch of one index, however many people there are.
+//! The search index of users and accounts. A term is stored together with the columns of the filters. So each search
+//! reads one range of an index, no matter how many users there are.
 
 use std::sync::LazyLock;
 
@@ -27,7 +27,7 @@ static OF_ACCOUNT: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-/// Adds what these users are found by, who have no terms.
+/// Adds the search terms of users who have none.
 pub(crate) async fn add_users(db: &mut Connection, users: &[User]) -> Result<()> {
     let of = |user| {
         search::of_user(user)
@@ -49,7 +49,7 @@ pub(crate) async fn add_users(db: &mut Connection, users: &[User]) -> Result<()>
     Ok(())
 }
 
-/// Adds what these accounts are found by, which have no terms.
+/// Adds the search terms of accounts that have none.
 pub(crate) async fn add_accounts(db: &mut Connection, people: &[UserAccount]) -> Result<()> {
     let of = |person: &'_ UserAccount| search::of_account(&person.account, &person.user);
     let terms: Vec<(&Account, String)> = people
@@ -70,7 +70,7 @@ pub(crate) async fn add_accounts(db: &mut Connection, people: &[UserAccount]) ->
     Ok(())
 }
 
-/// Replaces what a user is found by, and, where that is other than it was, what the user's accounts are.
+/// Replaces the search terms of a user, and, if they have changed, those of the user's accounts.
 pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> Result<()> {
     sql::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(is.id.to_string())
@@ -102,7 +102,7 @@ pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> 
     .await
 }
 
-/// Replaces what an account is found by.
+/// Replaces the search terms of an account.
 pub(crate) async fn replace_account(db: &mut Connection, person: &UserAccount) -> Result<()> {
     sql::query("DELETE FROM account_search WHERE account_id = $1")
         .bind(person.account.id.to_string())
@@ -111,7 +111,7 @@ pub(crate) async fn replace_account(db: &mut Connection, person: &UserAccount) -
     add_accounts(db, std::slice::from_ref(person)).await
 }
 
-/// Notes the state of an account.
+/// Stores the state of an account.
 pub(crate) async fn set_account_state(
     db: &mut Connection,
     id: &str,
@@ -125,7 +125,7 @@ pub(crate) async fn set_account_state(
     Ok(())
 }
 
-/// Notes the state of a user.
+/// Stores the state of a user.
 pub(crate) async fn set_user_state(
     db: &mut Connection,
     id: UserId,
@@ -139,7 +139,7 @@ pub(crate) async fn set_user_state(
     Ok(())
 }
 
-/// Lets nobody find a user any more, nor the user's accounts.
+/// Deletes the search terms of a user and of the user's accounts.
 pub(crate) async fn delete_user(db: &mut Connection, user: UserId) -> Result<()> {
     sql::query("DELETE FROM user_search WHERE user_id = $1")
         .bind(user.to_string())

@@ -1,4 +1,5 @@
-//! When users last signed in. It has a table of its own: an update of the user's row would wait for whoever locks it.
+//! The times of users' last sign-ins. They have a separate table, because an update of the user's row would wait for
+//! its locks.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -35,7 +36,7 @@ pub(crate) async fn record_sign_in(
 }
 
 impl Store {
-    /// When each of these users last signed in with an approval; those who never did are missing.
+    /// When each of these users last signed in with an approval. Users who never did are missing.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.

@@ -11,30 +11,30 @@ use assent_model::audit::Entry;
 use assent_model::id::UserId;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-/// What came of a change of a user.
+/// The outcome of a change of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UserUpdateOutcome {
-    /// It is kept.
+    /// It was written.
     Done,
-    /// Nothing: the user was changed, or deleted, since it was read.
+    /// Nothing was done: the user was changed or deleted since it was read.
     Stale,
-    /// Nothing: no owner that may sign in would be left.
+    /// Nothing was done: no owner who may sign in would remain.
     LastOwner,
 }
 
-/// A user that is kept, in one write with others.
+/// One user of a batch of writes.
 #[derive(Clone, Debug)]
 pub struct UserWrite {
-    /// The user as it shall be.
+    /// The user to store.
     pub user: User,
-    /// The state of one that is there; `None` of a new one.
+    /// The state of the stored user; `None` if the user is new.
     pub before: Option<LifecycleState>,
-    /// What the audit log is told.
+    /// The entries for the audit log.
     pub entries: Vec<Entry>,
 }
 
-/// Whether a user is an owner who may sign in, and no other one is there. Only one transaction at a time may ask, so
-/// that of the last two owners not each goes because the other is there.
+/// Whether a user is the last owner who may sign in. A row lock serializes the checks. Otherwise two concurrent
+/// transactions could remove the last two owners, each because the other one still exists.
 pub(super) async fn is_last_owner(
     db: &mut Connection,
     id: UserId,
@@ -58,7 +58,7 @@ const IS_LAST_OWNER: &str = "SELECT 1 FROM users
        AND NOT EXISTS (SELECT 1 FROM users AS other
                        WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)";
 
-/// Replaces what may change of a user: see [`Store::update_user`].
+/// Replaces a user: see [`Store::update_user`].
 async fn update(
     db: &mut Connection,
     user: &User,
@@ -111,7 +111,7 @@ async fn update(
         .filter(|_| user.console_role != was.console_role)
     {
         devices::end_links(db, user.id).await?;
-        // Whoever could enrol a phone for the person before may have begun them.
+        // An administrator who could enrol a device for the user before may have begun the sign-ins.
         if !was
             .console_role
             .is_some_and(|before| before.may_act_upon(Some(role)))
@@ -123,10 +123,10 @@ async fn update(
 }
 
 impl Store {
-    /// Replaces what may change of a user, all but the ids. `false`, and nothing done, if the user was changed since it
-    /// was read: nobody's change undoes another's unseen. Where the state is another than `before`, what was begun in
-    /// the person's name is over. Where a console role is given, so are links that enrol a phone, and with a greater
-    /// one than before the person's sessions: who made them, or a way to sign in, may do less.
+    /// Replaces this version of a user, except the ids. Thus no change silently overwrites another one. If the state
+    /// differs from `before`, the user's sessions, requests and grants end. A new console role ends the user's
+    /// enrolment links. If it is a higher role, the user's sessions end too. An administrator with fewer permissions
+    /// may have created them, or a way to sign in.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
@@ -152,8 +152,8 @@ impl Store {
     /// Adds and replaces users, all of them or none.
     ///
     /// # Errors
-    /// [`StoreError::Overtaken`] where one was changed since it was read, or is the last owner;
-    /// [`StoreError::Taken`] where somebody has a name of theirs.
+    /// [`StoreError::Overtaken`] if a user was changed since it was read, or is the last owner; [`StoreError::Taken`]
+    /// if another user has a name of theirs.
     pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
         self.write(move |db| {
             let writes = writes.clone();
@@ -187,7 +187,7 @@ impl Store {
         .await
     }
 
-    /// Whether the user is the last owner that can sign in, at this moment. The writes check it again under a lock.
+    /// Whether the user is currently the last owner who can sign in. Writes check it again under a lock.
     ///
     /// # Errors
     /// If the database fails.
@@ -200,7 +200,7 @@ impl Store {
     }
 }
 
-/// The user as it is in this transaction.
+/// The user in this transaction.
 pub(crate) async fn read_user(db: &mut Connection, id: UserId) -> Result<Option<User>> {
     let row: Option<UserRow> = sql::query_as(sql::statement!(
         "SELECT ",

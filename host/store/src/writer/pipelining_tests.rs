@@ -1,4 +1,4 @@
-//! Jobs that PostgreSQL gets at the same time, with those of their transaction that it gets in turn.
+//! Jobs that PostgreSQL executes at the same time, after those of the same transaction that it executes in turn.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -10,12 +10,12 @@ use super::tests::in_one_batch;
 use super::*;
 use crate::test_database;
 
-/// What a job does after its number was inserted.
+/// The end of a job after its number was inserted.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Ending {
     Done,
     Panic,
-    /// A statement fails, and PostgreSQL rejects those that follow.
+    /// A statement fails, and PostgreSQL rejects the following ones.
     Reject,
     /// Another transaction holds the lock.
     WaitForLock,
@@ -43,7 +43,7 @@ async fn writer(name: &str) -> (Writer, Database) {
     (writer, database)
 }
 
-/// Inserts a number; as a use of a session, beside others of the transaction.
+/// Inserts a number. With a session, the job is executed at the same time as others of the transaction.
 async fn insert(
     writer: &Writer,
     session: Option<SessionId>,
@@ -83,11 +83,11 @@ async fn insert(
     work.await
 }
 
-/// Two numbers in turn and seven at once, in one transaction; the fourth of the latter ends like this. Returns its
-/// error and how often jobs were called.
+/// Inserts two numbers in turn and seven concurrently, in one transaction; the fourth of the latter has this ending.
+/// Returns its error and the number of calls of jobs.
 async fn error_of_one(writer: &Writer, database: &Database, ending: Ending) -> (StoreError, usize) {
     let calls: Arc<AtomicUsize> = Arc::default();
-    // Jobs at once are sorted by the ids of their sessions.
+    // Concurrent jobs are sorted by the ids of their sessions.
     let session = |number| {
         Some(SessionId::new(
             Timestamp::from_millis(number),
@@ -120,7 +120,7 @@ async fn a_panic_fails_its_job_only() {
     let (writer, database) = writer("panic").await;
     let (error, calls) = error_of_one(&writer, &database, Ending::Panic).await;
     assert!(matches!(error, StoreError::Internal(_)), "{error:?}");
-    // The one that panicked is not called again.
+    // The job that panicked is not called again.
     assert_eq!(calls, 9 + 8);
 }
 

@@ -1,4 +1,4 @@
-//! Building: from a plugin's project to its component.
+//! The build of a plugin's project to its component.
 
 mod rust;
 mod typescript;
@@ -14,7 +14,7 @@ use crate::toolchain::Choice;
 use assent_model::printable::lines;
 use assent_plugin_host::{Compiler, inspect};
 
-/// Builds the plugins in these folders; the plugins, each with its component in place.
+/// Builds the plugins in these folders. Returns the plugins; each has its component in place.
 pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
     let plugins = folders
         .iter()
@@ -30,8 +30,8 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
     Ok(plugins)
 }
 
-/// Builds the plugins in these folders, writes their `plugin.toml`, and lists the components: path, a tab, size in
-/// bytes.
+/// Builds the plugins in these folders and writes their `plugin.toml`. Then it lists the components: the path, a tab,
+/// and the size in bytes.
 #[allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -42,7 +42,7 @@ pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
         let file = plugin.component();
         match wait(inspect(&file, &Compiler::InProcess))? {
             Ok(inspection) => settle(&plugin, &inspection)?,
-            // The component is built all the same; a later version of Assent may serve it.
+            // The build succeeded anyway, because a later version of Assent may support the component.
             Err(error) => eprintln!(
                 "assent-plugin: plugin.toml was not written: {}",
                 lines(&error.to_string())

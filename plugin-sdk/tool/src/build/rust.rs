@@ -1,4 +1,4 @@
-//! Rust: cargo makes a core module, which is then encoded as a component.
+//! Rust: cargo builds a core module, which is then encoded as a component.
 
 use std::path::Path;
 
@@ -10,7 +10,8 @@ use crate::plugin::{Crate, Plugin, PluginSource, Role};
 use crate::process::run;
 use crate::toolchain::{Choice, TARGET, Toolchain};
 
-/// The profile for workspaces that have none of that name: small and fast, and a panic ends the call anyway.
+/// The profile for workspaces without one of that name: small and fast. It aborts on a panic, because a panic ends the
+/// call anyway.
 const PROFILE: [&str; 6] = [
     "profile.plugin.inherits=\"release\"",
     "profile.plugin.opt-level=3",
@@ -20,7 +21,7 @@ const PROFILE: [&str; 6] = [
     "profile.plugin.strip=true",
 ];
 
-/// Builds those of the plugins that are crates.
+/// Builds the plugins that are crates.
 pub fn build(plugins: &[Plugin], choice: Choice) -> Result<()> {
     let groups = groups(plugins);
     if groups.is_empty() {
@@ -42,11 +43,11 @@ pub fn build(plugins: &[Plugin], choice: Choice) -> Result<()> {
     Ok(())
 }
 
-/// Plugins that one cargo command can build.
+/// The plugins that one cargo command can build.
 type Group<'a> = Vec<(&'a Plugin, &'a Crate)>;
 
-/// The plugins in groups: those of one workspace and one role, since the role is a feature of the SDK and cargo gives a
-/// crate all features that anything in the command asks for.
+/// Groups the plugins by workspace and role. The role is a feature of the SDK, and one cargo command enables a feature
+/// of a crate for all packages.
 fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
     let mut groups: Vec<((&Path, Option<Role>), Group<'_>)> = Vec::new();
     for plugin in plugins {
@@ -62,7 +63,7 @@ fn groups(plugins: &[Plugin]) -> Vec<Group<'_>> {
     groups.into_iter().map(|(_, group)| group).collect()
 }
 
-/// Has cargo build a group of plugins.
+/// Builds a group of plugins with cargo.
 fn compile(toolchain: &Toolchain, group: &Group<'_>) -> Result<()> {
     let Some((_, first)) = group.first() else {
         return Ok(());
@@ -87,7 +88,7 @@ fn compile(toolchain: &Toolchain, group: &Group<'_>) -> Result<()> {
     )
 }
 
-/// Encodes a core module as a component of the world that the SDK noted in it.
+/// Encodes a core module as a component. The SDK recorded its world in the module.
 fn encode(module: &Path) -> Result<Vec<u8>> {
     let bytes =
         std::fs::read(module).with_context(|| format!("{} can't be read", module.display()))?;

@@ -1,8 +1,8 @@
-//! TypeScript: the compiler checks the types, esbuild makes one module of everything, and componentize-qjs puts that
-//! into a component together with a JavaScript engine.
+//! TypeScript: the compiler checks the types, esbuild bundles all sources into one module, and componentize-qjs puts
+//! the module into a component together with a JavaScript engine.
 //!
-//! All three are npm packages of the project's own lock file. The snapshot that componentize-qjs takes of the engine
-//! has a random seed in it, so no two are equal: a component whose sources are as they were is left as it is.
+//! All three are npm packages in the project's own lock file. The engine's snapshot from componentize-qjs contains a
+//! random seed, so each one is different. Therefore a component with unchanged sources is not built again.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,10 +13,11 @@ use crate::files::write_if_changed;
 use crate::plugin::Plugin;
 use crate::process::run;
 
-/// The module whose exports are the component's.
+/// The module with the exports of the component.
 const ENTRY: &str = "src/plugin.ts";
 
-/// The contract, as componentize-qjs wants it: a package's file, its dependencies in folders of their own.
+/// The contract in the layout of componentize-qjs: the file of a package, with its dependencies in folders of their
+/// own.
 const CONTRACT: [(&str, &str); 2] = [
     (
         "claims.wit",
@@ -37,7 +38,7 @@ pub fn build(plugin: &Plugin) -> Result<()> {
     project.install()?;
     project.check_types()?;
     let bundle = project.bundle()?;
-    // What the component is made of, beside the versions that the lock file names.
+    // The inputs of the component, except the packages, which the lock file names.
     let made_of = [
         bundle.as_slice(),
         &project.lock()?,
@@ -53,7 +54,7 @@ pub fn build(plugin: &Plugin) -> Result<()> {
     write_if_changed(&note, &made_of)
 }
 
-/// The replacements, in a plugin, of names that other JavaScript programs have.
+/// The replacements, in a plugin, of names from other JavaScript programs.
 const ADVICE: [(&[&str], &str); 4] = [
     (
         &["console"],
@@ -82,7 +83,7 @@ const ADVICE: [(&[&str], &str); 4] = [
     ),
 ];
 
-/// A line of the compiler, with advice that fits a plugin.
+/// Returns a line of the compiler's output, with advice for plugins.
 fn advised(line: &str) -> String {
     const UNKNOWN: &str = "Cannot find name '";
     let unknown = line
@@ -119,7 +120,7 @@ impl Project<'_> {
         })
     }
 
-    /// Installs the packages of the lock file, unless they are there.
+    /// Installs the packages of the lock file, unless they are installed.
     fn install(&self) -> Result<()> {
         let (lock, installed) = (self.lock()?, self.folder.join("node_modules/.installed"));
         if std::fs::read(&installed).is_ok_and(|present| present == lock) {
@@ -135,8 +136,8 @@ impl Project<'_> {
         write_if_changed(&installed, &lock)
     }
 
-    /// Has the compiler check the types. It knows only its own hosts, so its advice about names that a plugin does
-    /// not have is replaced.
+    /// Checks the types with the compiler. The compiler assumes a browser or Node.js, so its advice about unknown names
+    /// is replaced.
     fn check_types(&self) -> Result<()> {
         let mut tsc = self.package("tsc", "typescript")?;
         let output = tsc
@@ -154,7 +155,7 @@ impl Project<'_> {
         Ok(())
     }
 
-    /// A command of an installed package.
+    /// Returns a command of an installed package.
     fn package(&self, command: &str, package: &str) -> Result<Command> {
         let program = self.installed(&format!(".bin/{command}"), package)?;
         let mut command = Command::new(program);
@@ -162,9 +163,9 @@ impl Project<'_> {
         Ok(command)
     }
 
-    /// A file of an installed package, below `node_modules`.
+    /// Returns a file of an installed package, below `node_modules`.
     fn installed(&self, file: &str, package: &str) -> Result<PathBuf> {
-        // The folder may be a relative path, which a command in another folder would not find.
+        // The folder may be a relative path. A command with another working directory would not find it.
         let folder = self
             .folder
             .canonicalize()
@@ -178,7 +179,7 @@ impl Project<'_> {
         Ok(file)
     }
 
-    /// Everything as one module, but for the host's interfaces.
+    /// Bundles everything except the host's interfaces into one module.
     fn bundle(&self) -> Result<Vec<u8>> {
         let mut esbuild = self.package("esbuild", "esbuild")?;
         esbuild.args([
@@ -194,13 +195,13 @@ impl Project<'_> {
         std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))
     }
 
-    /// The component: it imports what its world has, and nothing else. What the engine would ask a system for, it finds
-    /// closed.
+    /// Builds the component. It imports the interfaces of its world and nothing else. Stubs replace the engine's calls
+    /// of the operating system.
     fn componentize(&self) -> Result<Vec<u8>> {
         for (name, text) in CONTRACT {
             write_if_changed(&self.build.join("wit").join(name), text.as_bytes())?;
         }
-        // Node.js 18 does not take the package's command for the module that it is.
+        // Node.js 18 does not recognize the package's command as an ES module.
         let program = self.installed("componentize-qjs/cli.mjs", "componentize-qjs")?;
         let mut componentize = Command::new("node");
         componentize.arg(program).current_dir(self.folder);

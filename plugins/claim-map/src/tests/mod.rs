@@ -1,4 +1,4 @@
-//! The plugin's logic, natively.
+//! Native tests of the plugin's logic.
 
 mod properties;
 mod recipes;
@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{ClaimMap, Config};
 
-/// What the host knows of Ada when it makes an ID token.
+/// Returns the input for an ID token of Ada.
 fn input() -> Input {
     let Value::Object(current) = json!({
         "sub": "s1",
@@ -48,7 +48,7 @@ fn input() -> Input {
     }
 }
 
-/// The settings with these rules, which make sense.
+/// Returns valid settings with these rules.
 fn config(rules: &str) -> Config {
     let settings: Map<String, Value> = toml::from_str(rules).expect("TOML");
     let config = Config::deserialize(Value::Object(settings)).expect("settings");
@@ -56,12 +56,12 @@ fn config(rules: &str) -> Config {
     config
 }
 
-/// The edits of these rules.
+/// Returns the edits of these rules.
 fn edits(rules: &str, input: &Input) -> Vec<Edit> {
     ClaimMap::map(&config(rules), input).expect("edits")
 }
 
-/// The claim `out` that a rule with these keys makes of Ada.
+/// Returns the claim `out` from a rule with these keys, for Ada.
 fn out(rule: &str) -> Option<Value> {
     match edits(&format!("[[rules]]\nclaim = \"out\"\n{rule}"), &input()).as_slice() {
         [] => None,
@@ -70,7 +70,7 @@ fn out(rule: &str) -> Option<Value> {
     }
 }
 
-/// The claims, removed ones as `null`, and the attributes' values, under their names.
+/// Returns the claims and the attributes' values by name. A removed claim is `null`.
 fn told(rules: &str, input: &Input) -> Value {
     let told = edits(rules, input).into_iter().map(|edit| match edit {
         Edit::Set(name, value) => (name, value),
@@ -88,7 +88,7 @@ fn denial(rules: &str, input: &Input) -> Option<String> {
     }
 }
 
-/// The same for an assertion, which knows no scopes.
+/// Returns the input for an assertion, which has no scopes.
 fn assertion() -> Input {
     Input {
         sink: Sink::SamlAssertion,

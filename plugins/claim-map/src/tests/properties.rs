@@ -1,4 +1,4 @@
-//! What holds for any settings and any input.
+//! Properties that hold for any settings and any input.
 
 use assent_plugin_sdk::claims::RequestedClaim;
 use proptest::collection::vec;
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Texts, and among them those that mean something.
+/// Generates texts, some of them with a meaning in the settings.
 fn text() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => proptest::sample::select(vec![
@@ -20,7 +20,7 @@ fn text() -> impl Strategy<Value = String> {
     ]
 }
 
-/// Any JSON, a few levels deep.
+/// Generates any JSON, a few levels deep.
 fn anything() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),
@@ -45,7 +45,7 @@ fn several() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Conditions of the right types.
+/// Generates conditions with valid types.
 fn conditions() -> impl Strategy<Value = Value> {
     let sink = proptest::sample::select(vec![
         "id-token",
@@ -64,7 +64,7 @@ fn conditions() -> impl Strategy<Value = Value> {
     ])
 }
 
-/// A table with some of these keys.
+/// Generates a table with some of these keys.
 fn table(keys: Vec<(&'static str, BoxedStrategy<Value>)>) -> impl Strategy<Value = Value> {
     let members: Vec<_> = keys
         .into_iter()
@@ -75,7 +75,7 @@ fn table(keys: Vec<(&'static str, BoxedStrategy<Value>)>) -> impl Strategy<Value
     members.prop_map(|members| members.into_iter().flatten().collect::<Map<_, _>>().into())
 }
 
-/// A rule of the right types, with one output.
+/// Generates a rule with valid types and one output.
 fn rule() -> impl Strategy<Value = Value> {
     let output = (
         proptest::sample::select(vec!["claim", "attribute", "remove", "deny"]),
@@ -158,7 +158,7 @@ fn any_input() -> impl Strategy<Value = Input> {
         })
 }
 
-/// The claim that an edit is of.
+/// Returns the claim of an edit.
 fn claim(edit: &Edit) -> Option<&str> {
     match edit {
         Edit::Set(name, _) | Edit::Remove(name) => Some(name),
@@ -198,7 +198,7 @@ proptest! {
         }
     }
 
-    /// What passes a filter was there before, and nothing else did.
+    /// A value passes a filter only if it was in the input and matches the pattern.
     #[test]
     fn a_filter_only_takes_away(roles in vec("[ab]{0,3}", 0..6), pattern in "[ab]{0,2}\\*?[ab]{0,2}") {
         let rules = json!({ "rules": [{ "claim": "out", "from": "roles", "only": pattern }] });
@@ -212,7 +212,7 @@ proptest! {
         }
     }
 
-    /// What is known of a person is data: braces and stars in it mean nothing.
+    /// Values of users are data: braces and stars in them have no meaning.
     #[test]
     fn what_is_known_is_never_read_as_settings(name in ".*", role in ".*") {
         let rules = json!({ "rules": [

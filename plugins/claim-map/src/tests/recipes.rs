@@ -1,8 +1,8 @@
-//! What people use such mappings for most, elsewhere as well: each as an operator would write it.
+//! The most frequent mappings, also in other products, as an operator would write them.
 
 use super::*;
 
-/// A client's roles without their prefix, as Keycloak's role mappers tell them.
+/// The roles of one client without their prefix, like the role mappers of Keycloak.
 #[test]
 fn the_roles_of_one_application_as_groups() {
     let rules = r#"
@@ -18,7 +18,7 @@ fn the_roles_of_one_application_as_groups() {
     );
 }
 
-/// An object of roles inside an object, the shape of Keycloak's access tokens, which its client libraries expect.
+/// An object of roles inside an object. The client libraries of Keycloak expect this shape of access tokens.
 #[test]
 fn roles_nested_the_way_keycloak_tells_them() {
     let rules = r#"
@@ -38,7 +38,7 @@ fn roles_nested_the_way_keycloak_tells_them() {
     assert_eq!(told["resource_access"]["wiki"]["roles"][3], "default");
 }
 
-/// One role for an application that takes one alone, such as Grafana: the last rule that applies counts.
+/// One role for an application that accepts only one, such as Grafana. The last rule that applies wins.
 #[test]
 fn the_highest_of_several_roles() {
     let rules = r#"
@@ -72,7 +72,8 @@ fn the_highest_of_several_roles() {
     );
 }
 
-/// The names of a directory, which many service providers expect: SimpleSAMLphp's `core:AttributeMap` with `name2oid`.
+/// The attribute names of a directory, which many service providers expect: SimpleSAMLphp's `core:AttributeMap` with
+/// `name2oid`.
 #[test]
 fn attributes_under_the_names_of_a_directory() {
     let rules = r#"
@@ -99,7 +100,8 @@ fn attributes_under_the_names_of_a_directory() {
     );
 }
 
-/// Values by a table, the others dropped: SimpleSAMLphp's `core:AttributeValueMap` and `core:AttributeLimit` in one.
+/// Values from a table; other values are dropped. This combines SimpleSAMLphp's `core:AttributeValueMap` and
+/// `core:AttributeLimit`.
 #[test]
 fn groups_as_entitlements() {
     let rules = r#"
@@ -131,7 +133,7 @@ fn groups_as_entitlements() {
     );
 }
 
-/// The user name under the names that applications read: authentik's property mappings do it by expressions.
+/// The user name under the names that applications read. The property mappings of authentik use expressions for this.
 #[test]
 fn the_user_name_under_another_name() {
     let rules = r#"
@@ -162,7 +164,7 @@ fn the_user_name_under_another_name() {
     assert_eq!(told(rules, &admin), json!({ "is_superuser": true }));
 }
 
-/// Only these people: authentik's bindings of policies, SimpleSAMLphp's `authorize:Authorize`.
+/// Access only for these users, like authentik's policy bindings and SimpleSAMLphp's `authorize:Authorize`.
 #[test]
 fn nobody_without_a_role_or_from_elsewhere() {
     let rules = r#"
@@ -194,7 +196,7 @@ fn nobody_without_a_role_or_from_elsewhere() {
     );
 }
 
-/// Roles as one text, for what can't read lists.
+/// Roles as one text, for applications that cannot read lists.
 #[test]
 fn roles_in_one_text() {
     let rules = r#"

@@ -1,4 +1,4 @@
-//! What each key of a rule does.
+//! Tests of each key of a rule.
 
 use assent_plugin_sdk::claims::{RequestedClaim, SamlAttribute, ValueType};
 

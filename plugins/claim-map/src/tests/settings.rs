@@ -1,10 +1,10 @@
-//! Settings that do not make sense, and what is said of them.
+//! Invalid settings and their error messages.
 
 use assent_plugin_sdk::claims::PROTECTED;
 
 use super::*;
 
-/// What is said of settings with these rules.
+/// Returns the errors for settings with these rules.
 fn errors(rules: &str) -> Vec<String> {
     let settings: Map<String, Value> = toml::from_str(rules).expect("TOML");
     match Config::deserialize(Value::Object(settings)) {
@@ -13,7 +13,7 @@ fn errors(rules: &str) -> Vec<String> {
     }
 }
 
-/// The one thing that is said of a rule with these keys, after its name.
+/// Returns the only error for a rule with these keys, without the rule's name.
 fn error(rule: &str) -> String {
     let mut errors = errors(&format!("[[rules]]\n{rule}"));
     assert_eq!(errors.len(), 1, "{rule}: {errors:?}");
@@ -271,11 +271,11 @@ fn the_schema_names_every_key() {
             .keys()
             .cloned()
             .collect();
-        // Their order is as serde_json was built.
+        // The order of the keys depends on the build of serde_json.
         keys.sort_unstable();
         keys
     };
-    // What serde would have taken, as it says when it is given something else.
+    // The keys that serde accepts, from its error about an unknown key.
     let known = |settings: &str| -> Vec<String> {
         let [error] = &errors(settings)[..] else {
             panic!("one error")

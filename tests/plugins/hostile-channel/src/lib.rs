@@ -1,4 +1,4 @@
-//! An approval channel that breaks the contract in the way its settings name.
+//! An approval channel that breaks the contract in the way that its settings select.
 #![cfg(target_family = "wasm")]
 #![allow(
     unsafe_code,
@@ -84,7 +84,8 @@ impl Guest for Hostile {
     }
 }
 
-/// What the test wants said: a state by its name, or else evidence, `request_id` and `proof`.
+/// Returns the result that the test requests: a state by its name, or else a channel proof with `request_id` and
+/// `proof`.
 fn told(body: &[u8]) -> State {
     let body = String::from_utf8_lossy(body);
     match text(&body, "state").as_str() {
@@ -98,7 +99,7 @@ fn told(body: &[u8]) -> State {
     }
 }
 
-/// Posts to the address with a credential of its own; gives back the answer's body, or the error's kind and text.
+/// Posts to the address with a credential of its own. Returns the response's body, or the error's kind and text.
 fn call(url: &str) -> Result<Vec<u8>, Failure> {
     let headers = vec![("Authorization".to_owned(), "Bearer of-its-own".to_owned())];
     let request = Request {

@@ -1,4 +1,4 @@
-//! A delegated approval channel that tries to approve more than a vendor said, in the way its settings name.
+//! A delegated approval channel that tries to approve more than a vendor did, in the way that its settings select.
 #![cfg(target_family = "wasm")]
 #![allow(
     unsafe_code,
@@ -29,7 +29,7 @@ impl Guest for Hostile {
     fn begin(config: String, question: Question) -> Result<Begun, Failure> {
         let handle = match behaviour(&config).as_str() {
             "huge" => vec![b'x'; 5_000],
-            // As if that decided anything.
+            // The handle claims an approval, but it must not decide anything.
             "handle" => format!("approved {}", question.request_id).into_bytes(),
             "fails" => return Err(Failure::Rejected("not today".to_owned())),
             _ => question.request_id.into_bytes(),
@@ -51,7 +51,7 @@ impl Guest for Hostile {
         }
     }
 
-    /// Whatever lines are posted are requests that it says there is news of.
+    /// Returns each posted line as the id of a request with a new state.
     fn on_callback(config: String, callback: Callback) -> Result<Vec<String>, Failure> {
         let named = String::from_utf8_lossy(&callback.body)
             .lines()

@@ -1,6 +1,6 @@
-//! A claim mapper that breaks the contract in the way its settings name.
+//! A claim mapper that breaks the contract in the way that its settings select.
 //!
-//! It goes past the SDK's types to the generated ones, since those types rule some of the breaches out.
+//! It uses the generated types instead of those of the SDK, because the SDK's types prevent some of the breaches.
 #![cfg(target_family = "wasm")]
 #![allow(
     unsafe_code,
@@ -48,7 +48,7 @@ impl Guest for Hostile {
             "loop" => loop {
                 black_box(());
             },
-            // Slow, but within its limits.
+            // This is slow, but within the limits.
             "busy" => {
                 for step in 0..value.parse().unwrap_or(0_u64) {
                     black_box(step);
@@ -85,7 +85,7 @@ impl Guest for Hostile {
             "attribute" => Ok(attribute(&input.config, vec![value])),
             "huge-attribute" => Ok(attribute(&input.config, vec![value.repeat(10 << 20)])),
             "many-values" => Ok(attribute(&input.config, vec![value; 100_000])),
-            // A good edit first, to see that a bad one spoils all.
+            // The first edit is valid, to test that an invalid one discards all edits.
             _ => Ok(vec![
                 Edit::Set(("team".to_owned(), "\"red\"".to_owned())),
                 Edit::Set((claim, value)),
@@ -94,7 +94,7 @@ impl Guest for Hostile {
     }
 }
 
-/// An attribute named `claim`, after a good one, with what else the settings say of it.
+/// Returns a valid attribute, and then one with the name `claim` and the properties in the settings.
 fn attribute(config: &str, values: Vec<String>) -> Vec<Edit> {
     let optional = |key| Some(text(config, key)).filter(|text| !text.is_empty());
     let value_type = match text(config, "type").as_str() {
@@ -131,7 +131,7 @@ fn recurse(depth: u64) -> u64 {
     }
 }
 
-/// A setting, empty where there is none. With `only` the plugin breaks the contract only for that application.
+/// Returns a setting, or an empty text. With `only` the plugin breaks the contract only for that application.
 fn text(config: &str, key: &str) -> String {
     let config: Value = config.parse().unwrap_or_default();
     config

@@ -1,4 +1,4 @@
-//! A claim mapper that is made for a second version of the contract, which only the tests serve.
+//! A claim mapper for a second version of the contract, which only the tests support.
 #![cfg(target_family = "wasm")]
 #![allow(unsafe_code, missing_docs, clippy::all, reason = "generated code")]
 
@@ -29,7 +29,7 @@ impl Guest for Next {
             .claims
             .parse()
             .map_err(|_| "the claims are not JSON".to_owned())?;
-        // What the plugin before it made, which is made for the first version.
+        // The claim of the earlier plugin, which is built for the first version.
         let account = claims.get("account").cloned().unwrap_or_default();
         Ok(vec![(
             "team".to_owned(),

@@ -1,4 +1,4 @@
-//! A place in a lane.
+//! Positions in a lane.
 
 use crate::secret::Digest;
 
@@ -12,7 +12,7 @@ pub enum End {
 }
 
 impl End {
-    /// Its name in the code's input.
+    /// Returns the name in the input of the code.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Anchor => "anchor",
@@ -21,30 +21,30 @@ impl End {
     }
 }
 
-/// A place in a lane.
+/// A position in a lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
     /// The position of an entry, from 1; 0 before the first.
     pub seq: i64,
-    /// Its digest.
+    /// The digest of the entry.
     pub digest: Digest,
 }
 
 impl Mark {
-    /// Before the first entry.
+    /// The position before the first entry.
     pub const START: Self = Self {
         seq: 0,
         digest: Digest::from_bytes([0; 32]),
     };
 }
 
-/// A place as it stands in the database, with what vouches for it.
+/// A position as stored in the database, with its authentication.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredMark {
-    /// The place.
+    /// The position.
     pub mark: Mark,
-    /// Whether its code is that of a holder of the key.
+    /// Whether the message authentication code is valid.
     pub authentic: bool,
-    /// The number of the newest root that its writer knew. An older root in the database was put back.
+    /// The number of the newest root that the writer knew. An older root in the database reveals a rollback.
     pub known_root: i64,
 }

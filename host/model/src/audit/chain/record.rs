@@ -1,4 +1,4 @@
-//! An entry of the chain as it stands in the database, and its digest.
+//! The stored form of an audit entry, and its digest.
 
 use openssl::error::ErrorStack;
 use openssl::sha::Sha256;
@@ -8,7 +8,7 @@ use crate::audit::USER_KIND;
 use crate::audit::chain::{End, Mark, Root};
 use crate::secret::Digest;
 
-/// The names of the encodings; another encoding has another version.
+/// The names of the encodings. A changed encoding gets a new version.
 const ENTRY: &str = "assent-audit-entry-v1";
 const PERSONAL: &str = "assent-audit-personal-v1";
 const MARK: &str = "assent-audit-mark-v1";
@@ -24,13 +24,13 @@ impl std::fmt::Debug for ChainKey {
 }
 
 impl ChainKey {
-    /// The key of these bytes, which nobody may know who can write the database.
+    /// Returns the key with these bytes. They must stay unknown to users with write access to the database.
     pub fn new(bytes: [u8; 32]) -> Self {
         Self(Zeroizing::new(bytes))
     }
 
-    /// The message authentication code of an end of a lane: HMAC-SHA256. `known_root` is the number of the newest root
-    /// that its writer knew; 0 for an anchor.
+    /// Returns the message authentication code of an end of a lane: HMAC-SHA256. `known_root` is the number of the
+    /// newest root that the writer knew; 0 for an anchor.
     ///
     /// # Errors
     /// If OpenSSL fails.
@@ -50,7 +50,7 @@ impl ChainKey {
         self.code(message)
     }
 
-    /// The message authentication code of a root: HMAC-SHA256.
+    /// Returns the message authentication code of a root: HMAC-SHA256.
     ///
     /// # Errors
     /// If OpenSSL fails.
@@ -70,21 +70,21 @@ impl ChainKey {
     }
 }
 
-/// An entry as it stands in the database or in an export, each value as it was written: what is verified is not
-/// interpreted first.
+/// An entry of the database or of an export, with each value as it was written. Verification uses the uninterpreted
+/// values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the values are those of `audit::Entry`")]
 pub struct Record {
-    /// Its lane, from 1.
+    /// The lane, from 1.
     pub lane: i64,
-    /// Its position in the lane, from 1.
+    /// The position in the lane, from 1.
     pub seq: i64,
-    /// The digest of the entry before it in the lane.
+    /// The digest of the preceding entry of the lane.
     pub previous: String,
-    /// Its own.
+    /// The digest of this entry.
     pub digest: String,
     pub id: String,
-    /// In milliseconds since 1970.
+    /// Milliseconds since 1970.
     pub at: i64,
     pub event: String,
     pub actor_kind: String,
@@ -92,25 +92,25 @@ pub struct Record {
     pub user: Option<String>,
     pub application: Option<String>,
     pub approval: Option<String>,
-    /// JSON, letter by letter.
+    /// The exact JSON text.
     pub detail: String,
-    /// JSON, letter by letter. `None` where there is none, or it was erased.
+    /// The exact JSON text. `None` if the entry has no personal data, or it was erased.
     pub personal: Option<String>,
-    /// There and gone with `personal`.
+    /// Present and absent together with `personal`.
     pub salt: Option<String>,
-    /// There where something personal was, erased or not.
+    /// Present if the entry has personal data, erased or not.
     pub personal_digest: Option<String>,
-    /// The exact JSON text: the address and browser of a user who acted upon another user's object. `None` where there
-    /// is none, or that user was erased.
+    /// The exact JSON text: the address and browser of a user who changed another user's object. `None` if the entry
+    /// has no origin, or that user was erased.
     pub origin: Option<String>,
-    /// Present and absent with `origin`.
+    /// Present and absent together with `origin`.
     pub origin_salt: Option<String>,
-    /// Present where an origin was, erased or not.
+    /// Present if the entry has an origin, erased or not.
     pub origin_digest: Option<String>,
 }
 
 impl Record {
-    /// The digest of what it says.
+    /// Returns the digest of the content.
     pub fn covered(&self) -> Digest {
         let mut encoding = Encoding::new(ENTRY);
         encoding.number(self.lane);
@@ -125,14 +125,14 @@ impl Record {
         }
         encoding.text(&self.detail);
         encoding.optional(self.personal_digest.as_deref());
-        // The last value, so that its absence needs no mark.
+        // The last value, so that its absence needs no marker.
         if self.origin_digest.is_some() {
             encoding.optional(self.origin_digest.as_deref());
         }
         encoding.digest()
     }
 
-    /// Gives it its place after `last`, and its digests.
+    /// Appends the entry after `last`: sets its position and its digests. Returns its position.
     pub fn follow(&mut self, last: &Mark) -> Mark {
         self.seq = last.seq.saturating_add(1);
         self.previous = last.digest.to_text();
@@ -144,27 +144,27 @@ impl Record {
         }
     }
 
-    /// Whether it is what was written, wherever it stands.
+    /// Whether the entry is unchanged. Its position is not checked.
     pub fn is_whole(&self) -> bool {
         Digest::from_text(&self.digest) == Some(self.covered()) && self.personal_is_good()
     }
 
-    /// Whether this user did it.
+    /// Whether this user is the actor.
     pub fn is_by_person(&self, user: &str) -> bool {
         self.actor_kind == USER_KIND && self.actor.as_deref() == Some(user)
     }
 
-    /// Whether what is personal was there once, and is not any more.
+    /// Whether the entry had personal data that was erased.
     pub const fn is_erased(&self) -> bool {
         self.personal_digest.is_some() && self.personal.is_none()
     }
 
-    /// Whether an origin was there once, and is not any more.
+    /// Whether the entry had an origin that was erased.
     pub const fn origin_is_erased(&self) -> bool {
         self.origin_digest.is_some() && self.origin.is_none()
     }
 
-    /// Whether what is personal is what it was, or was erased whole.
+    /// Whether the personal data and the origin are unchanged, or completely erased.
     pub(super) fn personal_is_good(&self) -> bool {
         is_covered(&self.personal, &self.salt, &self.personal_digest)
             && is_covered(&self.origin, &self.origin_salt, &self.origin_digest)
@@ -182,7 +182,7 @@ fn is_covered(text: &Option<String>, salt: &Option<String>, digest: &Option<Stri
     }
 }
 
-/// The digest of what is personal, so that it can be erased without a trace in the chain.
+/// Returns the separate digest of personal data, so that erasure does not change the chain.
 pub fn personal_digest(salt: &str, personal: &str) -> Digest {
     let mut encoding = Encoding::new(PERSONAL);
     encoding.text(salt);
@@ -190,7 +190,7 @@ pub fn personal_digest(salt: &str, personal: &str) -> Digest {
     encoding.digest()
 }
 
-/// Values on their way into a digest.
+/// The input of a digest.
 pub(super) struct Encoding(Sha256);
 
 impl Encoding {

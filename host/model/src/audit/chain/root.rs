@@ -1,4 +1,4 @@
-//! The root of the audit log: the heads of all lanes at one moment.
+//! The root of the audit log: the heads of all lanes at one time.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -11,27 +11,27 @@ use crate::secret::Digest;
 pub struct Heads(BTreeMap<i64, Mark>);
 
 impl Heads {
-    /// The head of a lane.
+    /// Returns the head of a lane.
     pub fn get(&self, lane: i64) -> Option<&Mark> {
         self.0.get(&lane)
     }
 
-    /// The position of the head of a lane: 0 if the lane has no entry.
+    /// Returns the position of the head of a lane, or 0 if the lane has no entry.
     pub fn seq(&self, lane: i64) -> i64 {
         self.get(lane).map_or(0, |mark| mark.seq)
     }
 
-    /// The lanes and their heads.
+    /// Returns the lanes and their heads.
     pub fn iter(&self) -> impl Iterator<Item = (i64, &Mark)> {
         self.0.iter().map(|(lane, mark)| (*lane, mark))
     }
 
-    /// Whether there is no lane.
+    /// Whether there are no lanes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Sets the head of a lane. An earlier place than the known one changes nothing.
+    /// Sets the head of a lane. A position before the known one changes nothing.
     pub fn advance(&mut self, lane: i64, mark: Mark) {
         if self.seq(lane) < mark.seq {
             self.0.insert(lane, mark);
@@ -43,7 +43,7 @@ impl Heads {
         self.0.retain(|lane, head| head.seq > other.seq(*lane));
     }
 
-    /// `LANE:SEQ:DIGEST` for each lane, separated by spaces.
+    /// Returns `LANE:SEQ:DIGEST` for each lane, separated by spaces.
     pub fn to_text(&self) -> String {
         let mut text = String::new();
         for (lane, mark) in &self.0 {
@@ -55,7 +55,7 @@ impl Heads {
         text
     }
 
-    /// The heads that a text lists; `None` if [`Heads::to_text`] wrote no such text.
+    /// Parses the heads in a text. Returns `None` if [`Heads::to_text`] cannot produce the text.
     pub fn parse(text: &str) -> Option<Self> {
         let mut heads = BTreeMap::new();
         for part in text.split(' ').filter(|part| !part.is_empty()) {
@@ -72,7 +72,8 @@ impl Heads {
         (heads.to_text() == text).then_some(heads)
     }
 
-    /// The SHA-256 digest of the text. With a copy of it elsewhere, a log that was put back to an earlier state shows.
+    /// Returns the SHA-256 digest of the text. With an external copy of this digest, a rollback of the log can be
+    /// detected.
     pub fn digest(&self) -> Digest {
         Digest::sha256(self.to_text().as_bytes())
     }
@@ -84,58 +85,58 @@ impl FromIterator<(i64, Mark)> for Heads {
     }
 }
 
-/// The heads of all lanes, which a holder of the key authenticated.
+/// The heads of all lanes, authenticated with the key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Root {
-    /// How many roots there were, from 0 for an empty log.
+    /// The number of the root; 0 for an empty log.
     pub number: i64,
     /// The heads.
     pub heads: Heads,
 }
 
-/// A root as the database has it.
+/// A root as stored in the database.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredRoot {
     /// The root.
     pub root: Root,
-    /// Whether its code is that of a holder of the key.
+    /// Whether the message authentication code is valid.
     pub authentic: bool,
 }
 
-/// How far a reader has come: a position for each lane, `LANE:SEQ` separated by spaces.
+/// The progress of a reader: a position for each lane, `LANE:SEQ` separated by spaces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Positions(BTreeMap<i64, i64>);
 
-/// A text that is no list of positions.
+/// A text that is not a list of positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected positions such as 1:500,2:31 (LANE:SEQ, separated by commas)")]
 pub struct PositionsError;
 
 impl Positions {
-    /// The position in a lane: 0 before its first entry.
+    /// Returns the position in a lane, or 0 before its first entry.
     pub fn get(&self, lane: i64) -> i64 {
         self.0.get(&lane).copied().unwrap_or(0)
     }
 
-    /// Sets the position in a lane. An earlier one than the known one changes nothing.
+    /// Sets the position in a lane. A position before the known one changes nothing.
     pub fn advance(&mut self, lane: i64, seq: i64) {
         let known = self.0.entry(lane).or_insert(0);
         *known = seq.max(*known);
     }
 
-    /// The lanes and their positions.
+    /// Returns the lanes and their positions.
     pub fn iter(&self) -> impl Iterator<Item = (i64, i64)> {
         self.0.iter().map(|(lane, seq)| (*lane, *seq))
     }
 
-    /// How many entries stand between these positions and the last ones.
+    /// Returns the number of entries between these positions and the last ones.
     pub fn behind(&self, last: &Self) -> i64 {
         last.iter()
             .map(|(lane, seq)| seq.saturating_sub(self.get(lane)).max(0))
             .sum()
     }
 
-    /// The lesser position of each lane.
+    /// Returns the lower position of each lane.
     #[must_use]
     pub fn min(self, other: &Self) -> Self {
         Self(

@@ -1,13 +1,13 @@
-//! The verification of a chain, entry by entry, and the ways in which it can be broken.
+//! The verification of a chain, entry by entry, and the ways in which a chain can be broken.
 
 use crate::audit::chain::{Mark, Record};
 use crate::clock::Timestamp;
 use crate::secret::Digest;
 
-/// Where a chain is broken.
+/// The position and the kind of a break in a chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Break {
-    /// An entry says something else than when it was written.
+    /// An entry was changed after it was written.
     #[error("entry {seq} ({id}) was changed")]
     Changed {
         /// Its position.
@@ -15,7 +15,7 @@ pub enum Break {
         /// Its id.
         id: String,
     },
-    /// What is personal in it does.
+    /// The personal data of an entry was changed.
     #[error("the personal data in entry {seq} ({id}) were changed")]
     PersonalChanged {
         /// Its position.
@@ -23,7 +23,7 @@ pub enum Break {
         /// Its id.
         id: String,
     },
-    /// What is personal in it is gone, and nobody erased the person.
+    /// The personal data of an entry was removed without an erasure of the user.
     #[error(
         "the personal data in entry {seq} ({id}) were removed, without an erasure of that user"
     )]
@@ -33,7 +33,7 @@ pub enum Break {
         /// Its id.
         id: String,
     },
-    /// An entry is whole in itself, but does not follow the one before: one of them is in place of another.
+    /// An entry is unchanged, but does not follow the preceding one: one of the two replaces another entry.
     #[error(
         "entry {seq} ({id}) does not follow the one before it: one of the two was put in place of another"
     )]
@@ -46,54 +46,54 @@ pub enum Break {
     /// Entries are missing.
     #[error("{} missing", entries(*.first, *.last))]
     Missing {
-        /// The first one's position.
+        /// The position of the first missing entry.
         first: i64,
-        /// The last one's.
+        /// The position of the last missing entry.
         last: i64,
     },
     /// Entries are missing at the end.
     #[error("the end is truncated: {} missing", entries(*.first, *.last))]
     CutOff {
-        /// The first one's position.
+        /// The position of the first missing entry.
         first: i64,
-        /// The last one's.
+        /// The position of the last missing entry.
         last: i64,
     },
-    /// An entry has no place in the chain.
+    /// An entry has no position in the chain.
     #[error("entry {id} was inserted: it has no position in a lane")]
     Stray {
         /// Its id.
         id: String,
     },
-    /// An entry stands before or beside one that should come later.
+    /// An entry follows an entry with the same or a later position.
     #[error("entry {seq} ({id}) stands after entry {after}")]
     OutOfOrder {
         /// Its position.
         seq: i64,
         /// Its id.
         id: String,
-        /// The position of the one before.
+        /// The position of the preceding entry.
         after: i64,
     },
-    /// The beginning is not what a holder of the master key has set.
+    /// The anchor was not authenticated with the master key.
     #[error("the anchor (after entry {seq}) is forged: it was changed without the master key")]
     AnchorForged {
-        /// The position it names.
+        /// The position of the anchor.
         seq: i64,
     },
-    /// The end is not what a holder of the master key has set.
+    /// The head was not authenticated with the master key.
     #[error("the head (entry {seq}) is forged: it was changed without the master key")]
     HeadForged {
-        /// The position it names.
+        /// The position of the head.
         seq: i64,
     },
-    /// The root is not what a holder of the master key has set.
+    /// The root was not authenticated with the master key.
     #[error("the root is missing or forged: it was changed without the master key")]
     RootForged,
 }
 
 impl Break {
-    /// What is wrong, by its stable name.
+    /// Returns the stable name of the kind of break.
     pub const fn kind(&self) -> &'static str {
         match self {
             Self::Changed { .. } => "changed",
@@ -110,7 +110,7 @@ impl Break {
         }
     }
 
-    /// The position at which it shows; `None` for an entry that has none.
+    /// Returns the position of the break; `None` for an entry without a position.
     pub const fn seq(&self) -> Option<i64> {
         match self {
             Self::Changed { seq, .. }
@@ -126,12 +126,12 @@ impl Break {
     }
 }
 
-/// Where a log is broken.
+/// A break of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LaneBreak {
     /// The lane; `None` for the root, and for an entry without a lane.
     pub lane: Option<i64>,
-    /// What is wrong.
+    /// The break.
     pub what: Break,
 }
 
@@ -144,7 +144,7 @@ impl std::fmt::Display for LaneBreak {
     }
 }
 
-/// Positions in words.
+/// Formats positions as text.
 fn entries(first: i64, last: i64) -> String {
     if first == last {
         format!("entry {first} is")
@@ -153,18 +153,18 @@ fn entries(first: i64, last: i64) -> String {
     }
 }
 
-/// The place of an entry in the log, and its time.
+/// The position of an entry in the log, and its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// Its lane.
+    /// The lane.
     pub lane: i64,
-    /// Its position in the lane.
+    /// The position in the lane.
     pub seq: i64,
-    /// Its time.
+    /// The time of the entry.
     pub at: Timestamp,
 }
 
-/// What was verified without a break.
+/// The verified entries without a break.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct VerificationCounts {
     /// The number of entries.
@@ -178,7 +178,7 @@ pub struct VerificationCounts {
 }
 
 impl VerificationCounts {
-    /// Adds what was verified in another lane.
+    /// Adds the verified entries of another lane.
     pub fn add(&mut self, other: &Self) {
         self.entries += other.entries;
         self.erased += other.erased;
@@ -197,7 +197,7 @@ impl VerificationCounts {
     }
 }
 
-/// Goes along a lane, an entry at a time.
+/// Verifies the entries of a lane, one by one.
 #[derive(Clone, Debug)]
 pub struct Walk {
     lane: i64,
@@ -206,7 +206,7 @@ pub struct Walk {
 }
 
 impl Walk {
-    /// Begins after this place of a lane.
+    /// Returns a verification that begins after this position of a lane.
     pub fn after(lane: i64, mark: Mark) -> Self {
         Self {
             lane,
@@ -215,7 +215,10 @@ impl Walk {
         }
     }
 
-    /// Goes on to the next entry, if it is what follows.
+    /// Verifies the next entry.
+    ///
+    /// # Errors
+    /// [`Break`] if the record is not the unchanged next entry of the lane.
     pub fn step(&mut self, record: &Record) -> Result<(), Break> {
         let (seq, id) = (record.seq, record.id.clone());
         let expected = self.at.seq.saturating_add(1);
@@ -257,7 +260,7 @@ impl Walk {
         Ok(())
     }
 
-    /// Goes on from a later place, which is believed. `false`, and nothing done, if it is none.
+    /// Continues from a later, trusted position. Returns false and changes nothing if the position is not later.
     pub fn skip_to(&mut self, mark: Mark) -> bool {
         let later = mark.seq > self.at.seq;
         if later {
@@ -266,17 +269,17 @@ impl Walk {
         later
     }
 
-    /// The lane.
+    /// Returns the lane.
     pub const fn lane(&self) -> i64 {
         self.lane
     }
 
-    /// Where it stands.
+    /// Returns the current position.
     pub const fn at(&self) -> &Mark {
         &self.at
     }
 
-    /// What was found good so far.
+    /// Returns the entries verified so far.
     pub fn checked(&self) -> &VerificationCounts {
         &self.checked
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::xml::testing::read;
 
-/// The canonical form of the first element of this local name.
+/// Returns the canonical form of the first element with this local name.
 fn form_of(text: &str, local: &str, inclusive: &[&str]) -> String {
     let document = read(text);
     let element = document
@@ -78,7 +78,7 @@ fn w3c_start_and_end_tags() {
       </e7>
    </e6>
 </doc>"#;
-    // Unlike the canonical form that is not exclusive, this one has no declaration that nothing uses.
+    // In contrast to inclusive canonicalization, exclusive canonicalization omits unused declarations.
     let expected = r#"<doc>
    <e1></e1>
    <e2></e2>
@@ -115,7 +115,7 @@ fn w3c_character_modifications_and_references() {
     assert_eq!(form(text), expected);
 }
 
-/// Canonical XML 1.0, section 3.6: UTF-8, whatever the characters were written as.
+/// Canonical XML 1.0, section 3.6: UTF-8, independent of the source encoding of characters.
 #[test]
 fn w3c_utf_8() {
     assert_eq!(form("<doc>&#169;&#x1F600;</doc>"), "<doc>©😀</doc>");
@@ -145,7 +145,7 @@ fn one_element_is_left_out() {
     );
 }
 
-/// A long namespace that each of many elements has to declare.
+/// A long namespace that each of many elements must declare.
 #[test]
 fn a_form_that_grows_without_bounds_is_refused() {
     let long = "x".repeat(20_000);

@@ -268,7 +268,7 @@ fn the_error_says_the_line() {
     );
 }
 
-/// The shortest of a few reading times, because other work of the machine only adds to it.
+/// Returns the shortest of several reading times, because other load on the machine only increases them.
 fn fastest(text: &str) -> Duration {
     let once = || {
         let start = Instant::now();
@@ -278,7 +278,7 @@ fn fastest(text: &str) -> Duration {
     (0..5).map(|_| once()).min().unwrap_or_default()
 }
 
-/// An ordinary document of about this length, up to the limits.
+/// Returns an ordinary document of about this length, up to the limits.
 fn ordinary(length: usize) -> String {
     let element =
         "<md:a xmlns:md='urn:md' one='of some length' two='and another'>text &amp; text</md:a>\n";
@@ -289,9 +289,9 @@ fn ordinary(length: usize) -> String {
     )
 }
 
-/// Rejects the text at once: it costs at most eight times as much as an ordinary document of its length. On a busy
-/// machine the measured ratio varies between one and four. A cost that grows with the square of the length is hundreds
-/// of times that. In release each takes less than 10 ms: the benchmark `saml_xml` asserts it.
+/// Asserts that the text is rejected quickly: in at most eight times the reading time of an ordinary document of the
+/// same length. On a busy machine the measured ratio varies between one and four. A quadratic algorithm would exceed it
+/// by a factor of hundreds. The benchmark `saml_xml` asserts that each takes less than 10 ms in a release build.
 fn refused_at_once(text: &str) -> XmlProblem {
     let problem = match Document::read(text.as_bytes(), XmlLimits::METADATA) {
         Ok(_) => panic!("it was read"),

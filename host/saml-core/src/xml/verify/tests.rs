@@ -1,5 +1,5 @@
-//! The attacks. What an attacker would sign with the partner's own key is signed so here, where the rule is meant to
-//! hold even then: a broken digest is not what refuses it.
+//! Attacks on signatures. Some rules must hold even for a valid digest. For these the partner's own key signs the
+//! forged content, so that an invalid digest cannot be the reason of the rejection.
 
 mod forms;
 mod wrapping;
@@ -38,8 +38,7 @@ const ENVELOPED: &str = r#"<ds:Transform Algorithm="http://www.w3.org/2000/09/xm
 const EXCLUSIVE: &str =
     r#"<ds:Transform Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"></ds:Transform>"#;
 
-/// A signature by the partner's key, each part of which can be another than it should be. It is always one that a lax
-/// verifier would accept.
+/// A signature by the partner's key, with replaceable parts. A lax verifier would always accept it.
 struct ForgedSignature {
     start: String,
     content: String,
@@ -102,7 +101,7 @@ impl ForgedSignature {
     }
 }
 
-/// The parts of the partner's request, to be put together in other ways.
+/// The parts of the partner's request, for other combinations.
 struct RequestParts {
     start: String,
     before: String,
@@ -126,7 +125,7 @@ impl RequestParts {
         }
     }
 
-    /// The request, with and without its signature.
+    /// Returns the request with its signature.
     fn whole(&self) -> String {
         [&self.start, &self.before, &self.signature, &self.after, END].concat()
     }
@@ -135,14 +134,14 @@ impl RequestParts {
         [&self.start, &self.before, &self.after, END].concat()
     }
 
-    /// What the attacker wants to be read.
+    /// Returns the start of the attacker's content.
     fn evil(&self, id: &str) -> String {
         self.start
             .replace("_r1", id)
             .replace("https://sp.example.org/acs", "https://evil.example/acs")
     }
 
-    /// The signature with something else put into it.
+    /// Returns the signature with inserted content.
     fn signature_with(&self, inside: &str) -> String {
         self.signature
             .replace("</ds:Signature>", &format!("{inside}</ds:Signature>"))
@@ -221,7 +220,8 @@ fn empty_values_and_values_in_no_base64() {
     }
 }
 
-/// A comment in a signed text does not break the signature, since the canonical form has none. So nothing is read.
+/// A comment in a signed text does not invalidate the signature, because the canonical form omits it. So the reader
+/// must reject the document.
 #[test]
 fn a_comment_in_a_signed_text_truncates_nothing() {
     let text = RequestParts::new().whole();
@@ -270,7 +270,7 @@ fn entities_in_a_signed_message() {
             problem
         );
     }
-    // What is only written in another way is the same.
+    // The same content in another notation is valid.
     verify(&text.replace(
         "https://sp.example.org/<",
         "&#104;ttps://sp.example.org<![CDATA[/]]><",
@@ -291,7 +291,7 @@ fn a_digest_that_differs() {
         assert!(text.contains(part));
         assert_refused!(text.replacen(part, other, 1), SignatureError::Digest);
     }
-    // The digest is covered by the signature.
+    // The signature covers the digest.
     let (from, to) = (
         text.find("<ds:DigestValue>").unwrap(),
         text.find("</ds:DigestValue>").unwrap(),
@@ -303,7 +303,7 @@ fn a_digest_that_differs() {
     );
 }
 
-/// Wherever a bit of a signed message is changed, it is refused, or what is handed out is the same.
+/// After any change of a bit, the message is rejected, or its returned content is unchanged.
 #[test]
 fn no_changed_byte_changes_what_is_read() {
     let pieces = RequestParts::new();
@@ -320,7 +320,7 @@ fn no_changed_byte_changes_what_is_read() {
     }
 }
 
-/// Namespaces that make the canonical form of a short message long, which is refused before much is written.
+/// Namespaces that expand the canonical form of a short message. The form is rejected before much of it is written.
 #[test]
 fn a_canonical_form_that_grows_without_bounds() {
     let long = format!("urn:{}", "x".repeat(20_000));

@@ -1,4 +1,4 @@
-//! Signed elements: the signature is written right after the element, into its place.
+//! Signed elements: the signature is created when the element is complete, and inserted at its place.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use crate::xml::sign::Signer;
 use crate::xml::writer::{ElementStart, SignedElement, WriteError, Writer};
 
 impl Writer {
-    /// Signs the element that begins at `from` and was written last; the signature goes to `place`.
+    /// Signs the last written element, which begins at `from`. The signature is inserted at `place`.
     fn sign(&mut self, id: &str, signer: &Signer, from: usize, place: usize) {
         let Some(element) = self.signed.pop() else {
             return;
@@ -35,8 +35,8 @@ impl Writer {
 }
 
 impl<'w, 'v> ElementStart<'w, 'v> {
-    /// Writes the element with the attribute `ID`, and signs it. The signature stands between what the two functions
-    /// write, since SAML wants it right after the issuer (SAML core section 5.4.1).
+    /// Writes the element with the attribute `ID`, and signs it. The signature stands between the output of the two
+    /// functions, because SAML requires it directly after the issuer (SAML core section 5.4.1).
     pub fn signed(
         self,
         id: &'v str,
@@ -66,11 +66,12 @@ impl<'w, 'v> ElementStart<'w, 'v> {
 }
 
 impl Signer {
-    /// The `ds:Signature` over an element in canonical form that has this ID. `inclusive` are the prefixes that are
-    /// written where they are declared.
+    /// Returns the `ds:Signature` over an element in canonical form with this ID. `inclusive` are the prefixes that are
+    /// written at their declaration.
     fn signature(&self, covered: &str, id: &str, inclusive: &str) -> Result<String, WriteError> {
         let digest = STANDARD.encode(Self::DIGEST.digest(covered.as_bytes())?);
-        // Alone, SignedInfo is just as its own canonical form: the namespace that its parent declares is declared here.
+        // Written separately, `SignedInfo` equals its own canonical form, because it declares the namespace of its
+        // parent itself.
         let mut alone = Writer::new();
         signed_info(&mut alone, id, inclusive, &digest);
         let value = STANDARD.encode(self.sign(alone.finish()?.as_bytes())?);

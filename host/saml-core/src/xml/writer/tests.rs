@@ -4,7 +4,7 @@ use super::*;
 use crate::xml::testing::{ISSUER, PARTNER, POLICY, REQUEST, SAML, SAMLP, read, request};
 use crate::xml::{DSIG, Document, XS, XSI, XmlLimits, canonical};
 
-/// What is written with this function, which is its own canonical form, for each signed element too.
+/// Returns the output of this function, and asserts that it is its own canonical form, as is each signed element.
 fn written(write: impl FnOnce(&mut Writer)) -> String {
     let mut writer = Writer::new();
     write(&mut writer);
@@ -127,7 +127,7 @@ fn an_id_is_an_xs_id() {
     }
 }
 
-/// As in a response: an assertion that is signed, in a response that is.
+/// Writes a signed assertion in a signed response.
 fn response(writer: &mut Writer) {
     let issuer = |writer: &mut Writer| writer.open(ISSUER).text("https://id.example.org/oidc");
     writer
@@ -152,7 +152,7 @@ fn response(writer: &mut Writer) {
 #[test]
 fn signed_elements_in_signed_elements_are_canonical_as_they_stand() {
     let text = written(response);
-    // Both say that xs is signed, though no name uses it.
+    // Both signatures list `xs`, although no element or attribute uses it.
     assert_eq!(
         text.matches("<ec:InclusiveNamespaces xmlns:ec=\"http://www.w3.org/2001/10/xml-exc-c14n#\" PrefixList=\"xs\">")
             .count(),

@@ -214,7 +214,7 @@ async function readAs(protocol, id) {
 }
 
 /**
- * The picture that users see beside the name.
+ * The logo that users see beside the name.
  * @param {Schema<'Application'>} application
  */
 function logo(application) {
@@ -263,7 +263,7 @@ function logo(application) {
 }
 
 /**
- * The settings beside what the service provider's metadata says now.
+ * The settings beside the current values of the service provider's metadata.
  * @param {Schema<'ServiceProvider'>} application
  * @param {Context['reload']} reload
  */
@@ -413,7 +413,7 @@ async function accounts(application, context) {
 }
 
 /**
- * Why the user of an account has access.
+ * The reason why the user of an account has access.
  * @param {Schema<'Account'>} account
  */
 function accessBy({ individual, groups, everyone }) {

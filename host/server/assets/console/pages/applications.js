@@ -58,7 +58,7 @@ const COLUMNS = [
 ];
 
 /**
- * The number of applications, as far as the first page of the list shows it.
+ * The number of applications, as far as the first page of the list contains them.
  * @param {number} count
  * @param {boolean} isMore
  */

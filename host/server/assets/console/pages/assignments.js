@@ -1,4 +1,4 @@
-// Who has access to an application by groups, or because it is assigned to everyone.
+// The access to an application by groups, or because it is assigned to everyone.
 
 import { get, put, remove } from '../api.js';
 import { FieldError, form } from '../form.js';
@@ -18,7 +18,7 @@ import { groupAddress, groupPicker, membersOf } from './groups.js';
 /**
  * The assignments of an application, and forms that change them.
  * @param {Schema<'Application'>} application
- * @param {string[]} known the roles that are known for the application
+ * @param {string[]} known the known roles of the application
  * @param {Context} context
  */
 export async function assignments(application, known, { may, reload }) {
@@ -74,7 +74,8 @@ export async function assignments(application, known, { may, reload }) {
 }
 
 /**
- * Asks for a group and its roles. The window is closed before they are sent, because the phone may have to approve it.
+ * Asks for a group and its roles. The window closes before they are sent, because the device may have to approve the
+ * change.
  * @param {string[]} known
  * @returns {Promise<{ group: string, roles: string[] } | undefined>}
  */

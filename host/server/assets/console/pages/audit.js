@@ -1,4 +1,4 @@
-// The audit log: search, and the check of its hash chain.
+// The audit log: its search, and the verification of its hash chain.
 
 import { get } from '../api.js';
 import { apiText } from '../api_texts.js';
@@ -19,11 +19,11 @@ import { picker } from './picker.js';
  */
 
 /**
- * A page of entries, and how many were looked through for it.
+ * A page of entries, and the number of entries that were searched for it.
  * @typedef {Schema<'List_AuditEntry'> & { looked?: number }} EntryPage
  */
 
-// A search for a text looks through so many entries at once, and shows so many.
+// The numbers of entries that a text search looks through at once, and that it shows.
 const LOOKED = 2000;
 const SHOWN = 50;
 const MOST_EXPORTED = 10_000;
@@ -35,7 +35,7 @@ const MOST_EXPORTED = 10_000;
 const isId = (text) => /^[0-9a-f]{32}$|^did:[a-z]+:\S+$/.test(text);
 
 /**
- * The moment at which a day of the browser begins, or `later` days after it.
+ * The time at which a day of the browser begins, or `later` days after it.
  * @param {string | undefined} day
  * @param {number} [later]
  */
@@ -47,7 +47,7 @@ function startOf(day, later = 0) {
 }
 
 /**
- * A day of the browser, so many days ago.
+ * A day in the browser's time zone, `ago` days before today.
  * @param {number} ago
  */
 function dayAgo(ago) {
@@ -58,8 +58,8 @@ function dayAgo(ago) {
 }
 
 /**
- * Entries of the log that fit a search. The server finds by all but the text, which is looked for here: in the
- * sentences, and in all that the entries hold.
+ * Entries of the log that match a search. The server applies all filters but the text, for which this function searches
+ * the sentences and all values of the entries.
  * @param {Search} search
  * @param {Context['may']} may
  * @param {string} [after]
@@ -205,7 +205,7 @@ export async function audit(context) {
 }
 
 /**
- * Checks the hash chain.
+ * Verifies the hash chain.
  * @param {HTMLElement} place
  */
 function verification(place) {
@@ -258,7 +258,7 @@ function exported(place, values, may) {
 }
 
 /**
- * Looks up the reference number of an error page: at once, if the address has one.
+ * Looks up the reference of an error page: at once, if the address has one.
  * @param {string} given
  */
 function reference(given) {

@@ -8,7 +8,7 @@ import { sentenceOf, toneOf } from './audit_events.js';
 
 /** @typedef {Schema<'AuditEntry'>} Entry */
 
-/** What a screen reader reads of the icon. */
+/** The text of the icon for screen readers. */
 const TONES = { calm: null, good: null, warn: 'Warning: ', bad: 'Serious: ' };
 
 let created = 0;
@@ -48,7 +48,7 @@ export function auditEntry(entry, { may }) {
 }
 
 /**
- * Where it was done from: the address with its place, and the browser.
+ * The origin of the entry: the address with its location, and the browser.
  * @param {Entry} entry
  * @returns {Child[]}
  */
@@ -66,19 +66,19 @@ function originOf({ personal, place, browser }) {
 }
 
 /**
- * The labels that are more than the words of a name.
+ * The labels that differ from the words of a name.
  * @type {Record<string, string>}
  */
 const LABELS = { ip_address: 'IP address', kid: 'Key ID' };
 
 /**
- * The name of what an entry has, as a label.
+ * The name of a member of an entry, as a label.
  * @param {string} name
  */
 export const labelOf = (name) => LABELS[name] ?? name[0].toUpperCase() + name.slice(1).replaceAll('_', ' ');
 
 /**
- * A time, which an entry has in seconds since 1970; undefined for any other value.
+ * A time, which an entry contains in seconds since 1970; undefined for any other value.
  * @param {string} name
  * @param {unknown} value
  */
@@ -88,7 +88,7 @@ export function timeOf(name, value) {
 }
 
 /**
- * All that is known of an entry.
+ * All details of an entry.
  * @param {Entry} row
  */
 function details(row) {
@@ -133,7 +133,7 @@ function details(row) {
 }
 
 /**
- * The members of a state before or after a change. A state that is a text is a member by itself.
+ * The members of a state before or after a change. A state that is a text is a single member.
  * @param {unknown} state
  * @param {string} name
  * @returns {Record<string, unknown>}

@@ -1,4 +1,4 @@
-// The events of the audit log: their groups, how serious each is, and a sentence about each entry.
+// The events of the audit log: their groups, the severity of each, and a sentence about each entry.
 
 import { t, translated } from '../language.js';
 import { code, el, link } from '../view.js';
@@ -9,19 +9,19 @@ import { applicationAddress } from './applications.js';
 /** @typedef {Schema<'AuditEntry'>} Entry */
 
 /**
- * How an entry is shown: `calm`, `good`, `warn` for what somebody may want to look at, `bad` for what takes access away
- * or may be an attack.
+ * The tone of an entry: `calm`, `good`, `warn` for events that an administrator may want to check, `bad` for events
+ * that remove access or may be an attack.
  * @typedef {'calm' | 'good' | 'warn' | 'bad'} Tone
  */
 
 /**
- * The names in a sentence, as links where the administrator may follow them.
+ * The names in a sentence, as links if the administrator may follow them.
  * @typedef {object} Names
  * @property {Child} who the actor, at the beginning of a sentence
- * @property {Child} user the user whom it is about
- * @property {Child} application the application that it is about
+ * @property {Child} user the user of the event
+ * @property {Child} application the application of the event
  * @property {Child} device the name of the device
- * @property {boolean} isOwn whether the actor is the user whom it is about
+ * @property {boolean} isOwn whether the actor is the user of the event
  * @property {AuditDetail} detail
  * @property {string[]} [fields] the names of the changed fields of a user
  */
@@ -32,14 +32,14 @@ import { applicationAddress } from './applications.js';
 const deviceOf = ({ device }) => (device ? ['the device ', device] : ['a device']);
 
 /**
- * Whether a user or an account becomes active for the first time, as with the first device: a change of the state, but
- * none to look at.
+ * Whether a user or an account becomes active for the first time, as with the first device: this change of the state
+ * needs no attention.
  * @param {AuditDetail} detail
  */
 const isActivation = ({ before, after }) => String(before) === 'invited' && String(after) === 'active';
 
 /**
- * Another state, in words.
+ * The new state, in words.
  * @param {AuditDetail} detail
  */
 const stateVerb = ({ before, after }) => {
@@ -55,7 +55,7 @@ const stateVerb = ({ before, after }) => {
 const groupOf = ({ group_name: name }) => (typeof name === 'string' ? el('bdi', {}, name) : 'everyone');
 
 /**
- * What an update of an application did.
+ * The change by an update of an application.
  * @param {AuditDetail} detail
  */
 const updateVerb = ({ before, after }) => {
@@ -64,7 +64,7 @@ const updateVerb = ({ before, after }) => {
 };
 
 /**
- * The fields of a user, as the page of the user names them.
+ * The fields of a user, by their names on the page of the user.
  * @type {Record<string, string>}
  */
 const USER_FIELDS = {
@@ -90,7 +90,7 @@ const USER_FIELDS = {
 };
 
 /**
- * What a change of a user did: to the role, or to which fields. After an erasure, the names of the fields are gone.
+ * The change of a user: of the role, or of the named fields. After an erasure, the names of the fields are gone.
  * @param {Names} names
  * @returns {Child[]}
  */
@@ -105,7 +105,7 @@ function userChange({ who, user, detail, fields = [] }) {
 }
 
 /**
- * The names of the members that were changed.
+ * The names of the changed members.
  * @param {AuditDetail[]} details
  */
 const changedMembers = (details) => [
@@ -448,7 +448,7 @@ export const GROUPS = [
 /** @type {Record<string, EventText>} */
 const EVENTS = Object.assign({}, ...GROUPS.map(([, events]) => events));
 
-/** What happened to a protected action that a phone was asked about, in place of a sign-in. */
+/** The result of an approval request for a protected action, instead of a sign-in. */
 /** @type {Record<string, string>} */
 const ACTIONS = {
   'sign-in.requested': ' asked for an approval: ',
@@ -459,7 +459,7 @@ const ACTIONS = {
 };
 
 /**
- * The filter of events: all of a group one after the other. One that this console does not know is in none.
+ * The filter of events: the events of each group in order. An unknown event is in no group.
  * @param {string[]} known the events of the server
  * @returns {Array<[group: string, options: Array<[value: string, label: string]>]>}
  */
@@ -476,7 +476,7 @@ export function eventOptions(known) {
 }
 
 /**
- * How serious an entry is.
+ * The tone of an entry.
  * @param {Entry} entry
  * @returns {Tone}
  */
@@ -486,7 +486,7 @@ export function toneOf({ event, detail }) {
 }
 
 /**
- * A name that leads to its page; the end of its id if it was deleted.
+ * A name that links to its page; the end of its id if it was deleted.
  * @param {string} kind
  * @param {string} address
  * @param {string | null | undefined} name
@@ -508,7 +508,7 @@ function named(kind, address, name, id, leads) {
 const userNamed = (id, name, may) => named('user', `/admin/users/${id}`, name, id, may('users:read'));
 
 /**
- * The actor of an entry, at the beginning of a sentence. A phone acts for its user.
+ * The actor of an entry, at the beginning of a sentence. A device acts for its user.
  * @param {Entry} entry
  * @param {Context['may']} may
  * @returns {Child}
@@ -524,7 +524,7 @@ function actorOf({ actor, user_id: user, user_name: name }, may) {
 }
 
 /**
- * What a protected action concerned, with the current names.
+ * The target of a protected action, with the current names.
  * @param {Entry} entry
  */
 function actionOf({ detail, target_user_name: user, target_application_name: application }) {

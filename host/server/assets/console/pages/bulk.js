@@ -11,8 +11,8 @@ import { giveAccess, toGroup } from './chosen_users.js';
 /** @typedef {Schema<'ListedUser'>} User */
 
 /**
- * The column of check boxes, none where this administrator may do nothing with several users, and the actions.
- * `reload` reads the list again.
+ * The column of check boxes, and the actions. There is no column if this administrator has no actions for several
+ * users. `reload` reads the list again.
  * @param {Context} context
  * @param {() => unknown} reload
  */
@@ -24,7 +24,7 @@ export function selection({ may }, reload) {
     nameOf: (/** @type {User} */ user) => (user.state === 'terminated' ? undefined : user.name),
     changed: (number) => {
       bar.hidden = number === 0;
-      // They are of the action before this selection.
+      // The failures belong to the action before this selection.
       if (number > 0) failures.replaceChildren();
       count.textContent = number === 1 ? t`${1} user selected` : t`${figure(number)} users selected`;
     },

@@ -12,7 +12,7 @@ import { picker } from './picker.js';
 
 /** @typedef {Schema<'ListedUser'>} User */
 
-/** How many users one request adds to a group. */
+/** The maximum number of users that one request adds to a group. */
 const MOST = 200;
 
 /**
@@ -42,7 +42,7 @@ export async function toGroup(users, done) {
 }
 
 /**
- * Gives each user an account of their own. `done` is called even if some users got none; these are shown.
+ * Creates an account for each user. `done` is called even if some accounts could not be created; these users are shown.
  * @param {User[]} users
  * @param {() => void} done
  */
@@ -77,7 +77,7 @@ export async function giveAccess(users, done) {
 }
 
 /**
- * Creates the accounts one by one. Returns the users who got none, each with the reason.
+ * Creates the accounts one by one. Returns the users without a new account, each with the reason.
  * @param {User[]} users
  * @param {string} id
  * @param {string[]} roles

@@ -1,4 +1,4 @@
-// The claims preview: what an application would receive about a user, and from which plugin, without a sign-in.
+// The claims preview: the claims that an application would receive about a user, with their plugins, without a sign-in.
 
 import { get, Problem, post } from '../api.js';
 import { apiText } from '../api_texts.js';
@@ -105,7 +105,7 @@ const ofAccount = ({ id, name, user_name: user }) => ({ id: `account ${id}`, nam
 const ofUser = ({ id, name, email }) => ({ id: `user ${id}`, names: [name, email, t`no account yet`] });
 
 /**
- * The parameter of a preview that a choice stands for.
+ * The parameter of a preview for a choice.
  * @param {string} chosen
  */
 function parameter(chosen) {
@@ -154,7 +154,7 @@ const scopeChoice = (scopes) =>
 const words = (value) => (value === undefined ? '' : typeof value === 'string' ? value : JSON.stringify(value));
 
 /**
- * What each sink would receive.
+ * The values that each sink would receive.
  * @param {Schema<'ClaimsPreview'>} preview
  */
 function one({ sinks }) {
@@ -190,7 +190,7 @@ function byServer(sinks, name) {
 }
 
 /**
- * Why a sign-in would stop. The name is that of the account, if there are two.
+ * The reason why a sign-in would stop. The name is that of the account, if there are two.
  * @param {Schema<'StoppedPreview'>} reason
  * @param {string} [name]
  */
@@ -216,7 +216,7 @@ function claimShown(preview, name) {
 }
 
 /**
- * Where a value is from. An assertion has no scopes, so an attribute with the name of a claim is for none.
+ * The origin of a value. An assertion has no scopes, so an attribute with the name of a claim belongs to none.
  * @param {PreviewRow} row
  * @param {Schema<'Sink'>} sink
  */
@@ -296,7 +296,7 @@ const namesOf = ({ name, names = [name] }) =>
   el('span', { class: 'names' }, ...names.flatMap((one, index) => [...(index > 0 ? [' '] : []), codeName(one)]));
 
 /**
- * What stands beside a number of seconds since 1970: the time.
+ * The text beside a number of seconds since 1970: the time.
  * @param {string} name
  * @param {unknown} value
  */
@@ -306,7 +306,7 @@ function dateOf(name, value) {
 }
 
 /**
- * What each plugin did.
+ * The calls of each plugin.
  * @param {Array<Schema<'PluginCall'>>} all
  */
 function steps(all) {
@@ -383,7 +383,7 @@ function two(left, right, [one, other]) {
   ];
 }
 
-// In place of a plugin's name: the candidate has one of its own.
+// The value that replaces a plugin's name: the candidate has a name of its own.
 const NEW = '+';
 
 /**
@@ -466,7 +466,7 @@ function candidate(application, account, scopes, loaded) {
 }
 
 /**
- * What the candidate would change.
+ * The changes by the candidate.
  * @param {Schema<'ClaimsComparison'>} comparison
  */
 function differences({ candidate: after, differences: found }) {

@@ -56,7 +56,7 @@ function postLogoutRedirectUris(type) {
   });
 }
 
-/** How users sign in, for an application of either protocol. */
+/** The sign-in of users, for an application of either protocol. */
 export const passkeyFields = () =>
   group(
     'How users sign in',
@@ -183,14 +183,14 @@ const adminScopes = () =>
   );
 
 /**
- * Whether a method needs nothing but a secret, so that choosing it again changes nothing. With any other method, the
- * key can be changed.
+ * Whether a method needs only a secret, so that choosing it again changes nothing. With any other method, the key can
+ * be changed.
  * @param {Schema<'ClientAuthMethod'>} method
  */
 export const usesSecret = (method) => method.startsWith('client_secret');
 
 /**
- * How the client authenticates.
+ * The authentication of the client.
  * @param {Schema<'ClientAuthMethod'>} current
  */
 export function credentialFields(current) {

@@ -7,18 +7,18 @@ import { ask, button, code, el, moment, say, section, showOnce } from '../view.j
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
-/** How many secrets an application may have. */
+/** The maximum number of secrets of an application. */
 const MOST = 2;
 
 /**
- * How the server stores a client secret: for client_secret_jwt a digest is not enough.
+ * The storage of a client secret: for client_secret_jwt a digest is not sufficient.
  * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
  */
 export const keptAs = ({ token_endpoint_auth_method: method }) =>
   method === 'client_secret_jwt' ? 'Assent keeps it encrypted' : 'Assent keeps a digest of it';
 
 /**
- * Creates a secret beside the one that the application has, and shows it once.
+ * Creates a secret beside the existing one of the application, and shows it once.
  * @param {Schema<'Client'>} application
  * @param {Context['reload']} reload
  */

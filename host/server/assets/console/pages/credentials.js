@@ -1,4 +1,4 @@
-// How an application authenticates, and the certificates that Assent signs with for it.
+// The authentication of an application, and the certificates with which Assent signs for it.
 
 import { get, patch, post, remove } from '../api.js';
 import { form } from '../form.js';
@@ -100,7 +100,8 @@ async function client(application, version, context) {
 }
 
 /**
- * When a certificate signs. The first one of an application signs from its creation, which another column has.
+ * The time from which a certificate signs. The first one of an application signs from its creation, which another
+ * column shows.
  * @param {Schema<'Certificate'>} certificate
  */
 const signsFrom = ({ created_at: created, signs_from: from }) =>

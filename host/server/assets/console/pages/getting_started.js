@@ -1,4 +1,4 @@
-// The first steps of an owner: a list that ticks itself off. This browser remembers that it was dismissed.
+// The first steps of an owner: a list that marks completed steps by itself. This browser stores that it was dismissed.
 
 import { get } from '../api.js';
 import { icon } from '../icons.js';
@@ -33,7 +33,7 @@ function note(key, isSet) {
     if (isSet) localStorage.setItem(key, 'yes');
     else localStorage.removeItem(key);
   } catch {
-    // The browser stores nothing, so it is noted as long as the page is open.
+    // The browser stores nothing, so the dismissal lasts until the page is closed.
   }
 }
 
@@ -122,7 +122,7 @@ function list(steps) {
             ),
           ),
         ),
-        // The server can't know about this one.
+        // The server cannot know whether this step is done.
         el(
           'li',
           {},

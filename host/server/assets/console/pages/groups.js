@@ -197,7 +197,7 @@ async function members(group, { may, reload }) {
 }
 
 /**
- * Asks for a user. The window is closed before the user is added, because the phone may have to approve it.
+ * Asks for a user. The window closes before the user is added, because the device may have to approve the change.
  * @returns {Promise<string | undefined>}
  */
 function newMember() {
@@ -285,8 +285,8 @@ async function applicationsOf(group, { may, reload }) {
 }
 
 /**
- * Asks for an application and the roles there. The window is closed before they are sent, because the phone may have to
- * approve it.
+ * Asks for an application and the roles there. The window closes before they are sent, because the device may have to
+ * approve the change.
  * @returns {Promise<{ application: string, roles: string[] } | undefined>}
  */
 function newAccess() {

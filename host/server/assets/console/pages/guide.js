@@ -1,4 +1,4 @@
-// How to connect an application: the values that it needs, for each kind.
+// The connection of an application: the values that it needs, for each kind.
 
 import { get } from '../api.js';
 import { t, translated } from '../language.js';
@@ -82,7 +82,7 @@ function redirectUris(uris) {
 }
 
 /**
- * The steps until a client can authenticate: with the values of a program, or else with those of any.
+ * The steps until a client can authenticate: with the values of a program, or otherwise with general ones.
  * @param {Schema<'Client'>} application
  * @param {Context} context
  * @param {HTMLElement | undefined} ofProgram
@@ -180,7 +180,7 @@ function clientValues(application, { issuer }) {
 }
 
 /**
- * An example for a kind of application, and the library that it uses.
+ * An example for a kind of application, and its library.
  * @param {Schema<'Client'>} application
  * @param {string} issuer
  */
@@ -228,7 +228,7 @@ OIDC_SCOPES="openid profile email"`,
 }
 
 /**
- * The steps until a service provider knows Assent: with the values of a program, or else with those of any.
+ * The steps until a service provider trusts Assent: with the values of a program, or otherwise with general ones.
  * @param {Schema<'ServiceProvider'>} application
  * @param {Context} context
  * @param {HTMLElement | undefined} ofProgram

@@ -7,7 +7,7 @@ import { button, copyable, copyButton, dialog, el, moment, say } from '../view.j
 /** @import { Schema } from '../types.d.ts' */
 
 /**
- * A QR code, which the server drew.
+ * A QR code from the server.
  * @param {string} svg
  * @param {string} label
  */

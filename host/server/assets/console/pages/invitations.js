@@ -1,4 +1,4 @@
-// Open invitations: who was invited by whom, how the email fares, and links for many users at once.
+// Open invitations: the invited users with their inviters, the state of the emails, and links for many users at once.
 
 import { get, post } from '../api.js';
 import { apiText } from '../api_texts.js';
@@ -17,7 +17,7 @@ import { picture } from './invitation_link.js';
 const NOBODY = 'Nobody is invited.';
 // The users in one request. The response has a QR code for each.
 const MOST = 25;
-/** In the place of a value that there is not yet. */
+/** The text for a missing value. */
 const NO_VALUE = '–';
 
 /** @type {Array<['' | Schema<'InvitationState'>, string]>} */
@@ -36,7 +36,7 @@ const TONES = { no_link: 'draft', link: 'kind', queued: 'kind', sent: 'active', 
 const stateBadge = (state) => badge(new Map(STATES).get(state) ?? state, TONES[state]);
 
 /**
- * Who invited the user.
+ * The inviter of the user.
  * @param {Invitation} row
  */
 function inviter(row) {
@@ -46,7 +46,7 @@ function inviter(row) {
 }
 
 /**
- * When it was, or will be.
+ * A past or future time.
  * @param {string | null | undefined} time
  */
 const timeOr = (time) => (time ? moment(time) : NO_VALUE);

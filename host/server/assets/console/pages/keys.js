@@ -18,7 +18,7 @@ const STAGES = {
   expired: 'expired',
 };
 
-/** How many characters of a key's id are shown. */
+/** The number of displayed characters of a key's id. */
 const SHOWN = 12;
 
 /**
@@ -34,8 +34,8 @@ async function rotationSettings(may) {
 }
 
 /**
- * When the next key begins to sign: as the present key says, if a next one is published, or else an interval after the
- * present key began. Undefined if that is not known.
+ * The time when the next key begins to sign: that of the current key, if a next one is published, otherwise an interval
+ * after the current key began. Undefined if it is not known.
  * @param {Array<Schema<'SigningKey'>>} all
  * @param {number | undefined} interval in milliseconds
  */
@@ -147,7 +147,7 @@ export async function keys({ may, reload }) {
 }
 
 /**
- * The beginning of a key's id, with a button that copies the whole.
+ * The beginning of a key's id, with a button that copies the complete id.
  * @param {Schema<'SigningKey'>} key
  */
 function keyId({ kid }) {

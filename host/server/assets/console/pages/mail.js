@@ -69,7 +69,7 @@ function preview({ from, subject, text: plain, html }) {
 }
 
 /**
- * The content of the email. Its styles and links stay out: the policy of this page permits no styles.
+ * The content of the email. Its styles and links are removed, because the policy of this page permits no styles.
  * @param {string} html
  */
 function sanitized(html) {

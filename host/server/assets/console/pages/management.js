@@ -6,7 +6,7 @@ import { notice } from '../view.js';
 /** @import { Schema } from '../types.d.ts' */
 
 /**
- * Says which manifest manages an object. Nothing if none does.
+ * Names the manifest that manages an object. Empty if there is none.
  * @param {Schema<'Management'> | undefined} management
  */
 export function managementNotice(management) {

@@ -4,7 +4,7 @@
 export const LARGEST_METADATA = 1 << 20;
 
 /**
- * The text of a file; a file in UTF-16 or Latin-1 is sent as it is, in base64.
+ * The text of a file; a file in UTF-16 or Latin-1 is sent unchanged, in base64.
  * @param {File} file
  */
 export async function metadataOf(file) {

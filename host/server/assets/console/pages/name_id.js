@@ -1,11 +1,11 @@
-// What to note about the NameID of an assertion.
+// The note about the NameID of an assertion.
 
 import { t } from '../language.js';
 
 const EMAIL_ADDRESS = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
 
 /**
- * The note about a NameID whose value does not fit its format; undefined if there is nothing to note.
+ * The note about a NameID with a value that does not match its format; undefined if there is nothing to note.
  * @param {{ format?: string | null, value?: string | null }} nameId
  */
 export function nameIdNote({ format, value }) {

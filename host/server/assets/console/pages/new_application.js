@@ -1,4 +1,4 @@
-// A new application: its kind, then the settings that it needs.
+// A new application: its kind, then the necessary settings.
 
 import { post } from '../api.js';
 import { area, fieldPanel, form, text } from '../form.js';

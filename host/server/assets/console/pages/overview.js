@@ -1,4 +1,4 @@
-// The figures of the server, and what to do first.
+// The figures of the server, and the first steps.
 
 import { get } from '../api.js';
 import { bars } from '../chart.js';
@@ -119,12 +119,12 @@ async function figures(context) {
 }
 
 /**
- * How a sign-in ends.
+ * The outcome of a sign-in.
  * @typedef {'completed' | 'denied' | 'expired' | 'number_mismatches'} Outcome
  */
 
 /**
- * A figure that leads to a list.
+ * A figure that links to a list.
  * @param {string} to
  * @param {string} number
  * @param {string} label
@@ -134,7 +134,7 @@ const tile = (to, number, label, about) =>
   el('li', {}, link(to, el('strong', {}, number), el('b', {}, label), el('span', {}, about)));
 
 /**
- * When a period begins.
+ * The beginning of a period.
  * @param {Schema<'SignIns'>} period
  * @param {Intl.DateTimeFormatOptions} options
  */
@@ -153,7 +153,7 @@ const DAYS = {
 };
 
 /**
- * With one decimal; 0 only for a period without approvals.
+ * The seconds with one decimal; 0 only for a period without approvals.
  * @param {number | null | undefined} milliseconds
  */
 const seconds = (milliseconds) =>
@@ -218,7 +218,7 @@ function firstApplication() {
 }
 
 /**
- * What administrators do who may not read the figures.
+ * The first step for administrators who may not read the figures.
  * @param {Context['may']} may
  */
 function firstStep(may) {

@@ -1,4 +1,4 @@
-// A field that finds one of many: the administrator types, and chooses one of the results.
+// A field that finds an object: the administrator types, and chooses one of the results.
 
 import { t, translated } from '../language.js';
 import { el } from '../view.js';
@@ -8,8 +8,8 @@ import { el } from '../view.js';
 let created = 0;
 
 /**
- * `load(text)` returns `{ items }`, `label(item)` the text that shows one. The value is the `id` of the chosen item. If
- * `isId(text)`, an id may be typed as well, such as that of a deleted item.
+ * `load(text)` returns `{ items }`, `label(item)` the text for an item. The value is the `id` of the chosen item. If
+ * `isId(text)`, the administrator may also type an id, such as that of a deleted item.
  * @template {string} Name
  * @template {{ id: string }} Item
  * @param {Name} name

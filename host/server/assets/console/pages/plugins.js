@@ -1,4 +1,4 @@
-// The plugins: what is loaded, the rights of each, and its measurements.
+// The plugins: the loaded ones, the permissions of each, and its metrics.
 
 import { get, post } from '../api.js';
 import { apiSentence } from '../api_texts.js';
@@ -91,11 +91,11 @@ export async function plugins({ may, reload }) {
   );
 }
 
-/** What the name of an attribute of an assertion begins with, among what a plugin may write. */
+/** The prefix of an attribute of an assertion in the list of the values that a plugin may write. */
 const ATTRIBUTE = 'attribute:';
 
 /**
- * Which claims a plugin adds, in a sentence.
+ * The claims that a plugin adds, in a sentence.
  * @param {string[]} claims
  */
 function claimsAdded(claims) {
@@ -106,7 +106,7 @@ function claimsAdded(claims) {
 }
 
 /**
- * Which attributes a plugin adds, in a sentence.
+ * The attributes that a plugin adds, in a sentence.
  * @param {string[]} attributes
  */
 function attributesAdded(attributes) {
@@ -120,7 +120,7 @@ function attributesAdded(attributes) {
 }
 
 /**
- * What a plugin does, by its role and by what it may write.
+ * The purpose of a plugin, from its role and the values that it may write.
  * @param {Schema<'PluginStatus'>} plugin
  */
 export function purpose({ role, grants }) {
@@ -138,7 +138,7 @@ export function purpose({ role, grants }) {
 }
 
 /**
- * The calls of a plugin in words. What never happened is left out.
+ * The calls of a plugin in words, without kinds that never occurred.
  * @param {Schema<'PluginMetrics'>} metrics
  */
 export function callsOf({ calls, denials, faults, rejected, queue_length: queued, suspensions }) {

@@ -153,14 +153,14 @@ function singleLogout() {
 }
 
 /**
- * The values of the API as the form shows them: a certificate is a row.
+ * The values of the API in the form's structure: a certificate is a row.
  * @template {{ certificates: string[] }} Provider
  * @param {Provider} provider
  */
 export const toForm = (provider) => ({ ...provider, certificates: provider.certificates.map((pem) => ({ pem })) });
 
 /**
- * The changed values of the form as the API expects them: a certificate is a text.
+ * The changed values of the form in the API's structure: a certificate is a text.
  * @param {Partial<Values<FieldsOf<ReturnType<typeof providerFields>[number]>>>} values
  * @returns {Schema<'ServiceProviderChange'>}
  */

@@ -91,7 +91,7 @@ export async function recipeGuide(application, context) {
 }
 
 /**
- * The value of a setting of a program: to paste, or to choose there.
+ * The value of a setting of a program: to paste, or to select in the program.
  * @param {ProgramSetting} setting
  * @param {Record<string, string>} values
  */

@@ -1,4 +1,4 @@
-// The settings of the instance: what each is for, its value with its unit, and its source.
+// The settings of the instance: the purpose of each, its value with its unit, and its source.
 
 import { get } from '../api.js';
 import { durationText } from '../durations.js';
@@ -144,7 +144,7 @@ function grouped() {
 }
 
 /**
- * A group of settings. The address names the group that was opened last, so that a link to it can be passed on.
+ * A group of settings. The address names the group that was opened last, so that users can share a link to it.
  * @param {string} group
  * @param {Setting[]} members
  * @param {boolean} isSearched
@@ -239,7 +239,7 @@ function textShown(value) {
 }
 
 /**
- * A long value, which a press shows.
+ * A long value, which the user can unfold.
  * @param {string} label
  * @param {unknown} value
  */

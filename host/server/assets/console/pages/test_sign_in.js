@@ -19,7 +19,7 @@ export async function testSignIn(application, { me, may, reload }) {
   const begin = button(
     'Test sign-in',
     async () => {
-      // Before the request, because browsers block a tab that is opened later.
+      // This comes before the request, because browsers block a tab that is opened later.
       const tab = window.open('about:blank', '_blank');
       // Foreign pages in the tab must not navigate this one.
       if (tab) tab.opener = null;
@@ -110,7 +110,7 @@ function remember(application, id) {
 }
 
 /**
- * Where a test sign-in is shown, and whose it is.
+ * The element that shows a test sign-in, and its application and user.
  * @typedef {{ place: HTMLElement, application: string, user?: string | null }} View
  */
 
@@ -126,7 +126,7 @@ async function resume(view) {
   const test = await get('/test-sign-ins/{id}', { id }).catch(() => undefined);
   if (!test || test.state === 'expired') return;
   show(view, test);
-  // After the page is shown.
+  // This runs after the page is shown.
   if (test.state === 'pending')
     setTimeout(() => follow(view, id).catch((problem) => place.append(notice(problem.message, 'bad'))));
 }
@@ -165,7 +165,7 @@ const ENDS = {
  * @returns {Array<[address: string, label: string]>}
  */
 function remedies(step, { application, user }) {
-  // Only the user can resume requests, in the authenticator on the phone.
+  // Only the user can end the cooldown, in the authenticator on the device.
   if (isPaused(step)) return [];
   const page = `/admin/applications/${application}`;
   /** @type {Array<[string, string]>} */
@@ -195,7 +195,8 @@ function remedies(step, { application, user }) {
 /** @typedef {Schema<'TestSignInStep'>} Step */
 
 /**
- * Whether no request went to the phone because requests are paused: it is sent later, if the sign-in still waits.
+ * Whether no request went to the device because of a cooldown: the request is sent later, if the sign-in is still
+ * pending.
  * @param {Step} step
  */
 function isPaused({ name, data }) {
@@ -214,7 +215,7 @@ function stateOf(step, isPending) {
 }
 
 /**
- * What to note about a step that succeeded.
+ * The note about a step that succeeded.
  * @param {Step} step
  */
 function noteOf({ name, succeeded, data }) {
@@ -249,7 +250,7 @@ function show(view, { state, steps, result }) {
 }
 
 /**
- * A text of the server, with each time in it as the browser's time zone has it.
+ * A text of the server, with its times in the browser's time zone.
  * @param {string} text
  */
 const withTimes = (text) =>

@@ -83,7 +83,7 @@ function page(content) {
 }
 
 /**
- * What an administrator looks for first, as links: the last sign-in, and the devices.
+ * The facts that administrators need first, as links: the last sign-in, and the devices.
  * @param {Schema<'User'>} user
  */
 async function summaryOf({ id }) {
@@ -168,7 +168,7 @@ async function profile(user, version, context) {
   const { may, me, reload } = context;
   const manages = may('users:manage');
   const writes = mayChange(user, context);
-  // Where nothing may be changed, that is said once.
+  // If no value may be changed, the page says so once.
   const onlyManagers = manages || !writes ? undefined : 'Only an admin or an owner may change it.';
   const claim = (/** @type {Claim} */ [name, label, hint]) => text(name, label, { none: null, hint });
   const email = text('email', 'Email address', {
@@ -254,13 +254,13 @@ async function profile(user, version, context) {
 }
 
 /**
- * The parts of a page, all of them as wide as its form.
+ * The parts of a page, with the width of its form.
  * @param {...Child} parts
  */
 const column = (...parts) => el('div', { class: 'column' }, ...parts);
 
 /**
- * A user as the form of the profile shows it: each member of the address is a field.
+ * A user in the structure of the profile's form: each member of the address is a field.
  * @param {Schema<'User'>} user
  */
 function profileShown(user) {
@@ -289,8 +289,8 @@ function profileChange(changed) {
 }
 
 /**
- * An error with the name of its field. One of the profile has the member before the sentence, and is itself a sentence,
- * which begins with a capital letter.
+ * An error with the name of its field. An error of the profile begins with the member, followed by a sentence that
+ * begins with a capital letter.
  * @param {Schema<'FieldProblem'>} error
  */
 function errorOfField(error) {
@@ -301,7 +301,7 @@ function errorOfField(error) {
 }
 
 /**
- * Why the administrator may not change a user who has a role in the console; undefined if nothing forbids it.
+ * The reason why the administrator may not change a user who has a role in the console; undefined if there is none.
  * @param {Schema<'User'>} user
  * @param {Schema<'Me'>} me
  */
@@ -320,7 +320,7 @@ function barrier({ console_role: role }, me) {
 const mayChange = (user, { may, me }) => may('users:write') && barrier(user, me) === undefined;
 
 /**
- * The state of the user, and how to change it.
+ * The state of the user, and the actions that change it.
  * @param {Schema<'User'>} user
  * @param {string | null} version
  * @param {Context} context
@@ -506,7 +506,7 @@ async function devices(user, _version, context) {
   const send = button('Send the invitation by email', () => sendInvitation(user), 'primary');
   if (writes && (handover.enrol || handover.send)) {
     history.replaceState(null, '');
-    // After the page is shown, as if the administrator had pressed it.
+    // This runs after the page is shown, as if the administrator had pressed the button.
     setTimeout(() => (handover.send && canSend(user, context.me) ? send : enrol).click());
   }
   return [
@@ -526,7 +526,7 @@ async function devices(user, _version, context) {
 }
 
 /**
- * How a device is protected and what it does, as badges.
+ * The protection and the uses of a device, as badges.
  * @param {Schema<'Device'>} device
  */
 function featuresOf({ has_passkey: isProtected, passkey_sign_in: signsIn, has_push: hasPush }) {

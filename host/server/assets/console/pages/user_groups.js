@@ -51,7 +51,7 @@ export async function groupsOfUser(user, { may, reload }) {
 }
 
 /**
- * Asks for a group. The window is closed before the user is added, because the phone may have to approve it.
+ * Asks for a group. The window closes before the user is added, because the device may have to approve the change.
  * @returns {Promise<string | undefined>}
  */
 function chosenGroup() {

@@ -39,10 +39,10 @@ export const ROLES = [
 
 // The server needs minutes for a large file.
 const IMPORT_LIMIT_MS = 300_000;
-// The problems of a key that the server does not execute again.
+// The problems of a key with which the server does not execute the request again.
 const SPENT = ['response-lost', 'idempotency-key-reused'];
 const NO_USERS = 'There are no users yet.';
-// The columns of an export are many more, and each of them may be left out.
+// An export has many more columns, and each may be missing in an import.
 const TEMPLATE = ['name', 'email', 'display_name', 'given_name', 'family_name', 'groups'];
 const INTERRUPTED =
   'The import was interrupted, and some rows may be imported. Check the file again to see which rows are left.';
@@ -94,7 +94,7 @@ export async function users(context) {
     controls,
     async ({ order: by = 'name', ...values }, after) => {
       const page = await get('/users', { ...values, order: by, after });
-      // The number of all users is only in a list without a filter.
+      // Only a list without a filter contains the number of all users.
       if (isFiltered(values)) all ??= (await get('/users', { limit: 1 })).total;
       else all = page.total ?? all;
       return page;
@@ -109,7 +109,7 @@ export async function users(context) {
       total,
       above: [chosen.bar],
       onpage: (/** @type {Schema<'UserList'>} */ page) => {
-        // The rows are other ones.
+        // The list has other rows now.
         chosen.clear();
         total.textContent = isFiltered(valuesOf(controls)) ? countFound(page, all) : countOf(page.total);
       },
@@ -143,7 +143,7 @@ export async function users(context) {
 }
 
 /**
- * Whether a search of users leaves out some of them.
+ * Whether a search excludes some users.
  * @param {{ q?: string, state?: string, role?: string }} search
  */
 const isFiltered = ({ q, state, role }) => Boolean(q || state || role);
@@ -158,8 +158,8 @@ function countOf(count) {
 }
 
 /**
- * The number of users that fit a search, in words. The server counts them only by their state, so those of a first page
- * are counted here.
+ * The number of users that match a search, in words. The server counts them only by their state, so the console counts
+ * those of a first page.
  * @param {Schema<'UserList'>} page
  * @param {number} [all] the number of all users
  */
@@ -210,10 +210,10 @@ export async function newUser({ go, may, me }) {
 }
 
 /**
- * Imports a file of comma-separated values. The server checks it first.
+ * Imports a file of comma-separated values. The server validates it first.
  * @param {(file: ArrayBuffer, parameters: { dry_run?: boolean }, options: ChangeOptions) =>
- *   Promise<Schema<'ImportResult'>>} send
- * @param {Child[]} about what the file has to be
+ * Promise<Schema<'ImportResult'>>} send
+ * @param {Child[]} about the requirements for the file
  * @param {Child} done shown after the import
  * @param {string[]} columns the columns of the template
  */
@@ -230,7 +230,7 @@ export function importer(send, about, done, columns) {
   };
   const show = (/** @type {Schema<'ImportResult'>} */ result) =>
     place.replaceChildren(
-      // A row that another change overtook is refused by itself.
+      // The server rejects only the row that a simultaneous change overtook.
       ...(result.rejected > 0 && result.created + result.updated === 0
         ? [notice(rejection(result), 'bad')]
         : [
@@ -301,7 +301,7 @@ export function importer(send, about, done, columns) {
 }
 
 /**
- * Why a file is not imported.
+ * The reason why a file is not imported.
  * @param {Schema<'ImportResult'>} result
  */
 function rejection({ rejected, rows }) {

@@ -1,4 +1,4 @@
-//! An operation's arguments: as clap is told of them, and as what was given is read.
+//! The arguments of an operation: their definition for clap, and the parsing of their values.
 
 mod given;
 
@@ -15,7 +15,7 @@ use assent_admin_client::lookup::ResourceKind;
 
 pub(crate) use given::{Paging, ParsedArguments, Payload, flag, read};
 
-/// The command of an operation.
+/// Creates the command of an operation.
 pub(super) fn command(name: &str, operation: &Operation) -> Command {
     let title = operation.title();
     let mut command = Command::new(name.to_owned()).after_help(format!(
@@ -69,7 +69,7 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
                 .help(help),
         );
     }
-    // Groups of flags bring descriptions of their own along.
+    // Groups of flags have descriptions of their own.
     let summary = line(&operation.summary);
     let whole = format!("{summary}\n\n{}", paragraphs(&operation.description));
     ConnectionArguments::augment_args(command)
@@ -148,7 +148,7 @@ fn file_argument(help: String) -> Arg {
         .help(help)
 }
 
-/// The flag of a member or parameter.
+/// Creates the flag of a member or parameter.
 fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
     let mut argument = Arg::new(id).long(flag.to_owned());
     let name = member.name.replace('_', "-");
@@ -226,12 +226,12 @@ fn is_paging(name: &str) -> bool {
     matches!(name, "after" | "limit")
 }
 
-/// Whether null takes the value away, as its description says.
+/// Whether null removes the value, according to its description.
 fn is_clearable(member: &BodyMember) -> bool {
     member.description.contains("; null ")
 }
 
-/// A sentence of the document in one line, without the marks of code.
+/// Returns a sentence of the document in one line, without the marks of code.
 fn line(text: &str) -> String {
     text.split_whitespace()
         .collect::<Vec<_>>()

@@ -1,4 +1,4 @@
-//! One call of the admin API, and where its answer goes.
+//! A call of the admin API, and the output of its response.
 
 use std::fmt::Display;
 use std::fs::{File, OpenOptions};
@@ -20,10 +20,10 @@ use assent_admin_client::connection::Api;
 use assent_admin_client::error::CommandError;
 use assent_admin_client::terminal;
 
-/// The most items of a page.
+/// The maximum number of items on a page.
 const PAGE: u32 = 200;
 
-/// An operation with what it is done to.
+/// An operation with its target.
 pub(super) struct OperationCall<'a> {
     pub(super) api: Api,
     pub(super) operation: &'a Operation,
@@ -31,7 +31,7 @@ pub(super) struct OperationCall<'a> {
 }
 
 impl OperationCall<'_> {
-    /// The path's parts, with what was given in place of the parameters.
+    /// Returns the segments of the path, with the arguments in place of the parameters.
     fn parts(&self) -> Vec<String> {
         let mut given = self.given.path.iter();
         let parts = self
@@ -69,7 +69,7 @@ impl OperationCall<'_> {
         self.api.send(request, flag).await
     }
 
-    /// Does it, to this version.
+    /// Sends the request, for this version.
     pub(super) async fn done(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
         let request = self.request(&self.given.query);
         self.send(match version {
@@ -79,10 +79,10 @@ impl OperationCall<'_> {
         .await
     }
 
-    /// Reads what is to be changed or deleted, and asks where somebody is to be asked: that version alone is then
-    /// changed.
+    /// Reads the target of a change or deletion, and asks for a confirmation if it is necessary. The change then
+    /// applies only to the version that was read.
     pub(super) async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
-        // A PUT may create what does not exist yet.
+        // A PUT may create an object that does not exist yet.
         let is_known = self.operation.is_versioned && self.operation.method != Method::PUT;
         let (found, version) = match is_known {
             true => self.api.read(&self.parts(), &[]).await?,
@@ -95,7 +95,7 @@ impl OperationCall<'_> {
         Ok(version)
     }
 
-    /// Shows a list, page by page.
+    /// Prints a list, page by page.
     pub(super) async fn pages(&self, paging: &Paging, form: OutputFormat) -> anyhow::Result<()> {
         let mut listing = Listing::new(&self.operation.answer, form);
         let mut left = if paging.all {
@@ -124,7 +124,7 @@ impl OperationCall<'_> {
     }
 }
 
-/// Writes an answer that is no JSON to a file or to standard output.
+/// Writes a response that is not JSON to a file or to standard output.
 pub(super) async fn save(call: &OperationCall<'_>, mut answer: Response) -> anyhow::Result<()> {
     let mut out = call
         .given
@@ -149,11 +149,12 @@ pub(super) async fn save(call: &OperationCall<'_>, mut answer: Response) -> anyh
     out.map_or(Ok(()), PrivateFile::finish)
 }
 
-/// A file for what may be personal data, its owner's alone: a new one beside its place, which takes that when it is
-/// whole. What was there before is not written to, whoever may read it, and no link is followed.
+/// A file that may contain personal data, readable only by its owner. The content goes to a new file in the same
+/// folder, which replaces the destination when it is complete. An existing file is never overwritten in place,
+/// independent of its permissions, and no link is followed.
 pub(super) struct PrivateFile {
     pub(super) file: File,
-    /// Where it is until it is whole; none for what is no file, such as a terminal.
+    /// The path of the incomplete file; `None` if the destination is not a regular file, such as a terminal.
     pub(super) part: Option<PathBuf>,
     pub(super) path: PathBuf,
 }
@@ -218,7 +219,7 @@ impl PrivateFile {
 impl Drop for PrivateFile {
     fn drop(&mut self) {
         if let Some(part) = &self.part {
-            // It broke off; there is nobody to tell that half of it stays.
+            // The file is incomplete. A failure to remove it could not be reported.
             let _ = std::fs::remove_file(part);
         }
     }

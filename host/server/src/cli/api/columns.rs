@@ -8,9 +8,9 @@ use crate::cli::api::document::{BodyMember, Shape};
 use assent_admin_client::terminal;
 use assent_admin_client::terminal::{Table, harmless};
 
-/// The columns of lists whose items have more than a line holds: members, with a head of their own after `=`. A list
-/// without an entry has one column for each member that is a single value.
-pub(super) const COLUMNS: [(&str, &[&str]); 12] = [
+/// The columns of lists whose items do not fit in a line: members, with a title of their own after `=`. A list without
+/// an entry has one column for each member with a single value.
+pub(super) const COLUMNS: [(&str, &[&str]); 14] = [
     (
         "User",
         &["id", "name", "email", "state", "console_role", "created_at"],
@@ -41,6 +41,14 @@ pub(super) const COLUMNS: [(&str, &[&str]); 12] = [
             "token_endpoint_auth_method=auth_method",
             "entity_id",
         ],
+    ),
+    (
+        "AssignedApplication",
+        &["application_id", "application_name", "roles"],
+    ),
+    (
+        "GroupAssignment",
+        &["group.id=group_id", "group.name=group", "roles"],
     ),
     (
         "Account",
@@ -100,8 +108,8 @@ pub(super) const COLUMNS: [(&str, &[&str]); 12] = [
     ),
 ];
 
-/// What `--quiet` prints: the first of these that is there.
-const NAMING: [&str; 8] = [
+/// The members that `--quiet` prints, in order of preference.
+const NAMING: [&str; 10] = [
     "id",
     "link",
     "client_secret",
@@ -110,9 +118,11 @@ const NAMING: [&str; 8] = [
     "key",
     "channel",
     "application_id",
+    "user_id",
+    "group",
 ];
 
-/// A value as text, which is not harmless yet.
+/// Returns a value as text, in which control characters are not escaped yet.
 pub(super) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
@@ -124,15 +134,17 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// What names a thing.
+/// Returns the text that identifies an object. A text identifies itself.
 pub(super) fn named(value: &Value) -> Option<String> {
-    NAMING
-        .iter()
-        .find_map(|name| value.get(name).filter(|value| !value.is_null()))
-        .map(|value| harmless(&plain(value)))
+    let mut members = NAMING.iter().filter_map(|name| value.get(name));
+    match members.find(|value| !value.is_null()) {
+        Some(inner @ Value::Object(_)) => named(inner),
+        Some(name) => Some(harmless(&plain(name))),
+        None => value.as_str().map(harmless),
+    }
 }
 
-/// A column: where its value stands, and its head.
+/// A column: the position of its value, and its title.
 pub(super) struct Column {
     pub(super) pointer: String,
     pub(super) head: String,
@@ -149,7 +161,7 @@ impl Column {
     }
 }
 
-/// The columns for a list of this schema, and a table for its first items.
+/// Returns the columns for a list of this schema, and a table for its first items.
 pub(super) fn begin(
     schema: Option<&str>,
     members: Option<&[BodyMember]>,
@@ -167,6 +179,11 @@ pub(super) fn begin(
                 .map(|member| Column::parse(&member.name))
                 .collect()
         }
+        // The items are texts.
+        _ if items.iter().any(Value::is_string) => vec![Column {
+            pointer: String::new(),
+            head: "VALUE".to_owned(),
+        }],
         _ => {
             let members = items.iter().filter_map(Value::as_object).flatten();
             let single = members

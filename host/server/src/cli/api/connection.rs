@@ -43,8 +43,8 @@ impl ConnectionArguments {
     }
 }
 
-/// The way to the listener of this machine, whatever stands before it, with a token of its database where none was
-/// given.
+/// Connects to the listener of this machine, independent of a proxy before it. Without a specified token, it creates
+/// one in the database.
 async fn here(
     client: ClientBuilder,
     file: &Path,
@@ -62,7 +62,8 @@ async fn here(
         Some(token) => token,
         None => {
             let host = host_without_plugins(file).await?;
-            // It goes to whatever listens there, though that is no other user's, so it is good for a short time.
+            // Another program may listen there, though not one of another user. So the token is valid only for a short
+            // time.
             let (token, _) =
                 admin::issue_admin_token_for(&host, PATIENCE, &AuditContext::SERVER).await?;
             host.store.close().await;
@@ -76,7 +77,7 @@ async fn here(
     ))
 }
 
-/// A client for the listener of this machine, and its address.
+/// Returns a client for the listener of this machine, and its address.
 pub(in crate::cli) fn reach(client: ClientBuilder, settings: &Settings) -> (ClientBuilder, String) {
     let listen = settings.http.listen;
     let address = match listen.ip() {
@@ -89,7 +90,7 @@ pub(in crate::cli) fn reach(client: ClientBuilder, settings: &Settings) -> (Clie
         _ => listen,
     };
     match (&settings.http.tls, settings.base_url.host_str()) {
-        // The certificate is for the name that people use.
+        // The certificate is for the public name.
         (Some(_), Some(name)) => (
             client.resolve(name, address),
             format!("https://{name}:{}", address.port()),

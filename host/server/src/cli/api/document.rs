@@ -1,47 +1,46 @@
-//! What the commands are made from: the operations and nouns of the OpenAPI document, as far as a command needs to know
-//! them.
+//! The source of the commands: the operations and nouns of the OpenAPI document, as far as a command needs them.
 
 pub(super) mod reader;
 
 use reqwest::Method;
 
-/// Something that the admin API does.
+/// An operation of the admin API.
 #[derive(Debug)]
 pub(super) struct Operation {
     /// Nouns and a verb with dots, as in `users.sessions.end`: the operationId, and with spaces the command.
     pub(super) name: String,
-    /// The method.
+    /// The HTTP method.
     pub(super) method: Method,
-    /// The path below the API's own, with `{name}` for what varies.
+    /// The path below that of the API, with `{name}` for the variable segments.
     pub(super) path: String,
-    /// One sentence.
+    /// The summary, in one sentence.
     pub(super) summary: String,
-    /// More of it; may be empty.
+    /// Further description; may be empty.
     pub(super) description: String,
-    /// The permission that it needs.
+    /// The required permission.
     pub(super) permission: String,
     /// The parameters of the query.
     pub(super) query: Vec<BodyMember>,
-    /// What it takes.
+    /// The body of the request.
     pub(super) body: Option<Body>,
-    /// What it answers.
+    /// The response.
     pub(super) answer: ResponseDescription,
-    /// Whether `If-Match` names the version that is changed.
+    /// Whether `If-Match` selects the version to change.
     pub(super) is_versioned: bool,
-    /// Whether it takes something away that nothing brings back.
+    /// Whether the operation cannot be undone.
     pub(super) is_irreversible: bool,
 }
 
-/// What the names of operations begin with.
+/// The prefix of operation names.
 #[derive(Debug)]
 pub(super) struct Noun {
-    /// As in `users.sessions`.
+    /// The name, as in `users.sessions`.
     pub(super) name: String,
-    /// One sentence.
+    /// The description, in one sentence.
     pub(super) about: String,
 }
 
-/// What a command needs of the OpenAPI document.
+/// The parts of the OpenAPI document that commands need.
 #[derive(Debug)]
 pub(super) struct Document {
     /// The nouns.
@@ -50,29 +49,29 @@ pub(super) struct Document {
     pub(super) operations: Vec<Operation>,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Debug)]
 pub(super) enum Body {
     /// An object with these members.
     Json(Vec<BodyMember>),
-    /// Something else, of this media type, which may have a `*`.
+    /// A body of this media type, which may contain a `*`.
     Raw(String),
 }
 
 /// A member of an object, or a parameter.
 #[derive(Clone, Debug)]
 pub(super) struct BodyMember {
-    /// Its name.
+    /// The name.
     pub(super) name: String,
-    /// What it is; may be empty.
+    /// The description; may be empty.
     pub(super) description: String,
-    /// What it may be.
+    /// The type of the value.
     pub(super) shape: Shape,
-    /// Whether it must be there.
+    /// Whether it is required.
     pub(super) is_required: bool,
 }
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
     /// A text.
@@ -81,9 +80,9 @@ pub(super) enum Shape {
     Choice(Vec<String>),
     /// A number.
     Number,
-    /// Yes or no.
+    /// A boolean.
     Truth,
-    /// An object; one without members may have any.
+    /// An object with these members; without members, any object.
     Object(Vec<BodyMember>),
     /// A list.
     List(Box<Shape>),
@@ -91,23 +90,23 @@ pub(super) enum Shape {
     Any,
 }
 
-/// What an operation answers when it is done.
+/// The response of a successful operation.
 #[derive(Debug)]
 pub(super) struct ResponseDescription {
-    /// In words.
+    /// The description.
     pub(super) description: String,
-    /// The media type; none where there is no body.
+    /// The media type; `None` without a body.
     pub(super) media_type: Option<String>,
-    /// Its members, of an object.
+    /// The members of an object.
     pub(super) members: Vec<BodyMember>,
-    /// The name of the schema; of a list that of its items.
+    /// The name of the schema; for a list, of its items.
     pub(super) schema: Option<String>,
-    /// What each item of a list has.
+    /// The members of each item of a list.
     pub(super) items: Option<Vec<BodyMember>>,
 }
 
 impl ResponseDescription {
-    /// Whether it is JSON, or nothing.
+    /// Whether the response is JSON, or empty.
     pub(super) fn is_json(&self) -> bool {
         self.media_type
             .as_deref()
@@ -116,7 +115,8 @@ impl ResponseDescription {
 }
 
 impl Operation {
-    /// The parameters of the path, in their order, each by what it identifies: `{id}` of `/users/{id}` is a `user`.
+    /// Returns the parameters of the path, in their order, each by the kind of its object: `{id}` of `/users/{id}` is a
+    /// `user`.
     pub(super) fn path_parameters(&self) -> impl Iterator<Item = String> {
         let mut before = "";
         self.path.split('/').filter_map(move |part| {
@@ -131,19 +131,19 @@ impl Operation {
         })
     }
 
-    /// Whether it answers a list by pages.
+    /// Whether the response is a list with pages.
     pub(super) fn is_paged(&self) -> bool {
         ["after", "limit"]
             .iter()
             .all(|name| self.query.iter().any(|parameter| parameter.name == *name))
     }
 
-    /// Method and path, as the document names it.
+    /// Returns the method and path in the form of the document.
     pub(super) fn title(&self) -> String {
         format!("{} {}", self.method, self.path)
     }
 
-    /// The members of its body, where that is JSON.
+    /// Returns the members of the body, if it is JSON.
     pub(super) fn members(&self) -> &[BodyMember] {
         match &self.body {
             Some(Body::Json(members)) => members,

@@ -1,10 +1,10 @@
-//! The changes by an exchange of the plugins, as text for a terminal.
+//! The changes by a reload or rollback of the plugins, as text for a terminal.
 
 use serde::Deserialize;
 
 use assent_admin_client::terminal::harmless;
 
-/// The operations that exchange the plugins.
+/// The operations that replace the plugins.
 const EXCHANGES: [&str; 2] = ["plugins.reload", "plugins.rollback"];
 
 #[derive(Deserialize)]
@@ -13,7 +13,7 @@ struct Plugins {
     plugins: Vec<Plugin>,
     last_reload: Option<Reload>,
     previous: Option<Previous>,
-    /// The exchange continues in the background.
+    /// The replacement continues in the background.
     #[serde(default)]
     reloading: bool,
 }
@@ -36,15 +36,15 @@ struct Reload {
     needs_restart: Vec<String>,
 }
 
-/// Whether the answer of this operation is one about an exchange.
+/// Whether the response of this operation is about a replacement of the plugins.
 pub(super) fn is(operation: &str) -> bool {
     EXCHANGES.contains(&operation)
 }
 
-/// The text for an answer: which plugins are loaded now, and how each differs from before.
+/// Returns the text for a response: the loaded plugins, and the changes of each.
 ///
 /// # Errors
-/// If the answer does not match its schema.
+/// If the response does not match its schema.
 pub(super) fn text(operation: &str, bytes: &[u8]) -> anyhow::Result<String> {
     let Plugins {
         plugins,
@@ -106,7 +106,7 @@ pub(super) fn text(operation: &str, bytes: &[u8]) -> anyhow::Result<String> {
     Ok(shown)
 }
 
-/// The beginning of a digest, as people compare it.
+/// Returns the beginning of a digest, for comparison by eye.
 fn short(digest: &str) -> String {
     format!(
         "{}…",

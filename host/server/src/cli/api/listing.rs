@@ -13,32 +13,32 @@ use assent_admin_client::terminal::{Table, harmless};
 /// A page of a list.
 #[derive(Deserialize)]
 pub(crate) struct Page<'a> {
-    /// What is on it, as it came.
+    /// The items, unchanged.
     #[serde(borrow)]
     items: Vec<&'a RawValue>,
-    /// Where the next one begins.
+    /// The position of the next page.
     pub(super) next: Option<String>,
 }
 
 impl Page<'_> {
-    /// How many items it has.
+    /// The number of items.
     pub(super) fn len(&self) -> usize {
         self.items.len()
     }
 }
 
-/// A list that comes by pages, on its way to standard output.
+/// A list with pages that is printed to standard output.
 pub(crate) struct Listing<'a> {
     answer: &'a ResponseDescription,
     form: OutputFormat,
     table: Option<(Vec<Column>, Table)>,
     shown: usize,
-    /// Whether it was shown as it came.
+    /// Whether the response was printed unchanged.
     is_whole: bool,
 }
 
 impl<'a> Listing<'a> {
-    /// A list of which nothing was shown.
+    /// Creates a list before its first page.
     pub(super) const fn new(answer: &'a ResponseDescription, form: OutputFormat) -> Self {
         Self {
             answer,
@@ -49,10 +49,10 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// Shows one more page, which came as `bytes`. As JSON the only one is shown as it came.
+    /// Prints one more page, which has the content `bytes`. In JSON, a single page is printed unchanged.
     ///
     /// # Errors
-    /// If standard output takes no more, or the page is no list.
+    /// If standard output cannot be written, or the page is not a list.
     pub(super) fn page(
         &mut self,
         page: &Page<'_>,
@@ -106,10 +106,10 @@ impl<'a> Listing<'a> {
         terminal::print(&text)
     }
 
-    /// Ends the list, of which there may be more.
+    /// Ends the list, which may have further pages.
     ///
     /// # Errors
-    /// If standard output takes no more.
+    /// If standard output cannot be written.
     pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
         if self.form.json && !self.is_whole {
             let begin = if self.shown == 0 { "{\"items\":[" } else { "" };

@@ -1,4 +1,4 @@
-//! Names in place of ids: what is exactly so called is found by the API's own search.
+//! Names instead of ids: the API's search finds the object with exactly this name.
 
 use serde_json::Value;
 
@@ -9,10 +9,10 @@ use super::document::Operation;
 use assent_admin_client::connection::Api;
 use assent_admin_client::lookup::ResourceKind;
 
-/// Puts ids in place of names.
+/// Replaces names by ids.
 ///
 /// # Errors
-/// [`CommandError`] where nothing is called so, or more than one.
+/// [`CommandError`] if no object, or more than one, has the name.
 pub(super) async fn resolve(
     api: &Api,
     operation: &Operation,
@@ -35,8 +35,18 @@ pub(super) async fn resolve(
     }
     if let Some(Payload::Json(members)) = &mut given.body {
         for (name, value) in members {
-            if let (Some(kind), Value::String(text)) = (ResourceKind::from_parameter(name), value) {
-                id_of(api, kind, text, application.as_deref()).await?;
+            let (kind, texts) = match value {
+                Value::String(_) => (
+                    ResourceKind::from_parameter(name),
+                    std::slice::from_mut(value),
+                ),
+                Value::Array(items) => (ResourceKind::from_list(name), items.as_mut_slice()),
+                _ => continue,
+            };
+            for text in texts {
+                if let (Some(kind), Value::String(text)) = (kind, text) {
+                    id_of(api, kind, text, application.as_deref()).await?;
+                }
             }
         }
     }

@@ -1,5 +1,5 @@
-//! A command for everything that the admin API does, made from its OpenAPI document: a new route is a new command,
-//! whose name is the operationId. They are clients like any other, so checks, roles and the audit log are the same.
+//! A command for each operation of the admin API, created from its OpenAPI document: a new route is a new command, with
+//! the operationId as its name. The commands are ordinary clients, so checks, roles and the audit log are the same.
 
 mod arguments;
 mod call;
@@ -22,29 +22,29 @@ use show::OutputFormat;
 use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
 
-/// The commands.
+/// The commands of the admin API.
 pub(super) struct Commands {
     document: Document,
 }
 
 impl Commands {
-    /// Those of this version's admin API.
+    /// Creates the commands of this version's admin API.
     ///
     /// # Errors
-    /// If its document can't be read.
+    /// If its document cannot be read.
     pub(super) fn from_document(document: &str) -> anyhow::Result<Self> {
         let document = document::reader::read(document)?;
         Ok(Self { document })
     }
 
-    /// Adds them to the command line.
+    /// Adds the commands to the command line.
     pub(super) fn add_to(&self, root: clap::Command) -> clap::Command {
         let operations = self.document.operations.iter();
         operations.fold(root, |root, operation| self.with(root, 0, operation))
     }
 
-    /// Adds an operation to the group whose name are the first `depth` bytes of the operation's: below it are groups
-    /// for the nouns that follow, and the command for the verb.
+    /// Adds an operation to the group whose name is the first `depth` bytes of the operation's name. Below it are
+    /// groups for the nouns that follow, and the command for the verb.
     fn with(&self, group: clap::Command, depth: usize, operation: &Operation) -> clap::Command {
         let name = operation.name.as_str();
         let rest = name.get(depth..).unwrap_or_default();
@@ -64,10 +64,10 @@ impl Commands {
         group.subcommand(self.with(new, depth + 1, operation))
     }
 
-    /// Runs the command that was given; none where it is another one than these.
+    /// Runs the command in the arguments. Returns `None` if it is not one of these.
     ///
     /// # Errors
-    /// [`CommandError`] with the exit code that says why not.
+    /// [`CommandError`] with an exit code for the reason.
     pub(super) async fn run(&self, matches: &ArgMatches) -> Option<anyhow::Result<()>> {
         let (operation, matches) = self.find(matches)?;
         Some(run(operation, matches).await)
@@ -84,7 +84,7 @@ impl Commands {
         Some((operations.find(|one| one.name == name)?, matches))
     }
 
-    /// Each operation's name with its method and path, as `users.list` and `GET /users`.
+    /// Returns each operation's name with its method and path, such as `users.list` and `GET /users`.
     pub(super) fn table(&self) -> Vec<(String, String)> {
         let operations = self.document.operations.iter();
         operations
@@ -131,7 +131,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         listing.page(&page, &bytes, true)?;
         return listing.end(None);
     }
-    // What comes from something else than the API is said to be so, and not shown.
+    // A response that is not from the API is reported as such, and not printed.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
     if exchange::is(&operation.name) && form.is_text() {
         return terminal::print(&exchange::text(&operation.name, &bytes)?);
@@ -140,8 +140,8 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     rows_were_taken(&bytes)
 }
 
-/// Of a table of which rows are rejected the answer says so, and is a good one; whoever runs this in a script has to
-/// notice.
+/// Fails if rows of a table were rejected. The HTTP response is a success even then, but a script must detect the
+/// failure.
 fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
     #[derive(Deserialize)]
     struct ImportCounts {
@@ -202,8 +202,7 @@ mod tests {
         }
     }
 
-    /// The description of a member says whether null takes it away; the server would take another null for nothing at
-    /// all.
+    /// The description of a member says whether null removes it. For another member, the server would ignore a null.
     #[test]
     fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {
         let commands = commands().add_to(crate::cli::Arguments::command());

@@ -1,4 +1,4 @@
-//! How answers are shown: as a table, as the API's own JSON, or as what a script wants to know.
+//! The output of responses: as a table, as the API's own JSON, or as values for a script.
 
 use std::collections::BTreeSet;
 use std::io::IsTerminal;
@@ -11,7 +11,7 @@ use crate::cli::api::columns::{COLUMNS, begin, cells, heads, named, plain};
 use assent_admin_client::terminal::harmless;
 use assent_admin_client::{preview, terminal};
 
-/// How an answer is shown.
+/// The output format of a response.
 #[derive(Args, Clone, Copy, Debug)]
 #[command(next_help_heading = "The output")]
 pub(super) struct OutputFormat {
@@ -24,18 +24,18 @@ pub(super) struct OutputFormat {
 }
 
 impl OutputFormat {
-    /// Whether people read it.
+    /// Whether the output is text for a terminal.
     pub(super) const fn is_text(self) -> bool {
         !self.json && !self.quiet
     }
 
-    /// Whether what goes without saying is not said.
+    /// Whether messages about success are omitted.
     pub(super) const fn is_quiet(self) -> bool {
         self.quiet
     }
 }
 
-/// A text as a shell takes it for one word.
+/// Quotes a text so that a shell reads it as one word.
 pub(super) fn quoted(text: &str) -> String {
     let is_plain = text
         .chars()
@@ -47,7 +47,7 @@ pub(super) fn quoted(text: &str) -> String {
     }
 }
 
-/// JSON as standard output gets it: as it came, but on a terminal with nothing in it that steers.
+/// Returns JSON for standard output: unchanged, but on a terminal without control characters.
 pub(super) fn json(text: &str) -> String {
     if std::io::stdout().is_terminal() {
         terminal::harmless_json(text)
@@ -56,10 +56,10 @@ pub(super) fn json(text: &str) -> String {
     }
 }
 
-/// Shows an answer that is one thing.
+/// Prints a response with a single object.
 ///
 /// # Errors
-/// If standard output takes no more, or the answer is no JSON.
+/// If standard output cannot be written, or the response is not JSON.
 pub(super) fn show(
     answer: &ResponseDescription,
     form: OutputFormat,
@@ -134,7 +134,7 @@ pub(super) fn show(
     Ok(())
 }
 
-/// The table of columns that goes with a list in an answer.
+/// Returns the name in the table of columns for a list in a response.
 fn items_of(answer: &ResponseDescription, name: &str) -> Option<String> {
     let member = answer.members.iter().find(|member| member.name == name)?;
     match &member.shape {
@@ -158,7 +158,7 @@ fn items_of(answer: &ResponseDescription, name: &str) -> Option<String> {
     }
 }
 
-/// A value as lines of name and text; lists of objects for themselves.
+/// Flattens a value to lines with name and text. Lists of objects are printed separately.
 fn flatten<'a>(
     name: &str,
     value: &'a Value,
@@ -179,7 +179,7 @@ fn flatten<'a>(
         Value::Array(items) if items.iter().any(Value::is_object) => {
             lists.push((name.to_owned(), items));
         }
-        // The code of a link is drawn on a terminal, and not shown as markup.
+        // The QR code of a link is drawn on a terminal, and its markup is not printed.
         Value::String(text) if text.starts_with("<?xml") => {}
         Value::Null => {}
         value => lines.push((name.to_owned(), plain(value))),

@@ -1,4 +1,4 @@
-//! The file of a backup: a tar archive of a header, its message authentication code, and a dump.
+//! The file of a backup: a tar archive with a header, its message authentication code, and a dump.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom, Write};
@@ -16,11 +16,11 @@ use crate::keys::{KeyError, MasterKeys, RootSecret};
 
 const HEADER: &str = "header.json";
 const CODE: &str = "header.hmac";
-/// The header grows with the lanes of the audit log.
+/// The maximum size of the header, in bytes. It grows with the lanes of the audit log.
 const LONGEST_HEADER: u64 = 4 << 20;
 const LONGEST_CODE: u64 = 64;
 
-/// Writes a backup. It appears at `path` as a whole, and replaces no other file.
+/// Writes a backup. It appears at `path` only when it is complete, and replaces no other file.
 pub(super) fn write(
     path: &Path,
     header: &BackupHeader,
@@ -58,7 +58,7 @@ fn append(
     Ok(archive.append_data(&mut header, name, content)?)
 }
 
-/// A file that is deleted again, unless it gets a name.
+/// Creates a file that is deleted again, unless it gets a name.
 pub(super) fn new_file(folder: &Path) -> anyhow::Result<NamedTempFile> {
     tempfile::Builder::new()
         .prefix(".assent-backup-")
@@ -66,7 +66,7 @@ pub(super) fn new_file(folder: &Path) -> anyhow::Result<NamedTempFile> {
         .with_context(|| folder.display().to_string())
 }
 
-/// Gives a complete file its name, on the disk.
+/// Gives a complete file its name, and flushes it to the disk.
 pub(in crate::cli) fn keep(file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
     file.as_file().sync_all()?;
     file.persist_noclobber(path)
@@ -76,7 +76,7 @@ pub(in crate::cli) fn keep(file: NamedTempFile, path: &Path) -> anyhow::Result<(
     Ok(())
 }
 
-/// The folder of a file.
+/// Returns the folder of a file.
 pub(in crate::cli) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
@@ -84,7 +84,7 @@ pub(in crate::cli) fn folder_of(path: &Path) -> &Path {
     }
 }
 
-/// The size and the digest of a dump.
+/// Computes the size and the digest of a dump.
 pub(super) fn digest(dump: &mut File) -> anyhow::Result<DumpDigest> {
     dump.seek(SeekFrom::Start(0))?;
     let mut hashing = Hashing::of(std::io::sink());
@@ -92,20 +92,20 @@ pub(super) fn digest(dump: &mut File) -> anyhow::Result<DumpDigest> {
     Ok(hashing.finish())
 }
 
-/// A backup whose header is authentic.
+/// An open backup with an authentic header.
 #[derive(Debug)]
 pub(in crate::cli) struct OpenBackup {
     file: File,
     pub(in crate::cli) header: BackupHeader,
-    /// The root secret of the installation that the backup is of.
+    /// The root secret of the installation.
     pub(in crate::cli) root: RootSecret,
     /// Whether only the previous master key of the settings opens it.
     pub(in crate::cli) is_of_previous_master_key: bool,
-    /// Where the dump begins.
+    /// The position of the dump, in bytes.
     dump_at: u64,
 }
 
-/// The members that every format has.
+/// The members that the header has in every format.
 #[derive(Deserialize)]
 struct Format {
     format: u32,
@@ -188,7 +188,7 @@ impl OpenBackup {
     /// Copies the dump.
     ///
     /// # Errors
-    /// If it cannot be copied, or was changed after the backup was made.
+    /// If it cannot be copied, or was changed after the backup was created.
     pub(in crate::cli) fn copy_dump(&mut self, into: impl Write) -> anyhow::Result<()> {
         let mut into = Hashing::of(into);
         let mut dump = self.dump()?;
@@ -196,13 +196,13 @@ impl OpenBackup {
         self.compare(&into.finish())
     }
 
-    /// The bytes of the dump.
+    /// Returns the bytes of the dump.
     pub(in crate::cli) fn dump(&mut self) -> anyhow::Result<std::io::Take<&File>> {
         self.file.seek(SeekFrom::Start(self.dump_at))?;
         Ok((&self.file).take(self.header.dump.size))
     }
 
-    /// Fails if a dump is not the one of the header.
+    /// Fails if a dump does not match the header.
     fn compare(&self, found: &DumpDigest) -> anyhow::Result<()> {
         if *found != self.header.dump {
             bail!(
@@ -225,7 +225,7 @@ fn read_member(member: impl Read, most: u64) -> anyhow::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// Passes bytes on, and computes their digest.
+/// Writes bytes to another writer, and computes their digest.
 struct Hashing<W> {
     into: W,
     digest: Sha256,

@@ -18,17 +18,17 @@ pub(in crate::cli) struct BackupHeader {
     pub(in crate::cli) format: u32,
     /// The release that wrote the backup.
     pub(in crate::cli) assent: String,
-    /// The time of the backup, as RFC 3339 writes it.
+    /// The time of the backup (RFC 3339).
     pub(in crate::cli) created_at: String,
-    /// Which database the dump is of.
+    /// The kind of the dumped database.
     pub(in crate::cli) database: DumpKind,
-    /// The newest migration that the database has.
+    /// The newest migration of the database.
     pub(in crate::cli) schema_version: i64,
-    /// The root secret, as each master key has wrapped it. It authenticates the header.
+    /// The root secret, wrapped with each master key. It authenticates the header.
     pub(in crate::cli) root_secret: Vec<WrappedRoot>,
     /// The last entry of each lane of the audit log.
     pub(in crate::cli) audit_heads: String,
-    /// The last member.
+    /// The size and the digest of the dump, which is the last member.
     pub(in crate::cli) dump: DumpDigest,
 }
 
@@ -42,7 +42,7 @@ pub(in crate::cli) struct WrappedRoot {
 }
 
 impl WrappedRoot {
-    /// The copies of the root secret among the wrapped keys of a database.
+    /// Returns the copies of the root secret among the wrapped keys of a database.
     pub(super) fn among(keys: &[WrappedKey]) -> Vec<Self> {
         let roots = keys
             .iter()
@@ -56,18 +56,18 @@ impl WrappedRoot {
     }
 }
 
-/// Which database a dump is of.
+/// The kind of a dumped database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(in crate::cli) enum DumpKind {
-    /// SQLite: the dump is its file.
+    /// SQLite: the dump is the database file.
     Sqlite,
-    /// PostgreSQL: the dump is one of `pg_dump --format=custom`.
+    /// PostgreSQL: the dump is the output of `pg_dump --format=custom`.
     PostgreSql,
 }
 
 impl DumpKind {
-    /// The kind of the database at this URL.
+    /// Returns the kind of the database at this URL.
     pub(in crate::cli) fn of(url: &str) -> Self {
         match url.starts_with("sqlite:") {
             true => Self::Sqlite,
@@ -75,7 +75,7 @@ impl DumpKind {
         }
     }
 
-    /// The name of the member.
+    /// Returns the name of the archive's member.
     pub(in crate::cli) const fn member(self) -> &'static str {
         match self {
             Self::Sqlite => "assent.db",
@@ -96,14 +96,14 @@ impl std::fmt::Display for DumpKind {
 /// The size and the digest of a dump.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::cli) struct DumpDigest {
-    /// In bytes.
+    /// The size in bytes.
     pub(in crate::cli) size: u64,
-    /// In hexadecimal.
+    /// The SHA-256 digest in hexadecimal.
     pub(in crate::cli) sha256: String,
 }
 
 impl BackupHeader {
-    /// The root secret, which one of these master keys has wrapped.
+    /// Returns the root secret, if one of these master keys has wrapped it.
     ///
     /// # Errors
     /// If none of them has wrapped it.
@@ -121,13 +121,13 @@ impl BackupHeader {
         Ok(masters.unwrap(&wrapped, &SystemEntropy)?.root)
     }
 
-    /// The heads of the audit log; `None` if the text has none.
+    /// Returns the heads of the audit log; `None` if the text has none.
     pub(in crate::cli) fn heads(&self) -> Option<Heads> {
         Heads::parse(&self.audit_heads)
     }
 }
 
-/// The message authentication code of a header under the root secret, in hexadecimal.
+/// Returns the message authentication code of a header under the root secret, in hexadecimal.
 pub(super) fn authentication_code(root: &RootSecret, header: &[u8]) -> Result<String, KeyError> {
     Ok(hex::encode(root.derive("backup header", header)?))
 }

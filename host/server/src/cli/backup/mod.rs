@@ -21,7 +21,7 @@ use assent_store::{BackupContent, PostgresSnapshot, copy_sqlite};
 /// Write a backup of the database to a file, while the instances serve.
 ///
 /// The backup has the state of one moment. It contains personal data, so only its owner may read the file. It does not
-/// contain the master key: save that elsewhere. Nobody can use the backup without it. `assent restore --check FILE`
+/// contain the master key: save that elsewhere. Without it the backup cannot be used. `assent restore --check FILE`
 /// verifies a backup. For a moment the folder needs room for twice the size of the dump. PostgreSQL is dumped by
 /// `pg_dump`, whose major version must be at least that of the server.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! PostgreSQL's own programs for dumps.
+//! PostgreSQL's own programs for dumps and restores.
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Read};
@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use assent_store::PostgresSnapshot;
 
-/// The size of the pieces in which a dump is passed on.
+/// The size of the pieces in which a dump is written, in bytes.
 const PIECE: usize = 256 * 1024;
 
 /// Writes a dump of the snapshot into a file.
@@ -66,12 +66,13 @@ pub(in crate::cli) async fn restore(
         input.shutdown().await
     };
     let (passed, output) = tokio::join!(pass_on, child.wait_with_output());
-    // If it ended early, its own message says why.
+    // If the program ended early, its own message contains the reason.
     succeeded("pg_restore", &output.context("pg_restore")?)?;
     Ok(passed?)
 }
 
-/// Without `--dbname` it would print statements. The name is no secret; the rest comes from the environment.
+/// Returns a connection string. Without `--dbname` the program would print statements. The name is not secret; the
+/// other values come from the environment.
 fn connection_string(variables: &[(&'static str, OsString)]) -> anyhow::Result<String> {
     let value = |wanted: &str| {
         let found = variables.iter().find(|(name, _)| *name == wanted);
@@ -84,7 +85,7 @@ fn connection_string(variables: &[(&'static str, OsString)]) -> anyhow::Result<S
     Ok(format!("dbname='{quoted}'"))
 }
 
-/// A program that connects with these variables and no others.
+/// Returns a program that connects with these variables and no others.
 fn command(program: &str, variables: &[(&'static str, OsString)]) -> Command {
     let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
@@ -101,8 +102,8 @@ fn command(program: &str, variables: &[(&'static str, OsString)]) -> Command {
     command
 }
 
-/// Fails if a program is missing, or its major version is less than the server's: it would not know all that the server
-/// has.
+/// Fails if a program is missing, or its major version is less than the server's: it could not handle all features of
+/// the server.
 async fn require(program: &str, server_version: i64) -> anyhow::Result<()> {
     let mut asked = command(program, &[]);
     asked.arg("--version").stdout(Stdio::piped());
@@ -128,7 +129,7 @@ async fn require(program: &str, server_version: i64) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The major version in a text such as `pg_dump (PostgreSQL) 17.5 (Debian 17.5-1)`.
+/// Returns the major version in a text such as `pg_dump (PostgreSQL) 17.5 (Debian 17.5-1)`.
 fn major_version(text: &str) -> Option<i64> {
     let (_, version) = text.split_once("(PostgreSQL) ")?;
     let end = version.find(|c: char| !c.is_ascii_digit());

@@ -1,4 +1,4 @@
-//! The base URL as clients reach it: the server behind it, its TLS certificate, and the headers of the proxy.
+//! The base URL from the view of clients: the server behind it, its TLS certificate, and the headers of the proxy.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,13 +11,13 @@ use super::finding::Finding;
 use super::services::certificate_days;
 use crate::config::Settings;
 
-/// The time of one request.
+/// The timeout of a request.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// The largest response that is read, in bytes.
+/// The maximum size of a response, in bytes.
 const LARGEST: usize = 256 * 1024;
-/// An address for documentation (RFC 5737) that the doctor claims to have.
+/// The address, reserved for documentation (RFC 5737), that the doctor claims in a header.
 const CLAIMED: &str = "192.0.2.77";
-/// Below so many days a certificate should have been renewed.
+/// The number of days before its expiry by which a certificate should have been renewed.
 const DAYS_LEFT: i64 = 14;
 
 /// The part of the discovery document that identifies the installation.
@@ -69,7 +69,7 @@ pub(super) async fn examine(settings: &Settings, ca: Option<&Path>) -> Vec<Findi
         }
     }
     findings.push(readiness(&client, &origin).await);
-    // Plain http is only for clients on this machine, which need no proxy.
+    // Plain HTTP is only for clients on this machine, which need no proxy.
     if settings.is_https() {
         findings.push(certificate(settings, ca).await);
         findings.push(proxy(&client, &origin, settings).await);
@@ -92,7 +92,7 @@ fn client(ca: Option<&Path>) -> anyhow::Result<Client> {
     Ok(builder.build()?)
 }
 
-/// The body of a successful response, as long as it is not too large.
+/// Returns the body of a successful response that is not too large.
 async fn body_of(client: &Client, url: &str, claimed: Option<&str>) -> anyhow::Result<Vec<u8>> {
     let mut request = client.get(url);
     if let Some(address) = claimed {
@@ -132,7 +132,7 @@ async fn readiness(client: &Client, origin: &str) -> Finding {
     }
 }
 
-/// The days that the certificate of the base URL is still valid. Its chain was verified by the requests before.
+/// Checks the remaining days of the base URL's certificate. The earlier requests verified its chain.
 async fn certificate(settings: &Settings, ca: Option<&Path>) -> Finding {
     let host = settings.base_url.host_str().unwrap_or_default();
     let port = settings.base_url.port_or_known_default().unwrap_or(443);
@@ -175,7 +175,8 @@ async fn proxy(client: &Client, origin: &str, settings: &Settings) -> Finding {
     }
 }
 
-/// What two requests show: a usual one, and one that claims another address. `needs_proxy`: the server has no TLS.
+/// Returns the finding from two requests: a usual one, and one that claims another address. `needs_proxy`: the server
+/// has no TLS.
 fn proxy_finding(plain: &Connection, claimed: &Connection, needs_proxy: bool) -> Finding {
     let check = "proxy";
     if plain.forwarded_for == "internal" {

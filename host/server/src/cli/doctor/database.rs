@@ -10,9 +10,9 @@ use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::SystemEntropy;
 use assent_store::{ConnectionCounts, Database, DatabaseProblem, Diagnosis, MIGRATIONS, Store};
 
-/// A round trip that is longer than this makes each sign-in slow.
+/// A longer round trip makes each sign-in slow.
 const SLOW: Duration = Duration::from_millis(5);
-/// Differences of the clocks in milliseconds: instances with the larger one do not serve.
+/// The difference of the clocks, in milliseconds, at which the doctor warns. With a larger one instances do not serve.
 const CLOCK_WARNING: u64 = 1000;
 const CLOCK_PROBLEM: u64 = 5000;
 
@@ -133,7 +133,7 @@ fn clock_finding(clock: i64, diagnosis: &Diagnosis) -> Finding {
     }
 }
 
-/// `None` if the tables are up to date.
+/// Checks the migrations. Returns `None` if the tables are up to date.
 async fn migrations(settings: &Settings) -> Option<Finding> {
     let database = &settings.database;
     let pending = match Database::pending_migrations(&database.url, MIGRATIONS).await {
@@ -148,11 +148,15 @@ async fn migrations(settings: &Settings) -> Option<Finding> {
     if names.is_empty() {
         return None;
     }
-    Some(match database.migrate {
-        Some(Migrate::Automatic) => {
-            Finding::warning("migrations", text, "The next start applies them.")
-        }
-        _ => Finding::problem("migrations", text, "Run: assent migrate"),
+    // Without the setting, a start migrates a database of one instance.
+    let is_sqlite = Store::database_file(&database.url).is_some();
+    let is_automatic = match database.migrate {
+        Some(migrate) => migrate == Migrate::Automatic,
+        None => is_sqlite,
+    };
+    Some(match is_automatic {
+        true => Finding::warning("migrations", text, "The next start applies them."),
+        false => Finding::problem("migrations", text, "Run: assent migrate"),
     })
 }
 

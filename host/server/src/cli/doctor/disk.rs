@@ -7,12 +7,12 @@ use crate::config::Settings;
 use assent_store::Store;
 
 const MIB: u64 = 1 << 20;
-/// With less the server soon rejects writes.
+/// With less free space the server will soon reject writes.
 const LEAST: u64 = 200 * MIB;
-/// With less an operator should act.
+/// With less free space an operator should act.
 const LITTLE: u64 = 1024 * MIB;
 
-/// The space of each folder in which the server writes.
+/// Checks the free space of each folder in which the server writes.
 pub(super) fn examine(settings: &Settings) -> Vec<Finding> {
     let folders = [
         Store::database_file(&settings.database.url).and_then(Path::parent),
@@ -22,9 +22,9 @@ pub(super) fn examine(settings: &Settings) -> Vec<Finding> {
     let mut seen = Vec::new();
     let mut findings = Vec::new();
     for folder in folders.into_iter().flatten() {
-        // A folder that the first start creates is where its nearest ancestor is.
+        // A folder that the first start creates is on the disk of its nearest existing ancestor.
         let existing = folder.ancestors().find(|folder| folder.is_dir());
-        // The last ancestor of a relative path is this folder.
+        // The last ancestor of a relative path is the current folder.
         let existing = existing.unwrap_or(Path::new("."));
         let Ok(space) = rustix::fs::statvfs(existing) else {
             continue;

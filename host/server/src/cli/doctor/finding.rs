@@ -1,16 +1,16 @@
-//! One finding of `assent doctor`.
+//! A finding of `assent doctor`.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// How much a finding matters.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Level {
-    /// Nothing to do.
+    /// No action is necessary.
     Ok,
-    /// It works, and should be better.
+    /// It works, and should be improved.
     Warning,
     /// Something does not work, or data is in danger.
     Problem,
@@ -22,7 +22,7 @@ pub(super) struct Finding {
     pub(super) check: &'static str,
     pub(super) level: Level,
     pub(super) text: String,
-    /// Empty if there is nothing to do, or the text says it.
+    /// The advice; empty if no action is necessary, or if the text contains it.
     pub(super) advice: String,
 }
 

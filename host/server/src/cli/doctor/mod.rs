@@ -53,7 +53,7 @@ pub(super) async fn run(arguments: Doctor) -> anyhow::Result<ExitCode> {
 
 async fn examine(arguments: &Doctor) -> Vec<Finding> {
     let file = arguments.config.path();
-    // Before the plugins are loaded, which needs the server's user too.
+    // This comes before the plugins are loaded, which needs the server's user too.
     if let Ok(settings) = settings(file)
         && let Err(error) = check_user(&settings.database.url)
     {

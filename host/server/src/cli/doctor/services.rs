@@ -1,4 +1,5 @@
-//! What the server calls: the SMTP server, and the hosts of approval channels. And the digests of its plugins.
+//! The external services of the server: the SMTP server, and the hosts of approval channels. Also the digests of its
+//! plugins.
 
 use std::path::Path;
 use std::pin::Pin;
@@ -15,12 +16,12 @@ use crate::app;
 use crate::config::{Plugins, Settings};
 use assent_model::clock::{Clock, SystemClock, Timestamp};
 
-/// The time of one connection with its handshake.
+/// The timeout of one connection with its handshake.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// A larger difference of the clocks, in seconds, is noted.
+/// The difference of the clocks, in seconds, above which the doctor reports it.
 const CLOCK_WARNING: i64 = 5;
 
-/// A warning for each plugin whose file may change unnoticed.
+/// Returns a warning for each plugin with a file that may change unnoticed.
 pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
     let mappers = plugins
         .claim_mappers
@@ -52,7 +53,7 @@ pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
     )]
 }
 
-/// Calls what the server calls, and sends nothing.
+/// Connects to the external services, and sends nothing.
 pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(smtp(settings).await);
@@ -69,7 +70,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
         let text = format!("{pattern} was not checked: it names no single host");
         findings.push(Finding::ok("push", text));
     }
-    // A host may be wrong, or slow: the one that agrees most with this machine is believed.
+    // The clock of a host may be wrong, or its response slow. So the smallest difference counts.
     let least = differences.into_iter().min_by_key(|ahead| ahead.abs());
     findings.extend(least.map(clock_finding));
     findings
@@ -94,7 +95,8 @@ async fn smtp(settings: &Settings) -> Option<Finding> {
     })
 }
 
-/// Whether a host answers, and how many seconds this machine's clock is ahead of the host's.
+/// Checks whether a host responds. Also returns the number of seconds by which this machine's clock is ahead of the
+/// host's.
 async fn channel_host(host: &str) -> (Finding, Option<i64>) {
     match date_of(host).await {
         Ok(date) => {
@@ -113,7 +115,7 @@ async fn channel_host(host: &str) -> (Finding, Option<i64>) {
     }
 }
 
-/// The date in the response of a host (RFC 9110 section 6.6.1), whatever its status.
+/// Returns the date in the response of a host (RFC 9110 section 6.6.1), independent of the status.
 async fn date_of(host: &str) -> anyhow::Result<Option<Timestamp>> {
     let client = reqwest::Client::builder()
         .timeout(TIMEOUT)
@@ -131,7 +133,7 @@ fn http_date(text: &str) -> Option<Timestamp> {
     Some(Timestamp::from_seconds(date.timestamp().as_second()))
 }
 
-/// The clock compared with that of a host, whose date is exact to a second.
+/// Compares the clock with that of a host. The host's date has a resolution of one second.
 fn clock_finding(ahead: i64) -> Finding {
     let text = format!(
         "this machine's clock differs by {} s from those of the push services",
@@ -145,7 +147,7 @@ fn clock_finding(ahead: i64) -> Finding {
     Finding::ok("clock", text)
 }
 
-/// Connects with TLS, verifies the certificate, and returns the days that it is still valid.
+/// Connects with TLS, verifies the certificate, and returns its remaining days.
 pub(super) async fn certificate_days(
     host: &str,
     port: u16,

@@ -8,7 +8,7 @@ use assent_admin_client::terminal::harmless;
 
 /// The header with the id of the approval.
 pub(super) const HEADER: &str = "x-assent-action-approval";
-/// How long an answer of the server waits for the decision, in seconds.
+/// The maximum time for which a response of the server waits for the decision, in seconds.
 const WAIT: &str = "25";
 
 /// A pending approval.
@@ -33,13 +33,13 @@ enum State {
     Ended,
 }
 
-/// The approval that a problem asks for, if it asks for one.
+/// Returns the approval that a problem requires, if it requires one.
 pub(super) fn pending(problem: &Problem) -> Option<Pending> {
     let pending = problem.members.get("action_approval")?;
     serde_json::from_value(pending.clone()).ok()
 }
 
-/// Waits for the decision of the administrator. Whether it was approved.
+/// Waits for the decision of the administrator. Returns whether it is an approval.
 ///
 /// # Errors
 /// If the server cannot be reached.

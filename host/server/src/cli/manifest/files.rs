@@ -14,7 +14,7 @@ use assent_model::logo::{ApplicationLogo, LARGEST};
 /// Reads manifests, and joins those of one owner.
 ///
 /// # Errors
-/// [`CommandError`] if a file cannot be read, is no manifest, or has another owner.
+/// [`CommandError`] if a file cannot be read, is not a manifest, or has another owner.
 pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<Value> {
     let mut joined: Option<(PathBuf, Map<String, Value>)> = None;
     for file in in_folders(files)? {
@@ -36,7 +36,7 @@ pub(super) fn read(files: &[PathBuf]) -> anyhow::Result<Value> {
     }
 }
 
-/// The files, and those of the folders among them, in the order of their names.
+/// Returns the files, and the files in the folders among them, in the order of their names.
 fn in_folders(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for file in files {
@@ -131,7 +131,7 @@ fn join(known: &mut Map<String, Value>, other: Map<String, Value>) -> Result<(),
     Ok(())
 }
 
-/// The image in a regular file of the folder. A link leads to no other folder.
+/// Reads the image from a regular file of the folder. Links to other folders are rejected.
 fn image(folder: &Path, path: &Path) -> Result<ApplicationLogo, String> {
     let folder = if folder.as_os_str().is_empty() {
         Path::new(".")

@@ -18,14 +18,14 @@ use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
 use plan::Plan;
 
-/// `diff` found changes, as `migrate --check` does.
+/// The exit code of `diff` if there are changes, as of `migrate --check`.
 const DIFFERENT: u8 = 6;
-/// The plan is another one than the one that was shown.
+/// The exit code if the plan differs from the displayed one.
 const PLAN_CHANGED: u8 = 7;
-/// The changes were declined.
+/// The exit code if the user declined the changes.
 const DECLINED: u8 = 8;
 
-/// Which manifest, and of which server.
+/// The manifest, and its server.
 #[derive(Debug, Args)]
 struct ManifestArguments {
     /// A manifest in TOML or JSON, or a folder with several; - is standard input. Several of one owner are joined.
@@ -68,7 +68,7 @@ pub(super) struct Diff {
 /// It has no ids and no secrets.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// The owner. Without it, the only one that there is.
+    /// The owner. Without it, the only existing one.
     #[arg(long)]
     owner: Option<String>,
     /// The format.
@@ -85,7 +85,7 @@ enum ManifestFormat {
     Json,
 }
 
-/// A manifest with the server to which it goes.
+/// A manifest with its server.
 struct Target {
     api: Api,
     manifest: Value,
@@ -164,7 +164,7 @@ pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
             eprintln!("assent: declined; nothing was changed");
             return Ok(ExitCode::from(DECLINED));
         }
-        // Reading the plan may take longer than the token is valid.
+        // The user may take longer to read the plan than the token is valid.
         target.api = arguments.manifest.connection.api().await?;
     }
     let approve_by = arguments.approve_by.as_deref();

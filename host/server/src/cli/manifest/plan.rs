@@ -61,7 +61,7 @@ impl Plan {
         self.changes.is_empty()
     }
 
-    /// The changes, a line for each and one for each of its members.
+    /// Returns the changes, with a line for each and a line for each of its members.
     pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for change in &self.changes {

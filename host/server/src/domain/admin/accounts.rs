@@ -1,4 +1,4 @@
-//! Accounts: people in applications.
+//! Accounts: the users of applications.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -51,7 +51,7 @@ assent_model::admin_command! {
     }
 }
 
-/// An entry of the audit log about an account.
+/// Returns an entry of the audit log about an account.
 pub(super) fn about(
     services: &Services,
     event: Event,
@@ -64,7 +64,7 @@ pub(super) fn about(
         .with("account", account.id.to_string())
 }
 
-/// What an account says about its person: what they are called there, and what they do.
+/// Returns the members of an account that describe its user: the name and the roles.
 fn shown(account: &Account) -> Map<String, Value> {
     Map::from_iter([
         ("name".to_owned(), json!(account.name)),
@@ -74,8 +74,8 @@ fn shown(account: &Account) -> Map<String, Value> {
 }
 
 assent_model::admin_command! {
-    /// Gives a person an account in an application. It is active at once, unless it is made to be invited until the
-    /// person first signs in.
+    /// Creates an account for a user in an application. The account is active at once, unless its state is invited:
+    /// then it becomes active at the first sign-in.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateAccount {
         /// The application.
@@ -151,7 +151,7 @@ impl AdminCommand for CreateAccount {
     }
 }
 
-/// Refuses a name that another account of the application has.
+/// Rejects a name that another account of the application has.
 pub(super) async fn must_be_free(services: &Services, account: &Account) -> Result<()> {
     let named = services
         .store
@@ -167,20 +167,20 @@ pub(super) async fn must_be_free(services: &Services, account: &Account) -> Resu
     }
 }
 
-/// What the audit log is told of a new account.
+/// Returns the entry of the audit log about a new account.
 pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext) -> Entry {
     about(services, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
         .personal("after", Value::Object(shown(account)))
 }
 
-/// The entry of the audit log about the deletion of an account.
+/// Returns the entry of the audit log about the deletion of an account.
 pub(super) fn deletion(services: &Services, account: &Account, by: &AuditContext) -> Entry {
     about(services, Event::AccountDeleted, account, by)
         .personal("before", Value::Object(shown(account)))
 }
 
-/// The account with this id.
+/// Returns the account with this id.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such account. Otherwise if the database fails.
@@ -192,7 +192,7 @@ pub async fn account(services: &Services, id: AccountId) -> Result<Account> {
         .ok_or(AdminError::NotFound("account"))
 }
 
-/// The account with this id, and whose it is.
+/// Returns the account with this id, and its user.
 async fn person(services: &Services, id: AccountId) -> Result<UserAccount> {
     services
         .store
@@ -201,7 +201,7 @@ async fn person(services: &Services, id: AccountId) -> Result<UserAccount> {
         .ok_or(AdminError::NotFound("account"))
 }
 
-/// Up to `limit` accounts of an application after `after`; of a state alone, where that is given.
+/// Returns up to `limit` accounts of an application after `after`. With a state, returns only accounts in that state.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
@@ -216,7 +216,7 @@ pub async fn accounts(
     Ok(services.store.accounts_of(id, state, after, limit).await?)
 }
 
-/// Up to `limit` accounts of a person after `after`.
+/// Returns up to `limit` accounts of a user after `after`.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
@@ -231,17 +231,17 @@ pub async fn accounts_of_user(
 }
 
 assent_model::admin_command! {
-    /// Updates an account. Where its state changes, what was begun with it is over.
+    /// Updates an account. A change of its state ends the sign-ins and tokens that began before.
     #[derive(Clone, Debug, Serialize)]
     pub struct UpdateAccount {
         /// The account.
         target account: AccountId,
-        /// What changes.
+        /// The update.
         classified change: AccountChange,
     }
 }
 
-/// An account before and after an update, and whose it is.
+/// An account before and after an update, and its user.
 #[derive(Clone, Debug)]
 pub struct AccountUpdate {
     user: User,
@@ -316,7 +316,7 @@ impl AdminCommand for UpdateAccount {
     }
 }
 
-/// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
+/// Returns the changed members for the audit log, with their old and new values.
 pub(super) fn differences(
     services: &Services,
     before: &Account,
@@ -340,7 +340,7 @@ pub(super) fn differences(
     entries
 }
 
-/// The roles of an account or an assignment.
+/// Validates the roles of an account or an assignment.
 pub(super) fn valid_roles(roles: Vec<String>) -> Result<Vec<String>> {
     let is_valid = |role: &String| display_text(role, 128).as_deref() == Some(role.as_str());
     if roles.len() > 500 || !roles.iter().all(is_valid) {

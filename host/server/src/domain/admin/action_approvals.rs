@@ -1,4 +1,5 @@
-//! The approvals of protected actions: each counts for one request, of the console session or the caller that made it.
+//! The approvals of protected actions. Each is valid for one request, of the console session or the caller that
+//! requested it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +24,7 @@ use assent_store::{ClaimedAction, RequestOutcome, UserGuard};
 
 type Result<T> = std::result::Result<T, InternalError>;
 
-/// For how long an approval can be used: the console uses it at once.
+/// The time for which an approval can be used. It is short, because the console uses an approval at once.
 const FRESH: Duration = Duration::from_secs(120);
 
 /// The console in one browser.
@@ -39,10 +40,10 @@ pub struct Console {
     pub origin: Origin,
 }
 
-/// A caller with a token, who names the administrator whose devices are asked.
+/// A caller with a token, and the administrator whose devices receive the request.
 #[derive(Clone, Debug)]
 pub struct TokenRequest {
-    /// The administrator.
+    /// The administrator, named by the caller.
     pub administrator: User,
     /// The caller.
     pub caller: Caller,
@@ -50,7 +51,7 @@ pub struct TokenRequest {
     pub context: BrowserContext,
 }
 
-/// Who may use an approval, and read whether it was given.
+/// The holder of an approval, who may use it and read its state.
 #[derive(Clone, Copy, Debug)]
 pub enum Holder<'a> {
     /// The administrator, in the console.
@@ -65,21 +66,21 @@ impl<'a> From<&'a Console> for Holder<'a> {
     }
 }
 
-/// The digest of who calls, in place of that of a browser's cookie.
+/// Returns a digest that identifies the caller, in place of the digest of a browser's cookie.
 fn caller_digest(caller: &Caller) -> Digest {
     let actor = &caller.by.actor;
     let (kind, id) = (actor.kind(), actor.id().unwrap_or_default());
     Digest::sha256(format!("admin-api caller {kind} {id}").as_bytes())
 }
 
-/// An action whose approval was requested.
+/// An action with a requested approval.
 #[derive(Clone, Debug)]
 pub struct PendingAction {
-    /// The id of the approval.
+    /// The identifier of the approval.
     pub id: ActionApprovalId,
     /// The number to type on the device.
     pub number: String,
-    /// Until when it can be approved.
+    /// The time at which the request expires.
     pub expires_at: Timestamp,
 }
 
@@ -96,9 +97,12 @@ pub enum ActionState {
     Ended,
 }
 
-/// Requests the approval of an action from the administrator's devices. `digest` is that of the action in its command.
-/// `None` if no device can be asked: the one that approved the session was revoked, or received too many requests in
-/// the last minute; or the user whom the action concerns was changed at this moment.
+/// Requests the approval of an action from the administrator's devices. `digest` is the digest of the action in its
+/// command.
+///
+/// Returns `None` if no device can receive the request. This is so if the device that approved the session was revoked,
+/// or received too many requests in the last minute. It is also so if the user to whom the action applies changed at
+/// this moment.
 ///
 /// # Errors
 /// If the store fails.
@@ -130,8 +134,8 @@ pub async fn ask(
     request(services, party, (action, digest), summary).await
 }
 
-/// Requests the approval of an action from the devices of a named administrator. A cooldown of the administrator holds
-/// it, as it holds the sign-ins that others begin.
+/// Requests the approval of an action from the devices of a named administrator. During a cooldown of the administrator
+/// the request is held, like sign-ins that other users begin.
 ///
 /// # Errors
 /// If the store fails.
@@ -162,10 +166,10 @@ pub async fn ask_administrator(
     request(services, party, (action, digest), summary).await
 }
 
-/// Whose devices receive a request, and who requested it.
+/// The user whose devices receive a request, and the requester.
 struct Party<'a> {
     user: &'a User,
-    /// The device whose requests are counted.
+    /// The device to which the rate limit applies.
     device: DeviceId,
     requester: ActionRequester,
     browser: Digest,
@@ -183,7 +187,7 @@ async fn request(
 ) -> Result<Option<PendingAction>> {
     let now = services.now();
     let limits = &services.rate_limits;
-    // Those who name an administrator do not use up the administrator's own requests.
+    // Callers that name an administrator do not use up the administrator's own requests.
     let counted = match party.requester {
         ActionRequester::Session(_) => limits.actions_per_device.count_call(&party.device, now),
         ActionRequester::Token => limits.named_approvals.count_call(&party.user.id, now),
@@ -227,7 +231,7 @@ async fn request(
     let RequestOutcome::Prompted(_) = asked else {
         return Ok(None);
     };
-    // The store chose the number. A report of another request may have ended this one already.
+    // The store chose the number. The request may have ended already, because the user reported another request.
     let stored = services.store.approval_of_action(id).await?;
     Ok(stored
         .filter(|stored| stored.stage_at(services.now()).is_waiting())
@@ -240,7 +244,8 @@ async fn request(
         }))
 }
 
-/// The state of an approval that the holder requested; `None` if the holder requested none with this id.
+/// Returns the state of an approval that the holder requested. `None` if the holder requested no approval with this
+/// identifier.
 ///
 /// # Errors
 /// If the store fails.
@@ -260,7 +265,7 @@ pub async fn state(
             Some(_) => ActionState::Pending,
             None => ActionState::Ended,
         },
-        // The console session ends with a report.
+        // A report ends the console session.
         ApprovalStage::Reported => ActionState::Pending,
         ApprovalStage::Approved {
             by: Approver::Device { .. },
@@ -271,7 +276,7 @@ pub async fn state(
     }))
 }
 
-/// A pending request of this console, with its number; `None` if it is not pending any more.
+/// Returns a pending request of the holder, with its number. `None` if it is no longer pending.
 ///
 /// # Errors
 /// If the store fails.
@@ -292,7 +297,7 @@ pub async fn pending(
         }))
 }
 
-/// Cancels a pending request of this console. Returns whether there is one with this id.
+/// Cancels a pending request of the holder. Returns whether the holder requested an approval with this identifier.
 ///
 /// # Errors
 /// If the store fails.
@@ -308,7 +313,7 @@ pub async fn cancel_pending(
     Ok(true)
 }
 
-/// Returns when an approval is no longer pending.
+/// Waits until an approval is no longer pending.
 ///
 /// # Errors
 /// If the store fails.
@@ -332,8 +337,11 @@ pub async fn decided(
     Ok(())
 }
 
-/// Uses the approval of an action. `None` if this console has no such approval, if it is for another action or showed
-/// another summary, or if it was used, is too old, or was not given.
+/// Uses the approval of an action. Returns `None` in these cases:
+///
+/// - The holder has no such approval.
+/// - It is for another action, or showed another summary.
+/// - It was used, has expired, or was not granted.
 ///
 /// # Errors
 /// If the store fails.
@@ -349,8 +357,8 @@ pub async fn claim(
     use_approval(services, id, claimed).await
 }
 
-/// Uses the approval of an action that a caller with a token requested from this administrator. `None` as for
-/// [`claim`].
+/// Uses the approval of an action that a caller with a token requested from this administrator. Returns `None` in the
+/// same cases as [`claim`].
 ///
 /// # Errors
 /// If the store fails.
@@ -378,7 +386,7 @@ async fn use_approval(
         .await?)
 }
 
-/// The approval with this id and its request, if the holder requested it.
+/// Returns the approval with this identifier and its request, if the holder requested it.
 async fn find(
     services: &Services,
     holder: Holder<'_>,

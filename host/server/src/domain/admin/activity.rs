@@ -1,4 +1,4 @@
-//! What an administrator sees and ends of what people are signed in to and agreed to.
+//! The sessions and consents of users, as administrators see and end them.
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, user};
@@ -10,7 +10,7 @@ use assent_model::id::{Did, SessionId, UserId};
 use assent_model::user::User;
 use assent_store::{Consent, OpenSession};
 
-/// A person's sessions that are open, the latest first.
+/// Returns the open sessions of a user, the latest first.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
@@ -19,7 +19,7 @@ pub async fn sessions(services: &Services, id: UserId) -> Result<Vec<OpenSession
 }
 
 assent_model::admin_command! {
-    /// Ends a session of a person's, as signing out there would.
+    /// Ends a session of a user, like a sign-out in that session.
     #[derive(Clone, Copy, Debug, serde::Serialize)]
     pub struct EndSession {
         /// The user.
@@ -64,7 +64,7 @@ impl AdminCommand for EndSession {
 }
 
 assent_model::admin_command! {
-    /// Ends all sessions of a person's.
+    /// Ends all sessions of a user.
     #[derive(Clone, Copy, Debug, serde::Serialize)]
     pub struct EndSessions(target UserId);
 }
@@ -87,7 +87,7 @@ impl AdminCommand for EndSessions {
         let user = approved.into_plan();
         let services = &context.services;
         let entry = audit::entry(services, Event::SessionEnded, by).about(user.id);
-        // No session has an empty name, so none is kept.
+        // The exception is the session with this identifier. No session has an empty one, so all sessions end.
         let ended = services
             .store
             .end_other_sessions_of(&user, String::new(), entry, services.now())
@@ -100,7 +100,7 @@ impl AdminCommand for EndSessions {
     }
 }
 
-/// A person's consents that hold.
+/// Returns the valid consents of a user.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
@@ -109,7 +109,8 @@ pub async fn consents(services: &Services, id: UserId) -> Result<Vec<Consent>> {
 }
 
 assent_model::admin_command! {
-    /// Withdraws a person's consent: the application's tokens end, and it has to ask again.
+    /// Withdraws a consent of a user. The application's tokens for the user are revoked, and it must request consent
+    /// again.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct WithdrawConsent {
         /// The user.

@@ -9,7 +9,7 @@ use assent_model::id::TokenId;
 use assent_model::secret::Token;
 use assent_model::token::prefix;
 
-/// A fresh token for the admin API, and until when it is good.
+/// Issues a new token for the admin API. Returns the token and its expiry.
 ///
 /// # Errors
 /// If the database fails.
@@ -20,7 +20,7 @@ pub async fn issue_admin_token(
     issue_admin_token_for(services, services.settings.lifetimes.admin_token.get(), by).await
 }
 
-/// A token for the admin API that is good for so long.
+/// Issues a token for the admin API that is valid for this time. Returns the token and its expiry.
 ///
 /// # Errors
 /// If the database fails.
@@ -33,7 +33,7 @@ pub async fn issue_admin_token_for(
     let id = TokenId::new(now, &*services.entropy);
     let token = Token::new(prefix::ADMIN, id.as_bytes(), &*services.entropy);
     let until = now + life;
-    // The id is what entries name as the actor; the secret is another part of the token.
+    // Audit entries name the identifier as the actor. The secret is another part of the token.
     let entry = audit::entry(services, Event::AdminTokenCreated, by);
     let entry = entry
         .with("token", id.to_string())
@@ -45,7 +45,7 @@ pub async fn issue_admin_token_for(
     Ok((token, until))
 }
 
-/// The token for the admin API that a text is, if it is still good.
+/// Returns the identifier of the admin API token with this text, if it is valid.
 ///
 /// # Errors
 /// If the database fails.

@@ -6,7 +6,8 @@ use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::caller::{Caller, Principal};
 use assent_model::id::Did;
 
-/// The caller that an application is with a token of these admin scopes; `None` if nothing is left of them.
+/// Returns the caller for an application with a token of these admin scopes. `None` if none of the scopes is granted
+/// any more.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,4 +1,4 @@
-//! What the audit log is told of a change of an application: the settings that are not as they were, before and after.
+//! The audit entries about changes of an application, with the changed settings before and after.
 
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -29,17 +29,17 @@ impl AuditedSettings {
         Self(members)
     }
 
-    /// The entry of an application that was made.
+    /// Returns the entry about a new application.
     pub(in crate::domain) fn made(self, entry: Entry) -> Entry {
         entry.with("after", without_keys(self.0))
     }
 
-    /// The entry of one that is gone.
+    /// Returns the entry about a deleted application.
     pub(super) fn deletion_entry(self, entry: Entry) -> Entry {
         entry.with("before", without_keys(self.0))
     }
 
-    /// The entry of one that is like `after` now; `None` if that is how it was.
+    /// Returns the entry about an application that changed to `after`. `None` if there is no difference.
     pub(super) fn change(self, after: Self, entry: Entry) -> Option<Entry> {
         let (was, is) = changed(self.0, after.0);
         let differs = !was.is_empty() || !is.is_empty();
@@ -51,8 +51,8 @@ impl AuditedSettings {
     }
 }
 
-/// No key is told, private or not, and no digest of one: of how an application authenticates itself the method, and
-/// where its keys are fetched from; of certificates how many there are.
+/// Removes all keys, private or public, and their digests. The entry keeps the authentication method and the URL of the
+/// keys, and for certificates only their number.
 fn without_keys(mut members: Map<String, Value>) -> Value {
     if let Some(Value::Object(authentication)) = members.get_mut("authentication") {
         authentication.retain(|name, _| ["method", "jwks_uri"].contains(&name.as_str()));

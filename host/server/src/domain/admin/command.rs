@@ -1,5 +1,5 @@
-//! Commands: what administrators ask for. A request is parsed once into a command; the command is planned, approved
-//! where it is protected, and executed as planned.
+//! Commands: the requests of administrators. A request is parsed once into a command. The command is planned, approved
+//! if it is protected, and executed as planned.
 
 use std::sync::Arc;
 
@@ -22,25 +22,25 @@ use assent_model::user::{LifecycleState, User};
 use assent_store::{ClaimedAction, StoreError};
 use assent_telemetry::SPANS;
 
-/// What an administrator asks for. Each of its fields has a class. An approval is for its serialized form, so that must
-/// contain each value of the request, or the digest of a large one.
+/// A request of an administrator. Each field has a class. An approval is for the serialized form of the command. That
+/// form must therefore contain each value of the request, or the digest of a large value.
 pub trait AdminCommand: Classified + Serialize + Sync {
-    /// What is to be done, and under which versions.
+    /// The planned changes, with the versions that they expect.
     type Plan: Send;
     /// The result.
     type Outcome: Send;
 
-    /// Authorizes the caller, reads the current state, and refuses whatever the execution would refuse, so that nobody
-    /// approves in vain. It changes nothing.
+    /// Authorizes the caller, reads the current state, and returns each error that the execution would return, so that
+    /// no administrator approves in vain. It changes nothing.
     ///
     /// # Errors
-    /// [`AdminError`], as the execution would be.
+    /// [`AdminError`], like the execution.
     fn plan(
         &self,
         context: &AdminContext,
     ) -> impl Future<Output = Result<Planned<Self::Plan>>> + Send;
 
-    /// Does what was planned, as long as the versions that the plan read are current. Only [`AdminContext::run`] has an
+    /// Executes the plan, if the versions that the plan read are still current. Only [`AdminContext::run`] has an
     /// approved plan.
     ///
     /// # Errors
@@ -51,7 +51,7 @@ pub trait AdminCommand: Classified + Serialize + Sync {
         by: &AuditContext,
     ) -> impl Future<Output = Result<Execution<Self::Outcome>>> + Send;
 
-    /// The digest of all that the command says.
+    /// Returns the digest of the complete command.
     ///
     /// # Errors
     /// If the command cannot be serialized.
@@ -60,7 +60,7 @@ pub trait AdminCommand: Classified + Serialize + Sync {
     }
 }
 
-/// A plan, and the protected action that it is, if it is one.
+/// A plan, with its protected action if it is one.
 pub type Planned<P> = assent_model::command::AuthorizedPlan<P, ProtectedAction>;
 
 /// A plan that may be executed: it needs no approval, or has one. Only [`AdminContext::run`] creates it.
@@ -68,29 +68,29 @@ pub type Planned<P> = assent_model::command::AuthorizedPlan<P, ProtectedAction>;
 pub struct ApprovedPlan<P>(P);
 
 impl<P> ApprovedPlan<P> {
-    /// The plan.
+    /// Returns the plan.
     pub fn into_plan(self) -> P {
         self.0
     }
 
-    /// A part of the plan, which is approved as the whole is, and the rest.
+    /// Splits the plan into a part, which is approved like the whole, and the rest.
     pub fn split<Q, R>(self, split: impl FnOnce(P) -> (Q, R)) -> (ApprovedPlan<Q>, R) {
         let (part, rest) = split(self.0);
         (ApprovedPlan(part), rest)
     }
 }
 
-/// What came of an execution.
+/// The result of an execution.
 #[derive(Debug)]
 pub enum Execution<T> {
-    /// It is done.
+    /// The execution succeeded.
     Done(T),
-    /// The state is not the planned one any more; nothing was done.
+    /// The state differs from the planned one. Nothing was changed.
     Overtaken,
 }
 
 impl<T> Execution<T> {
-    /// The execution with another outcome.
+    /// Returns the execution with another outcome.
     pub(super) fn map<U>(self, outcome: impl FnOnce(T) -> U) -> Execution<U> {
         match self {
             Self::Done(done) => Execution::Done(outcome(done)),
@@ -98,7 +98,7 @@ impl<T> Execution<T> {
         }
     }
 
-    /// The execution of a write: [`StoreError::Stale`] means that the state moved.
+    /// Converts the result of a write. [`StoreError::Stale`] means that the state changed since the plan.
     ///
     /// # Errors
     /// All other errors of the store.
@@ -111,18 +111,18 @@ impl<T> Execution<T> {
     }
 }
 
-/// Which versions of a resource a request may change (RFC 9110 section 13.1.1).
+/// The versions of a resource that a request may change (RFC 9110 section 13.1.1).
 #[derive(Clone, Debug, Default)]
 pub enum ExpectedVersion {
     /// Every version.
     #[default]
     Any,
-    /// One of these.
+    /// One of these versions.
     OneOf(Vec<i64>),
 }
 
 impl ExpectedVersion {
-    /// Refuses another version than the expected one.
+    /// Rejects a version that is not expected.
     ///
     /// # Errors
     /// [`AdminError::Stale`].
@@ -137,15 +137,15 @@ impl ExpectedVersion {
 /// The approval that a request names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedApproval {
-    /// None.
+    /// The request names no approval.
     None,
-    /// Something that is no identifier.
+    /// The request names an invalid identifier.
     Unreadable,
     /// The approval with this identifier.
     Id(ActionApprovalId),
 }
 
-/// Who asks, where, and under which conditions.
+/// The context of a request: the instance, the caller and the preconditions.
 #[derive(Clone, Debug)]
 pub struct AdminContext {
     /// The instance.
@@ -159,22 +159,22 @@ pub struct AdminContext {
     language: Language,
 }
 
-/// Who approves a protected action.
+/// The source of the approval of a protected action.
 #[derive(Clone, Debug)]
 enum ApprovalSource {
     /// No approval is required: the caller has a token.
     None,
-    /// The administrator, in a session of the console.
+    /// The administrator, in a console session.
     Console(Box<Console>),
-    /// The administrator that the caller with a token named.
+    /// The administrator named by the caller with a token.
     Administrator(Box<TokenRequest>),
 }
 
-/// How often a command is planned before the caller has to send it again.
+/// The number of times that a command is planned before the caller must send it again.
 const ATTEMPTS: u32 = 8;
 
 impl AdminContext {
-    /// A caller without a console session, and so without a device to ask.
+    /// Returns the context of a caller without a console session, and therefore without a device for approvals.
     pub fn new(services: Arc<Services>, caller: Caller) -> Self {
         Self {
             services,
@@ -186,7 +186,7 @@ impl AdminContext {
         }
     }
 
-    /// The operator, at the command line of this instance.
+    /// Returns the context of the operator, on the command line of this instance.
     pub fn of_operator(services: Arc<Services>) -> Self {
         let caller = Caller {
             by: AuditContext::SERVER,
@@ -195,7 +195,7 @@ impl AdminContext {
         Self::new(services, caller)
     }
 
-    /// The same, in a session of the console.
+    /// Returns the context with a console session.
     #[must_use]
     pub fn in_console(self, console: Console) -> Self {
         Self {
@@ -204,13 +204,13 @@ impl AdminContext {
         }
     }
 
-    /// The same, with the approval that the request names.
+    /// Returns the context with the approval that the request names.
     #[must_use]
     pub fn naming(self, approval: NamedApproval) -> Self {
         Self { approval, ..self }
     }
 
-    /// The same, with the approval of the administrator with this name, whose devices are asked.
+    /// Returns the context with this administrator as the approver, whose devices receive the approval requests.
     ///
     /// # Errors
     /// [`AdminError::Invalid`] in the console, or if there is no active administrator with this name.
@@ -242,7 +242,7 @@ impl AdminContext {
         })
     }
 
-    /// The administrator that a caller with a token named to approve.
+    /// Returns the administrator that a caller with a token named as the approver.
     pub(super) fn administrator(&self) -> Option<&User> {
         match &self.approval_source {
             ApprovalSource::Administrator(token) => Some(&token.administrator),
@@ -250,19 +250,19 @@ impl AdminContext {
         }
     }
 
-    /// The same, for these versions only.
+    /// Returns the context for only these versions.
     #[must_use]
     pub fn expecting(self, expected: ExpectedVersion) -> Self {
         Self { expected, ..self }
     }
 
-    /// The same, with the summary of a protected action in this language.
+    /// Returns the context with the language for the summary of a protected action.
     #[must_use]
     pub fn in_language(self, language: Language) -> Self {
         Self { language, ..self }
     }
 
-    /// The console session of the caller, if they use one.
+    /// Returns the console session of the caller, if there is one.
     pub fn console(&self) -> Option<&Console> {
         match &self.approval_source {
             ApprovalSource::Console(console) => Some(console),
@@ -270,17 +270,19 @@ impl AdminContext {
         }
     }
 
-    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names;
-    /// without one, the administrator's device is asked. If the state changes between plan and execution, the command
-    /// is planned again, and an approval holds only if the action and its summary are the same.
+    /// Plans a command and executes it. In the console, a protected action needs the approval that the request names.
+    /// Without one, the administrator's device receives an approval request. If the state changes between plan and
+    /// execution, the command is planned again. An approval remains valid only if the action and its summary are the
+    /// same.
     ///
     /// # Errors
-    /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device was asked.
+    /// [`AdminError`]; [`AdminError::ApprovalRequired`] if the device received an approval request.
     pub async fn run<C: AdminCommand>(&self, command: &C) -> Result<C::Outcome> {
         self.run_with(command, async || {}).await
     }
 
-    /// The same, and does something after each planning, before the execution. A test of races changes the state there.
+    /// Runs a command like [`run`](Self::run), and calls a function after each planning, before the execution. Tests of
+    /// races use it to change the state.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -297,7 +299,7 @@ impl AdminContext {
             if let Some(action) =
                 action.filter(|_| !matches!(self.approval_source, ApprovalSource::None))
             {
-                // The approval is for all that the command says, what is harmless of it too.
+                // The approval covers all values of the command, including the harmless ones.
                 let digest = command
                     .digest()
                     .and_then(|command| action.digest_in(command))
@@ -316,8 +318,8 @@ impl AdminContext {
         ))
     }
 
-    /// The approval for an action: the one that this request used before, if it is for the same, or the one that it
-    /// names.
+    /// Returns the approval of an action. It is the one that this request used before, if it is for the same action, or
+    /// the one that the request names.
     async fn approved(
         &self,
         (action, digest): (&ProtectedAction, Digest),
@@ -364,7 +366,7 @@ impl AdminContext {
 }
 
 impl AdminContext {
-    /// Requests the approval of an action. `None` if no device can be asked.
+    /// Requests the approval of an action. Returns `None` if no device can receive the request.
     async fn ask(
         &self,
         action: (&ProtectedAction, Digest),
@@ -401,10 +403,10 @@ impl AdminContext {
     }
 }
 
-/// Why no device of the administrator in the console can be asked.
+/// The error if no device of the administrator in the console can receive the request.
 pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many requests in the last \
      minute, or the device with which you signed in was removed; wait a minute, or sign in again";
-/// Why no device of a named administrator can be asked.
+/// The error if no device of a named administrator can receive the request.
 pub const CANNOT_ASK_NAMED: &str = "the named administrator cannot receive the approval request: no device, a \
      cooldown, or too many requests; try later, or name another administrator";
 
@@ -414,7 +416,7 @@ struct UsedApproval {
     action: ClaimedAction,
 }
 
-/// The members of a request that its summary lists, in the order of their names: the protected ones, or all.
+/// Returns the members of a request that its summary lists, in the order of their names: the protected members, or all.
 pub(super) fn changed_members(members: Vec<Member>, all: bool) -> Vec<ChangedMember> {
     let mut changed: Vec<ChangedMember> = members
         .into_iter()

@@ -1,5 +1,5 @@
-//! The custom attributes of service providers, which a claim mapper adds to assertions: checked when they are saved,
-//! because a mistake would otherwise show only at a sign-in.
+//! The custom attributes of service providers, which a claim mapper adds to assertions. They are checked when they are
+//! saved, because a mistake would otherwise appear only at a sign-in.
 
 use std::collections::BTreeSet;
 
@@ -13,12 +13,12 @@ use assent_model::placeholders::placeholders;
 use assent_model::saml::{CustomAttribute, NameIdFormat, NameIdSource, ServiceProvider};
 
 const FIELD: &str = "custom_attributes";
-/// How many custom attributes, and how many values each of them.
+/// The largest number of custom attributes, and of values of each.
 const MOST_ATTRIBUTES: usize = 100;
-/// How many values all custom attributes may have together, and of how many bytes.
+/// The largest number of values of all custom attributes together, and their largest size in bytes.
 const MOST_VALUES: usize = 1000;
 const MOST_BYTES: usize = 64 * 1024;
-/// How long a value may be, in bytes.
+/// The largest length of a value, in bytes.
 const LONGEST_VALUE: usize = 4096;
 
 /// A custom attribute.
@@ -34,7 +34,7 @@ pub struct CustomAttributeChange {
     pub values: Vec<String>,
 }
 
-/// The custom attributes that a change names, for an application with this id.
+/// Validates the custom attributes of a change, for an application with this identifier.
 pub(super) fn checked(
     services: &Services,
     provider: &ServiceProvider,
@@ -54,7 +54,7 @@ pub(super) fn checked(
             format!("expected {MOST_ATTRIBUTES} at most, of as many values each"),
         ));
     }
-    // More than this a plugin's answer, and a browser's form, should not carry.
+    // A plugin's output and a form of a browser should not be larger.
     let values = || attributes.iter().flat_map(|one| &one.values);
     if values().count() > MOST_VALUES || values().map(String::len).sum::<usize>() > MOST_BYTES {
         let expected =
@@ -112,7 +112,7 @@ fn check_placeholders(
     Ok(())
 }
 
-/// Warnings for the administrator about a saved service provider: settings that have no effect, or an unexpected one.
+/// Returns warnings about a saved service provider: settings that have no effect, or an unexpected one.
 pub fn notes_of(services: &Services, provider: &ServiceProvider) -> Vec<String> {
     let mut notes = Vec::new();
     let settings = &provider.settings;

@@ -7,21 +7,21 @@ use assent_model::id::{AccountId, Did, UserId};
 use assent_model::search::{Cursor, Prefix};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
-/// Which users are looked for.
+/// A query for users.
 #[derive(Clone, Debug)]
 pub struct UserQuery {
-    /// The beginning of the user name, of the email address or of a word of the full name; or a complete id, `did` or
+    /// The beginning of the user name, of the email address or of a word of the full name. Or a complete id, `did` or
     /// `sub`.
     pub q: String,
     /// Only users in this state.
     pub state: Option<LifecycleState>,
     /// Only users with this role in the console.
     pub role: Option<ConsoleRole>,
-    /// The place of the last one that is known.
+    /// The position of the last user of the previous page.
     pub after: Option<Cursor>,
 }
 
-/// Up to `limit` users that fit, each with its place, in the order of what they are found by.
+/// Returns up to `limit` matching users, each with its position, in the order of the matching search terms.
 ///
 /// # Errors
 /// If the database fails.
@@ -36,7 +36,7 @@ pub async fn find_users(
                 .role
                 .is_none_or(|role| user.console_role == Some(role))
     };
-    // An identifier names one user, and no name looks like one but by chance.
+    // An identifier names one user. A user name looks like an identifier only by chance.
     if query.after.is_none()
         && let Some(user) = named(services, query.q.trim()).await?
     {
@@ -66,18 +66,19 @@ async fn named(services: &Services, text: &str) -> Result<Option<User>> {
     Ok(services.store.user_by_subject(text).await?)
 }
 
-/// Which accounts of an application are looked for.
+/// A query for accounts of an application.
 #[derive(Clone, Debug)]
 pub struct AccountQuery {
-    /// How the account's name begins, or what its person is found by; or the whole id of either.
+    /// The beginning of the account's name or of a search term of its user, or the complete id of either.
     pub q: String,
-    /// Only users in this state.
+    /// Only accounts in this state.
     pub state: Option<LifecycleState>,
-    /// The place of the last one that is known.
+    /// The position of the last account of the previous page.
     pub after: Option<Cursor>,
 }
 
-/// Up to `limit` accounts of an application that fit, each with its place, in the order of what they are found by.
+/// Returns up to `limit` matching accounts of an application, each with its position, in the order of the matching
+/// search terms.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.

@@ -1,4 +1,4 @@
-//! Why an administrator's request failed.
+//! The errors of administrators' requests.
 
 use super::action_approvals::PendingAction;
 use crate::domain::InternalError;
@@ -7,50 +7,50 @@ use assent_model::caller::Denied;
 use assent_model::language::Language;
 use assent_store::StoreError;
 
-/// Why a use case of the administration failed. The message says what the administrator can do.
+/// The error of an administrative use case. The message says how the administrator can correct it.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
-    /// A value does not fit.
+    /// A value is invalid.
     #[error("{field}: {expected}")]
     Invalid {
         /// The field.
         field: &'static str,
-        /// What is expected of it.
+        /// The expected value.
         expected: String,
     },
-    /// Objects of a manifest do not fit.
+    /// Objects of a manifest are invalid.
     #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     Manifest(Vec<ManifestError>),
-    /// The plan of a manifest is another one now.
+    /// The plan of a manifest has changed.
     #[error("an object of the plan changed after the plan was made; plan again")]
     PlanChanged,
-    /// There is no such thing.
+    /// The object does not exist.
     #[error("there is no such {0}")]
     NotFound(&'static str),
-    /// It can't be done as things stand.
+    /// The current state does not permit the request.
     #[error("{0}")]
     Conflict(&'static str),
     /// The SMTP server did not accept an email.
     #[error("{0}")]
     Mail(String),
-    /// Whoever calls may not do it.
+    /// The caller lacks the permission.
     #[error("{0}")]
     Forbidden(&'static str),
-    /// It is another version than the one that the change was made for.
+    /// The current version is not the one that the change expects.
     #[error(
         "another request updated it; read it again, and apply the change to the current version"
     )]
     Stale,
-    /// It is there already.
+    /// The object exists already.
     #[error("{0} is taken")]
     Taken(&'static str),
-    /// The value of a field is taken: somebody has it.
+    /// The value of a field is in use by another object.
     #[error("{0}: {1}")]
     TakenAt(&'static str, &'static str),
-    /// The action is protected, and the administrator's device was asked about it.
+    /// The action is protected, and the administrator's device received an approval request.
     #[error("the action needs an approval")]
     ApprovalRequired(Box<RequiredApproval>),
-    /// The server does as much of this as it does at a time.
+    /// The server already handles the largest number of such requests.
     #[error("{0}")]
     TooMany(&'static str),
     /// An internal error.
@@ -68,14 +68,14 @@ pub struct ManifestError {
     pub detail: String,
 }
 
-/// The approval that a protected action needs, and that the administrator's device was asked for.
+/// The approval that a protected action needs, and that was requested from the administrator's device.
 #[derive(Debug)]
 pub struct RequiredApproval {
     /// The request.
     pub pending: PendingAction,
-    /// What the device shows.
+    /// The summary that the device shows.
     pub summary: Summary,
-    /// The language of the administrator's request, for the summary in its answer.
+    /// The language of the administrator's request, for the summary in the response.
     pub language: Language,
 }
 
@@ -107,10 +107,10 @@ impl From<SummaryError> for AdminError {
     }
 }
 
-/// The result of an administrator's request.
+/// The result of a request of an administrator.
 pub type Result<T> = std::result::Result<T, AdminError>;
 
-/// The error for a value of this field, with what is expected of it.
+/// Returns the error for a value of this field, with the expected value.
 pub(super) fn invalid(field: &'static str, expected: impl Into<String>) -> AdminError {
     AdminError::Invalid {
         field,

@@ -1,4 +1,4 @@
-//! What vendors' authenticators know people by.
+//! The identifiers of users at the authenticators of vendors.
 
 use super::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use super::{AdminError, Result, invalid, user};
@@ -14,7 +14,7 @@ use assent_plugin_host::Trust;
 /// The longest identifier, in characters.
 const LONGEST: usize = 512;
 
-/// A person's addresses, by the names of their channels.
+/// Returns the external authenticators of a user, by the names of their channels.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
@@ -27,14 +27,14 @@ pub async fn external_authenticators(
 }
 
 assent_model::admin_command! {
-    /// Sets by what the vendor of a delegated channel knows a person. Who was invited can sign in from then on.
+    /// Sets a user's identifier at the vendor of a delegated channel. An invited user can sign in from then on.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct SetExternalAuthenticator {
         /// The user.
         target user: UserId,
         /// The channel.
         protected channel: String,
-        /// The person's identifier at the vendor.
+        /// The user's identifier at the vendor.
         protected identifier: String,
     }
 }
@@ -48,7 +48,7 @@ impl AdminCommand for SetExternalAuthenticator {
         let user = user(services, self.user).await?;
         let authorization = context.caller.authorize_user_access(&user)?;
         let identifier = address_there(services, &self.channel, &self.identifier)?;
-        // Nobody could sign in as an invited user yet.
+        // No client could sign in as an invited user before.
         let action = if user.is_only_invited() {
             None
         } else {
@@ -102,7 +102,7 @@ impl AdminCommand for SetExternalAuthenticator {
     }
 }
 
-/// An identifier for the channel of a vendor.
+/// Validates an identifier for the channel of a vendor.
 fn address_there(
     services: &Services,
     channel: &str,
@@ -131,7 +131,7 @@ fn address_there(
 }
 
 assent_model::admin_command! {
-    /// Removes a person's identifier for a channel, be the channel configured or not.
+    /// Removes a user's identifier for a channel, even if the channel is not configured any more.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct RemoveExternalAuthenticator {
         /// The user.

@@ -5,7 +5,7 @@ use crate::domain::InternalError;
 use crate::keys::fresh_ed25519_public_key;
 use assent_model::id::Did;
 
-/// A fresh decentralized identifier.
+/// Returns a new decentralized identifier.
 pub(in crate::domain) fn fresh_did() -> Result<Did> {
     let key = fresh_ed25519_public_key().map_err(InternalError::from)?;
     Ok(Did::from_ed25519(&key))

@@ -1,6 +1,8 @@
-//! What imports of users and of accounts have in common. A file is checked as a whole before anything is done: where
-//! one row is wrong, nothing is. What is right is done in batches, so that whoever signs in meanwhile does not wait for
-//! all of it. A row that somebody overtakes between the check and its turn is refused alone, and the report says so.
+//! The common parts of the imports of users and of accounts.
+//!
+//! The whole file is checked first. If one row is wrong, nothing is imported. The rows are saved in batches, so that
+//! concurrent sign-ins do not wait for the whole import. If another request changes the object of a row after the
+//! check, only that row is rejected, and the report names it.
 
 use std::sync::Arc;
 
@@ -9,23 +11,23 @@ use assent_model::id::{AccountId, UserId};
 use assent_model::secret::Digest;
 use assent_store::StoreError;
 
-/// How many rows are kept in one transaction.
+/// The number of rows in one transaction.
 pub(super) const BATCH: usize = 200;
-/// How many errors are told of at most.
+/// The largest number of errors in a report.
 const MOST_ERRORS: usize = 100;
 
 /// A row of a file.
 #[derive(Clone, Debug)]
 pub struct ImportRow {
-    /// The line on which it begins, from 1.
+    /// The line on which the row begins, from 1.
     pub line: u64,
-    /// The names of the columns, which all rows have in common.
+    /// The names of the columns, which all rows share.
     columns: Arc<[&'static str]>,
     cells: Vec<String>,
 }
 
 impl ImportRow {
-    /// A row with a cell for each of these columns.
+    /// Returns a row with a cell for each of these columns.
     pub const fn new(line: u64, columns: Arc<[&'static str]>, cells: Vec<String>) -> Self {
         Self {
             line,
@@ -34,7 +36,7 @@ impl ImportRow {
         }
     }
 
-    /// The digest of a table.
+    /// Returns the digest of a table.
     ///
     /// # Errors
     /// If the rows cannot be serialized.
@@ -46,18 +48,19 @@ impl ImportRow {
         Ok(Digest::sha256(&serde_json::to_vec(&texts)?).to_text())
     }
 
-    /// The text of a cell as it stands there; `None` where the file has no such column.
+    /// Returns the unchanged text of a cell. `None` if the file has no such column.
     pub fn text(&self, column: &str) -> Option<&str> {
         let at = self.columns.iter().position(|known| *known == column)?;
         self.cells.get(at).map(String::as_str)
     }
 
-    /// The same, without blanks around it.
+    /// Returns the text of a cell without surrounding blanks. `None` if the file has no such column.
     pub(super) fn cell(&self, column: &str) -> Option<&str> {
         self.text(column).map(str::trim)
     }
 
-    /// The same, and `None` too where the cell is empty.
+    /// Returns the text of a cell without surrounding blanks. `None` if the cell is empty or the file has no such
+    /// column.
     pub(super) fn filled(&self, column: &str) -> Option<&str> {
         self.cell(column).filter(|text| !text.is_empty())
     }
@@ -77,32 +80,32 @@ pub(super) struct RowTarget {
 /// The error of a rejected row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowError {
-    /// The line on which it begins, from 1.
+    /// The line on which the row begins, from 1.
     pub line: u64,
-    /// The column, if the error concerns one.
+    /// The column, if the error is about one.
     pub column: Option<String>,
-    /// What is wrong, and what would do.
+    /// The reason, and the expected value.
     pub detail: String,
 }
 
 /// The result of an import.
 #[derive(Clone, Debug, Default)]
 pub struct ImportReport {
-    /// How many rows the file has.
+    /// The number of rows in the file.
     pub rows: u64,
-    /// How many new ones were made.
+    /// The number of created objects.
     pub created: u64,
-    /// How many were changed.
+    /// The number of updated objects.
     pub updated: u64,
-    /// The number of changed users whose email address changes.
+    /// The number of updated users with a new email address.
     pub readdressed: u64,
-    /// How many are called something else than before, or, if new, than their person.
+    /// The number of objects with a new name. For a new account: a name other than the user's.
     pub renamed: u64,
-    /// How many are as the file says already.
+    /// The number of objects that match the file already.
     pub unchanged: u64,
-    /// How many rows were rejected.
+    /// The number of rejected rows.
     pub rejected: u64,
-    /// The errors of the rejected rows; 100 at most.
+    /// The errors of the rejected rows, 100 at most.
     pub errors: Vec<RowError>,
 }
 
@@ -118,14 +121,14 @@ impl ImportReport {
         }
     }
 
-    /// A file of which a row is wrong, so that nothing is done.
+    /// Returns the report for a file with a rejected row, of which nothing is imported.
     pub(super) fn nothing_done(mut self) -> Self {
         (self.created, self.updated, self.readdressed, self.renamed) = (0, 0, 0, 0);
         self
     }
 }
 
-/// What is wrong with a row.
+/// The reason why a row is rejected.
 #[derive(Clone, Debug)]
 pub(super) struct RowProblem {
     column: Option<String>,
@@ -141,7 +144,7 @@ impl RowProblem {
     }
 }
 
-/// What would be refused of one alone is refused of a row. What broke breaks the import.
+/// An error that would reject a single object rejects the row. An internal error ends the import.
 impl TryFrom<AdminError> for RowProblem {
     type Error = AdminError;
     fn try_from(refused: AdminError) -> Result<Self, AdminError> {
@@ -151,7 +154,7 @@ impl TryFrom<AdminError> for RowProblem {
                 field: "profile",
                 expected,
             } => Ok(match expected.split_once(": ") {
-                // The full name is in the column `display_name`, since `name` is what the person signs in with.
+                // The full name is in the column `display_name`, because `name` is the user name.
                 Some((field, expected)) => Self::in_column(
                     if field == "name" {
                         "display_name"
@@ -174,7 +177,7 @@ impl TryFrom<AdminError> for RowProblem {
     }
 }
 
-/// The problem of a row whose turn came too late; what broke breaks the import.
+/// Returns the reason why a row is rejected if its object changed since the check. An internal error ends the import.
 pub(super) fn overtaken(error: StoreError) -> Result<RowProblem, AdminError> {
     RowProblem::try_from(AdminError::from(error))
 }

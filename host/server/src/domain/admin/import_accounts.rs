@@ -1,5 +1,5 @@
-//! Importing an application's accounts: each row is a person there, and may say no more than whoever imports it may say
-//! of one alone.
+//! The import of an application's accounts. Each row is an account of a user. A row needs the same permissions as an
+//! update of the single account.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -22,9 +22,9 @@ use assent_store::{AccountWrite, UserGuard};
 /// The columns of a file of accounts, as an export writes them.
 pub const ACCOUNT_COLUMNS: [&str; 4] = ["user", "name", "roles", "state"];
 
-/// An account as a row of a file, in the order of [`ACCOUNT_COLUMNS`].
+/// Returns an account as a row of a file, in the order of [`ACCOUNT_COLUMNS`].
 pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
-    // Who was erased has no name to be found by.
+    // An erased user has no user name.
     let named = user.filter(|user| user.state != LifecycleState::Terminated);
     vec![
         named.map_or_else(|| account.user_id.to_string(), |user| user.name.to_string()),
@@ -34,26 +34,25 @@ pub fn account_cells(account: &Account, user: Option<&User>) -> Vec<String> {
     ]
 }
 
-/// The roles that a cell names.
+/// Parses the roles of a cell.
 fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
     let expected = "expected roles with ; or blanks between them, or a list of texts in JSON";
     let roles = texts_of(cell).ok_or_else(|| RowProblem::in_column("roles", expected))?;
     Ok(roles.into_iter().map(Cow::into_owned).collect())
 }
 
-/// A row, checked.
+/// A checked row.
 struct PlannedRow {
     line: u64,
-    /// Whose it is, as they were checked.
+    /// The user, in the version that was checked.
     whom: UserGuard,
     before: Option<Account>,
     account: Account,
-    /// Whether the application calls the person something else than before; something else than their name, if they are
-    /// new there.
+    /// Whether the account receives a new name or, if it is new, a name other than the user's.
     is_renamed: bool,
 }
 
-/// What a file names, as it is.
+/// The existing objects that a file names.
 struct ExistingRecords {
     by_login: HashMap<LoginName, User>,
     by_id: HashMap<UserId, User>,
@@ -108,13 +107,13 @@ impl ExistingRecords {
 
 /// A table of accounts that was checked: its report, and the accounts to be saved.
 pub struct PlannedAccounts {
-    /// What is to be done.
+    /// The planned changes.
     pub report: ImportReport,
     rows: Vec<PlannedRow>,
 }
 
 impl PlannedAccounts {
-    /// The accounts that are created and changed, with their users.
+    /// Returns the accounts that are created and changed, with their users.
     pub(super) fn targets(&self) -> Vec<RowTarget> {
         let target = |row: &PlannedRow| RowTarget {
             line: row.line,
@@ -125,11 +124,11 @@ impl PlannedAccounts {
     }
 }
 
-/// Checks a table of an application's accounts. If a row is wrong, nothing is to be saved.
+/// Checks a table of an application's accounts. If a row is wrong, no row is saved.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
-/// Rows that cannot be imported are in the report.
+/// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails. Rows that cannot be
+/// imported are in the report.
 pub async fn plan_accounts(
     services: &Services,
     caller: &Caller,
@@ -197,7 +196,7 @@ pub async fn plan_accounts(
     })
 }
 
-/// What a row comes to; what is wrong with it, or what broke.
+/// Plans a row. Returns the reason for a rejected row, or an internal error.
 fn plan(
     services: &Services,
     caller: &Caller,
@@ -270,7 +269,7 @@ fn plan(
     })
 }
 
-/// Saves the accounts of a checked table. A row whose account or user was changed since the check is rejected alone.
+/// Saves the accounts of a checked table. If an account or its user changed since the check, only that row is rejected.
 ///
 /// # Errors
 /// If the database fails.
@@ -308,7 +307,7 @@ pub async fn save_accounts(
             continue;
         };
         overtaken(error)?;
-        // One of them was overtaken, and the others need not suffer for it.
+        // At least one row of the batch is stale. The other rows are saved separately.
         for (line, write) in batch {
             if let Err(error) = services
                 .store

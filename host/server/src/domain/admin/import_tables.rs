@@ -20,7 +20,7 @@ assent_model::admin_command! {
     /// Imports a table of users, or of the accounts of an application.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct ImportTable {
-        /// The application; users without one.
+        /// The application. `None`: a table of users.
         target application: Option<Did>,
         /// The rows. The serialized form identifies them by their digest, because there may be many.
         #[serde(serialize_with = "serialize_digest")]
@@ -38,18 +38,18 @@ pub(super) fn serialize_digest<S: Serializer>(
     serializer.serialize_str(&digest)
 }
 
-/// What is to be done with a table.
+/// The plan for a table.
 pub enum TablePlan {
-    /// Nothing: it was only checked, a row is wrong, or everything is as the table says.
+    /// No change: the table is only checked, a row is wrong, or all objects match the table already.
     Report(ImportReport),
-    /// These users are saved.
+    /// The users to save.
     Users(PlannedUsers),
-    /// These accounts are saved.
+    /// The accounts to save.
     Accounts(PlannedAccounts),
 }
 
 impl TablePlan {
-    /// The digest of the users or accounts that are created and changed.
+    /// Returns the digest of the users or accounts that are created and changed.
     fn targets(&self) -> serde_json::Result<String> {
         let targets = match self {
             Self::Report(_) => Vec::new(),
@@ -86,7 +86,7 @@ impl AdminCommand for ImportTable {
             Some(_) => Permission::AccountsWrite,
             None => Permission::UsersWrite,
         };
-        // What each row says is authorized as it would be alone.
+        // Each row is authorized like a single change.
         let authorization = caller.authorize(permission, "you may not import tables")?;
         let plan = match &self.application {
             Some(id) => TablePlan::Accounts(plan_accounts(services, caller, id, &self.rows).await?),

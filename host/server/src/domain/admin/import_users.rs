@@ -1,4 +1,5 @@
-//! Importing users: each row is a user, new or known, and may say no more than whoever imports it may say of one alone.
+//! The import of users. Each row is a new or existing user. A row needs the same permissions as an update of the single
+//! user.
 
 use std::collections::HashMap;
 
@@ -20,15 +21,15 @@ use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserWrite;
 
-/// A row, checked.
+/// A checked row.
 struct PlannedRow {
     line: u64,
-    /// The user as it is; `None` of a new one.
+    /// The existing user. `None` for a new one.
     before: Option<User>,
     user: User,
 }
 
-/// The users that a file names, as they are.
+/// The existing users that a file names.
 struct ExistingRecords {
     by_login: HashMap<LoginName, User>,
     by_id: HashMap<UserId, User>,
@@ -60,7 +61,7 @@ impl ExistingRecords {
         })
     }
 
-    /// The user that a row is about; `None` of a new one.
+    /// Returns the existing user of a row. `None` for a new user.
     fn user(&self, row: &ImportRow) -> std::result::Result<Option<&User>, RowProblem> {
         if let Some(id) = row.filled("id") {
             let known = id.parse().ok().and_then(|id: UserId| self.by_id.get(&id));
@@ -87,7 +88,7 @@ impl ExistingRecords {
     }
 }
 
-/// Whether a cell has the names of these groups, in any order.
+/// Returns whether a cell has the names of these groups, in any order.
 fn names_groups(cell: &str, groups: &[GroupName]) -> bool {
     let Some(mut named) = texts_of(cell) else {
         return false;
@@ -100,13 +101,13 @@ fn names_groups(cell: &str, groups: &[GroupName]) -> bool {
 
 /// A table of users that was checked: its report, and the users to be saved.
 pub struct PlannedUsers {
-    /// What is to be done.
+    /// The planned changes.
     pub report: ImportReport,
     rows: Vec<PlannedRow>,
 }
 
 impl PlannedUsers {
-    /// The users that are created and changed.
+    /// Returns the users that are created and changed.
     pub(super) fn targets(&self) -> Vec<RowTarget> {
         let target = |row: &PlannedRow| RowTarget {
             line: row.line,
@@ -117,7 +118,7 @@ impl PlannedUsers {
     }
 }
 
-/// Checks a table of users. If a row is wrong, nothing is to be saved.
+/// Checks a table of users. If a row is wrong, no row is saved.
 ///
 /// # Errors
 /// If the database fails. Rows that cannot be imported are in the report.
@@ -134,7 +135,7 @@ pub async fn plan_users(
     let mut planned = Vec::new();
     let mut taken = InFile::default();
     for row in rows {
-        // Whoever signs in meanwhile has a turn.
+        // This lets concurrent sign-ins continue.
         tokio::task::yield_now().await;
         let plan = plan(services, caller, &known, row)
             .and_then(|plan| taken.claim_names(&known, plan).map_err(Stop::Row));
@@ -167,7 +168,7 @@ pub async fn plan_users(
     })
 }
 
-/// What stops a row, or all of it.
+/// An error that ends the check of one row, or of the whole table.
 enum Stop {
     Row(RowProblem),
     All(AdminError),
@@ -185,7 +186,7 @@ impl From<AdminError> for Stop {
     }
 }
 
-/// What the rows before have: no two may be one user, or have a name in common.
+/// The users and names of the previous rows. Two rows must not be about the same user or have the same name.
 #[derive(Default)]
 struct InFile {
     users: HashMap<UserId, u64>,
@@ -229,8 +230,8 @@ impl InFile {
     }
 }
 
-/// What stands for the identifier of a new user until it is kept: to make one takes a key, and most that is checked is
-/// never done.
+/// Returns a placeholder for the identifier of a new user until the user is stored. A real identifier needs a new key,
+/// and most checked rows are never stored.
 fn no_did() -> Did {
     Did::from_ed25519(&[0; 32])
 }
@@ -315,7 +316,7 @@ fn plan(
     })
 }
 
-/// The members with a cell that differs from the stored value. An empty cell removes the member.
+/// Returns the members with a cell that differs from the stored value. An empty cell removes the member.
 fn other_texts(
     row: &ImportRow,
     texts: &[(&'static str, &'static str, Option<&String>)],
@@ -339,7 +340,7 @@ fn other_texts(
     others
 }
 
-/// What of a row is other than what is there.
+/// Returns the difference between a row and the user.
 fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowProblem> {
     let name = row
         .cell("name")
@@ -389,7 +390,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     })
 }
 
-/// Saves the users of a checked table. A row whose user was changed since the check is rejected alone.
+/// Saves the users of a checked table. If a user changed since the check, only that row is rejected.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -434,7 +435,7 @@ pub async fn save_users(
             .await;
         let Err(error) = all else { continue };
         overtaken(error)?;
-        // One of them was overtaken, and the others need not suffer for it.
+        // At least one row of the batch is stale. The other rows are saved separately.
         for (line, write) in batch {
             let is_known = write.before.is_some();
             if let Err(error) = services.store.save_users(vec![write]).await {

@@ -1,4 +1,5 @@
-//! Invitations: links for invited users, one by one or many at once, handed over or sent by email.
+//! Invitations: links for one or many invited users. The administrator delivers them, or the server sends them by
+//! email.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -19,49 +20,49 @@ use assent_model::invitation::{Invitation, InvitationState};
 use assent_model::user::User;
 use assent_store::{NewInvitation, StoreError};
 
-/// A link that enrols one authenticator.
+/// A link that enrols one device.
 #[derive(Clone, Debug)]
 pub struct EnrolmentLink {
     /// The link.
     pub link: String,
-    /// Until when it is valid.
+    /// The time at which the link expires.
     pub expires_at: Timestamp,
 }
 
-/// How many users one request may name.
+/// The largest number of users that one request may name.
 pub const MOST_INVITATIONS: usize = 100;
 
-/// How a link reaches the user.
+/// The way in which a link reaches the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum InvitationDelivery {
-    /// The response has the link, and the administrator hands it over.
+    /// The response has the link, and the administrator delivers it.
     Link,
     /// The server sends it to the user's email address.
     Email,
 }
 
-/// A link of a user, or why there is none.
+/// The link of a user, or the reason why there is none.
 #[derive(Clone, Debug)]
 pub struct InvitedUser {
     /// The user.
     pub user: User,
-    /// The link, or why the user was skipped.
+    /// The link, or the reason why the user was skipped.
     pub link: std::result::Result<EnrolmentLink, &'static str>,
 }
 
 assent_model::admin_command! {
-    /// Creates a link for each of several invited users. An earlier link of the same user ends.
+    /// Creates a link for each of several invited users. An earlier link of the same user is revoked.
     #[derive(Clone, Debug, Serialize)]
     pub struct InviteUsers {
         /// The users.
         target users: Vec<UserId>,
-        /// How the links reach them.
+        /// The way in which the links reach the users.
         target delivery: InvitationDelivery,
     }
 }
 
-/// The users, each with the reason for which it is skipped, if there is one.
+/// The users, each with the reason why it is skipped, if there is one.
 type Invitees = Vec<(User, Option<&'static str>)>;
 
 impl AdminCommand for InviteUsers {
@@ -108,7 +109,7 @@ impl AdminCommand for InviteUsers {
     }
 }
 
-/// Why the server sends no email.
+/// The error if the server sends no email.
 pub(super) const NO_MAIL: &str =
     "this server sends no email; set the table [mail] in its settings, and restart it";
 
@@ -116,7 +117,7 @@ fn authorize(caller: &Caller) -> Result<Authorization> {
     Ok(caller.authorize(Permission::UsersWrite, "you may not invite users")?)
 }
 
-/// Why a user gets no link without an approval.
+/// Returns the reason why a user receives no link without an approval.
 const fn reason(user: &User) -> &'static str {
     match user.console_role {
         Some(_) => "the user has a role in the console; create the link on the user's own page",
@@ -134,7 +135,7 @@ async fn users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
     named_users(services, ids).await
 }
 
-/// Creates the link of an invited user. The inner error is why there is none.
+/// Creates the link of an invited user. The inner error is the reason why there is none.
 async fn create_link(
     services: &std::sync::Arc<Services>,
     user: &User,
@@ -150,10 +151,10 @@ async fn create_link(
     }
 }
 
-/// Creates a link for a user as seen, in the place of an invited user's earlier one.
+/// Creates a link for a user in this version. It replaces an earlier link of an invited user.
 ///
 /// # Errors
-/// [`StoreError::Stale`] if the user is not as seen. Otherwise if the database or the cryptographic library fails.
+/// [`StoreError::Stale`] if the user has another version. Otherwise if the database or the cryptographic library fails.
 pub(super) async fn insert_link(
     services: &std::sync::Arc<Services>,
     user: &User,
@@ -189,7 +190,7 @@ pub(super) async fn insert_link(
 }
 
 assent_model::admin_command! {
-    /// Withdraws the links of several invited users.
+    /// Revokes the links of several invited users.
     #[derive(Clone, Debug, Serialize)]
     pub struct WithdrawInvitations {
         /// The users.
@@ -225,8 +226,8 @@ impl AdminCommand for WithdrawInvitations {
                 .await;
             match ended {
                 Ok(true) => withdrawn += 1,
-                // The user enrolled a phone, or was changed: there is nothing to withdraw any more, or another
-                // request did more.
+                // The user enrolled a device or was changed. There is no link to revoke any more, or another request
+                // revoked it.
                 Ok(false) | Err(StoreError::Stale) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -235,7 +236,8 @@ impl AdminCommand for WithdrawInvitations {
     }
 }
 
-/// Invited users with their links, in the order of their creation; only those in a state, if one is given.
+/// Returns invited users with their links, in the order of their creation. With a state, returns only invitations in
+/// that state.
 ///
 /// # Errors
 /// If the database fails.

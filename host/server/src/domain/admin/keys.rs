@@ -1,4 +1,4 @@
-//! Commands about the keys that sign ID tokens.
+//! Commands about the signing keys of ID tokens.
 
 use std::sync::Arc;
 
@@ -15,16 +15,16 @@ use assent_model::audit::AuditContext;
 use assent_model::key::{KeyStage, SigningAlgorithm};
 use assent_store::StoreError;
 
-/// Why a caller may not change keys.
+/// The error if a caller may not change keys.
 const FORBIDDEN: &str = "you may not change keys";
 
 assent_model::admin_command! {
     /// Publishes the next signing keys.
     #[derive(Clone, Copy, Debug, serde::Serialize)]
     pub struct RotateSigningKeys {
-        /// The algorithm; all of them without one.
+        /// The algorithm. `None`: all algorithms.
         protected algorithm: Option<SigningAlgorithm>,
-        /// Whether they sign as soon as the caches of applications have them.
+        /// Whether the keys sign as soon as the caches of applications have them.
         protected now: bool,
     }
 }
@@ -61,7 +61,7 @@ impl AdminCommand for RotateSigningKeys {
 }
 
 assent_model::admin_command! {
-    /// Takes a signing key out of the key set and out of use.
+    /// Removes a signing key from the key set and from use.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct RevokeSigningKey {
         /// The key's identifier.
@@ -96,7 +96,7 @@ impl AdminCommand for RevokeSigningKey {
         by: &AuditContext,
     ) -> Result<Execution<()>> {
         let kid = approved.into_plan();
-        // It waits for the other instances, and must not end because its caller does not wait.
+        // The revocation waits for the other instances, and must continue if the caller disconnects.
         let (services, by) = (Arc::clone(&context.services), by.clone());
         let revoking = tokio::spawn(
             async move { signing_keys::revoke(&services, &kid, &by).await }.in_current_span(),

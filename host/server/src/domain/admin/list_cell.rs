@@ -1,8 +1,8 @@
-//! A cell of a table that has a list of texts.
+//! The format of a cell with a list of texts.
 
 use std::borrow::Cow;
 
-/// Texts with `;` between them; as a list in JSON, where one of them could not be told from two or more.
+/// Returns a cell with the texts, separated by `;`. If a text itself contains a separator, the cell is a list in JSON.
 pub(super) fn list_cell<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> String {
     let is_plain = |text: &str| {
         !text.is_empty()
@@ -17,8 +17,8 @@ pub(super) fn list_cell<'a>(texts: impl Iterator<Item = &'a str> + Clone) -> Str
     }
 }
 
-/// The texts of a cell, with `;` or blanks between them, or as a list in JSON; `None` if it begins like JSON and is
-/// not.
+/// Returns the texts of a cell, which are separated by `;` or blanks, or a list in JSON. `None` if the cell begins like
+/// JSON and is invalid.
 pub(super) fn texts_of(cell: &str) -> Option<Vec<Cow<'_, str>>> {
     if cell.starts_with('[') {
         let texts: Vec<String> = serde_json::from_str(cell).ok()?;

@@ -7,7 +7,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::logo::ApplicationLogo;
 
-/// The logo of an application.
+/// Returns the logo of an application.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application or logo. Otherwise if the database fails.
@@ -19,7 +19,7 @@ pub async fn logo(services: &Services, application: &Did) -> Result<ApplicationL
         .ok_or(AdminError::NotFound("logo"))
 }
 
-/// The audit entry of a new logo.
+/// Returns the audit entry of a new logo.
 pub(super) fn setting(
     services: &Services,
     application: &Did,
@@ -32,13 +32,13 @@ pub(super) fn setting(
         .with("bytes", logo.bytes.len())
 }
 
-/// The audit entry of a removed logo.
+/// Returns the audit entry of a removed logo.
 pub(super) fn removal(services: &Services, application: &Did, by: &AuditContext) -> Entry {
     audit::entry(services, Event::LogoRemoved, by).in_application(application.clone())
 }
 
 assent_model::admin_command! {
-    /// Sets the logo of an application, in place of the one that it had.
+    /// Sets or replaces the logo of an application.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct SetLogo {
         /// The application.
@@ -81,7 +81,7 @@ impl AdminCommand for SetLogo {
 }
 
 assent_model::admin_command! {
-    /// Removes the logo of an application. It is no error if there is none.
+    /// Removes the logo of an application. Succeeds if there is none.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct RemoveLogo(target Did);
 }

@@ -30,7 +30,7 @@ impl AdminCommand for SendTestMail {
         if context.services.mailer.is_none() {
             return Err(AdminError::Conflict(NO_MAIL));
         }
-        // In the form in which users have theirs.
+        // The address must have the form of users' addresses.
         email_address(&self.0)?;
         Ok(Planned::harmless(authorization, self.0.trim().to_owned()))
     }
@@ -60,7 +60,7 @@ impl AdminCommand for SendTestMail {
     }
 }
 
-/// An email as its reader sees it.
+/// An email as its recipient sees it.
 #[derive(Clone, Debug)]
 pub struct MailPreview {
     /// The sender; `None` if the server sends no email.
@@ -73,7 +73,7 @@ pub struct MailPreview {
     pub html: String,
 }
 
-/// The invitation in a language, with a link that does not work.
+/// Returns the invitation in a language, with a link that does not work.
 pub fn mail_preview(services: &Services, language: Language) -> MailPreview {
     let expires_at = services.now() + services.settings.lifetimes.enrolment.get();
     let link = format!("{}/authenticator", services.settings.origin());

@@ -1,4 +1,4 @@
-//! What an administrator does: applications, users, accounts, enrolments.
+//! The use cases of administrators: applications, users, accounts, groups, enrolments.
 
 mod accounts;
 pub mod action_approvals;

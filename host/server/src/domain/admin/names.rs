@@ -1,4 +1,4 @@
-//! What people and applications are called, for whoever reads lists that hold their ids.
+//! The names of users and applications, for lists that contain their identifiers.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -8,7 +8,7 @@ use super::Result;
 use crate::domain::Services;
 use assent_model::id::{Did, UserId};
 
-/// The names of some people and applications; of those that are gone there is none.
+/// The names of some users and applications. A deleted object has no name.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
     users: HashMap<UserId, String>,
@@ -16,7 +16,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// Looks up what these are called.
+    /// Reads the names of these users and applications.
     ///
     /// # Errors
     /// If the database fails.
@@ -27,7 +27,7 @@ impl Names {
     ) -> Result<Self> {
         let users: Vec<UserId> = users.into_iter().collect();
         let users = services.store.users_by_ids(&users).await?;
-        // They are asked for one by one, and found together.
+        // The lookups are separate calls, but the store batches them.
         let named = applications.into_iter().map(|id| async move {
             let found = services.store.registered(&id).await?;
             Ok::<_, super::AdminError>(found.map(|application| (id, application.name().to_owned())))
@@ -41,12 +41,12 @@ impl Names {
         })
     }
 
-    /// The user's name at sign-in.
+    /// Returns the user name.
     pub fn user(&self, id: UserId) -> Option<String> {
         self.users.get(&id).cloned()
     }
 
-    /// The display name of the application.
+    /// Returns the display name of the application.
     pub fn application(&self, id: &Did) -> Option<String> {
         self.applications.get(id).cloned()
     }

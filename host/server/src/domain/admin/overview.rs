@@ -1,5 +1,5 @@
-//! How the server fares, in numbers. Sign-ins are counted from the audit log, each hour once: what was counted of hours
-//! that are over is kept, so that an overview costs the same whatever the log holds.
+//! The overview of the server in numbers. Sign-ins are counted from the audit log, each hour once. The counts of past
+//! hours are stored, so that the cost of an overview does not depend on the size of the log.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,19 +12,19 @@ use assent_store::{QUARTER, SignInHour};
 
 /// An hour in milliseconds.
 const HOUR: i64 = 60 * 60 * 1000;
-/// How many hours a day has, and how many days a month of the overview.
+/// The number of hours in a day, and of days in the month of the overview.
 const DAY: i64 = 24;
 const DAYS: i64 = 30;
-/// How long after an hour another instance, or a write under way, may still add to it.
+/// The time after the end of an hour in which another instance, or a pending write, may still add entries to it.
 const SETTLED: Duration = Duration::from_secs(5 * 60);
 
 /// The period of the overview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Range {
-    /// The last 24 hours, by the hour.
+    /// The last 24 hours, by hour.
     #[default]
     Day,
-    /// The last 30 days, by the day, as UTC has them.
+    /// The last 30 days, by day in UTC.
     Month,
 }
 
@@ -33,15 +33,15 @@ pub enum Range {
 pub struct Overview {
     /// The number of users in each state.
     pub users: Vec<(LifecycleState, u64)>,
-    /// How many OpenID Connect clients there are.
+    /// The number of OpenID Connect clients.
     pub clients: u64,
-    /// How many SAML service providers there are.
+    /// The number of SAML service providers.
     pub service_providers: u64,
-    /// The sign-ins of each hour or day, the earliest first; the last one is not over yet.
+    /// The sign-ins of each hour or day, the earliest first. The last period has not ended yet.
     pub periods: Vec<SignIns>,
 }
 
-/// The sign-ins of a while.
+/// The sign-ins of a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SignIns {
     /// The start of the hour or day.
@@ -50,18 +50,18 @@ pub struct SignIns {
     pub completed: u64,
     /// The number of denied and reported requests.
     pub denied: u64,
-    /// How many requests nobody decided: their time ran out, the person gave up in the browser, or a newer request took
-    /// their place. Those that still wait are among them.
+    /// The number of undecided requests: expired, cancelled by the user in the browser, or replaced by a newer request.
+    /// Includes the pending requests.
     pub expired: u64,
     /// The number of wrong numbers.
     pub number_mismatches: u64,
-    /// How long half of those who approved took at most, in milliseconds, to a quarter of a second.
+    /// The median time to an approval in milliseconds, rounded to 250 ms.
     pub approval_ms_p50: Option<u64>,
-    /// The 95th percentile of the same.
+    /// The 95th percentile of the time to an approval in milliseconds, rounded to 250 ms.
     pub approval_ms_p95: Option<u64>,
 }
 
-/// The counts at this moment.
+/// Returns the current counts.
 ///
 /// # Errors
 /// If the database fails.
@@ -87,7 +87,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
     })
 }
 
-/// Counts the past hours that are not counted yet, if this instance's clock can be trusted.
+/// Counts the past hours that are not counted yet, if the clock of this instance can be trusted.
 ///
 /// # Errors
 /// If the database fails.
@@ -104,7 +104,7 @@ pub async fn count_sign_ins(services: &Services) -> std::result::Result<(), Inte
     Ok(())
 }
 
-/// The sign-ins of each hour since the first one.
+/// Returns the sign-ins of each hour from the first one.
 async fn counted(
     services: &Services,
     first: i64,
@@ -118,7 +118,7 @@ async fn counted(
         .map(|hour| (hour.hour, hour))
         .collect();
     let this_hour = now.millis().div_euclid(HOUR);
-    // Hours are kept from the first one on, so the log is read from where that ends.
+    // The stored hours have no gaps, so the log is read from their end.
     let open = (first..this_hour)
         .find(|hour| !hours.contains_key(hour))
         .unwrap_or(this_hour);
@@ -160,7 +160,7 @@ fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
     }
 }
 
-/// How long so many of a hundred took at most.
+/// Returns the percentile of the approval times, in milliseconds.
 fn quantile(approval_times: &BTreeMap<u64, u64>, of_hundred: u64) -> Option<u64> {
     let all: u64 = approval_times.values().sum();
     let wanted = (all * of_hundred).div_ceil(100);

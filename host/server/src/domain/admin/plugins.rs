@@ -12,19 +12,19 @@ use crate::domain::protected_actions::ProtectedAction;
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 
-/// Why a caller may not change plugins.
+/// The error if a caller may not change plugins.
 const FORBIDDEN: &str = "you may not reload plugins";
 
 assent_model::admin_command! {
-    /// Replaces the plugins by those that the settings name now.
+    /// Replaces the plugins with those that the settings name now.
     #[derive(Clone, Copy, Debug, serde::Serialize)]
     pub struct ReloadPlugins;
 }
 
 impl AdminCommand for ReloadPlugins {
     type Plan = ();
-    /// The exchange. It continues if nobody waits for it: half an exchange would leave compiled files behind and no
-    /// result.
+    /// The running exchange. It continues if the client disconnects, because an interrupted exchange would leave
+    /// compiled files behind and no result.
     type Outcome = JoinHandle<std::result::Result<Reload, ReloadError>>;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<()>> {
@@ -51,10 +51,10 @@ impl AdminCommand for ReloadPlugins {
 }
 
 assent_model::admin_command! {
-    /// Restores the plugins that were there before the last exchange.
+    /// Restores the plugins that were loaded before the last exchange.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct RollBackPlugins {
-        /// The digest of the plugins to restore. The console has to name it.
+        /// The digest of the plugins to restore. The console must specify it.
         target previous: Option<String>,
     }
 }
@@ -67,7 +67,7 @@ impl AdminCommand for RollBackPlugins {
         let authorization = context
             .caller
             .authorize(Permission::PluginsWrite, FORBIDDEN)?;
-        // These are restored or none: the approval is for them.
+        // The approval is for these plugins, so no others are restored.
         if context.console().is_some() && self.previous.is_none() {
             return Err(invalid(
                 "previous",

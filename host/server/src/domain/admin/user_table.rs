@@ -35,7 +35,7 @@ pub const USER_COLUMNS: [&str; 27] = [
     "groups",
 ];
 
-/// The texts of a profile, with their columns.
+/// Returns the texts of a profile, with their columns.
 pub(super) fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&String>); 13] {
     [
         ("display_name", "name", profile.name.as_ref()),
@@ -58,7 +58,7 @@ pub(super) fn texts(profile: &Profile) -> [(&'static str, &'static str, Option<&
     ]
 }
 
-/// The members of the address, with their columns.
+/// Returns the members of the address, with their columns.
 pub(super) fn address_texts(
     profile: &Profile,
 ) -> [(&'static str, &'static str, Option<&String>); 6] {
@@ -71,7 +71,7 @@ pub(super) fn address_texts(
         })
 }
 
-/// A user and the names of their groups as a row of a file, in the order of [`USER_COLUMNS`].
+/// Returns a user with the names of the user's groups as a row of a file, in the order of [`USER_COLUMNS`].
 pub fn user_cells(user: &User, groups: &[GroupName]) -> Vec<String> {
     let text = |column: &str| {
         let mut texts = texts(&user.profile)

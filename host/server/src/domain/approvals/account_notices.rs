@@ -1,4 +1,4 @@
-//! Waking devices for account notifications.
+//! Push messages to devices about account notifications.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,13 +12,14 @@ use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{DeliveryId, DeviceId, UserId};
 use assent_plugin_host::{ChannelInfo, ChannelRequest, Notice, Trust};
 
-/// How long a push message about an account notification is worth delivering.
+/// The time for which the delivery of a push message about an account notification is useful.
 const NOTIFICATION_FRESH: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// Wakes the person's devices for account notifications, except the device that caused them. The channels are tried in
-/// the operator's order; each device that one does not reach goes to the next. A channel that is restricted to
-/// applications never learns of them: they belong to no application. The devices pull the notifications themselves from
-/// this server.
+/// Wakes the user's devices for account notifications, except the device that caused them.
+///
+/// The channels are tried in the operator's order. If a channel does not reach a device, the next channel is tried for
+/// it. A channel that is restricted to applications receives no account notifications, because they belong to no
+/// application. The devices read the notifications themselves from this server.
 pub(crate) async fn send_account_notifications(
     services: Arc<Services>,
     user: UserId,
@@ -54,7 +55,7 @@ pub(crate) async fn send_account_notifications(
     }
 }
 
-/// Whether the channel takes the message to this device that there is an account notification.
+/// Returns whether the channel accepts the message for this device.
 async fn notify_device(
     services: &Services,
     channel: &ChannelInfo,
@@ -73,7 +74,7 @@ async fn notify_device(
         expires_at: services.now() + NOTIFICATION_FRESH,
         address: push.endpoint.clone(),
         sealed,
-        // One message that there are some takes the place of another, and not that of a request.
+        // A message replaces an earlier message about notifications, but not a message about a request.
         collapse_key: format!("n{}", device.id).chars().take(32).collect(),
         callback_url,
         request_id: id,

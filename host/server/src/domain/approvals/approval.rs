@@ -1,4 +1,4 @@
-//! Approvals: requests to the devices of a user, and their answers.
+//! Approval requests to the devices of a user, and their answers.
 
 mod application_name;
 mod audit_note;
@@ -21,7 +21,7 @@ pub(crate) use draft::RequestedAction;
 pub use request::{ask, refuse};
 pub(crate) use request::{ask_about_action, ask_by_scan};
 
-/// Returns when an approval is no longer pending: it was decided, or it expired.
+/// Waits until an approval is no longer pending: it was decided, or it expired.
 ///
 /// # Errors
 /// If the store fails.
@@ -36,7 +36,7 @@ pub async fn decided(services: &Services, approval: ApprovalId) -> Result<(), In
     }
 }
 
-/// Cancels a pending request, because the user gave up in the browser.
+/// Cancels a pending request, because the user cancelled the sign-in in the browser.
 ///
 /// # Errors
 /// If the store fails.
@@ -47,8 +47,8 @@ pub async fn cancel(services: &Services, approval: ApprovalId) -> Result<(), Int
         .await?)
 }
 
-/// Ends the cooldown of a device's user at the user's request, and sends the requests that it holds. Returns whether
-/// there was one.
+/// Ends the cooldown of a device's user at the user's request, and sends the requests that it held. Returns whether
+/// there was a cooldown.
 ///
 /// # Errors
 /// If the database fails.

@@ -7,7 +7,8 @@ use subtle::ConstantTimeEq;
 use crate::domain::{InternalError, Services};
 use assent_plugin_host::ChannelInfo;
 
-/// Where a channel's callbacks come in. Its id can't be guessed, and is the same on every host and after a restart.
+/// Returns the address of a channel's callbacks. Its identifier cannot be guessed, and is the same on every instance
+/// and after a restart.
 pub(super) fn callback_url(services: &Services, channel: &str) -> Result<String, InternalError> {
     Ok(format!(
         "{}/approvals/callbacks/{}",
@@ -24,7 +25,7 @@ fn callback_id(services: &Services, channel: &str) -> Result<String, InternalErr
     ))
 }
 
-/// The channel whose callbacks have this id.
+/// Returns the channel of the callback address with this identifier.
 ///
 /// # Errors
 /// If the cryptographic library fails.

@@ -1,4 +1,4 @@
-//! Callbacks: what came to a channel's address.
+//! Callbacks: the requests to a channel's callback address.
 
 use crate::domain::approvals::channel_proofs;
 use crate::domain::operations::wakeups::Wakeup;
@@ -6,14 +6,14 @@ use crate::domain::{InternalError, Services};
 use assent_model::id::ApprovalId;
 use assent_plugin_host::{Callback, CallbackContent, ChannelInfo};
 
-/// Of how many requests one callback may tell.
+/// The largest number of approval requests in one callback.
 const MOST_IN_CALLBACK: usize = 32;
 
-/// Takes what came to a channel's callback address. Anybody may have sent it: a proof is verified as if the device had
-/// brought it, and a vendor is asked how the request stands. A failure is in the log.
+/// Processes a request to a channel's callback address. Any client may have sent it. A proof is verified as if the
+/// device had sent it directly, and a vendor is asked for the state of the request. A failure is logged.
 ///
 /// # Errors
-/// If the database fails, or the question to a passkey cannot be made.
+/// If the database fails, or the challenge for a passkey cannot be created.
 pub async fn take_callback(
     services: &Services,
     channel: &ChannelInfo,
@@ -29,7 +29,7 @@ pub async fn take_callback(
     match content {
         CallbackContent::Evidence(list) if list.len() <= MOST_IN_CALLBACK => {
             for one in list {
-                // The channel learns nothing of it.
+                // The outcome is not returned to the channel.
                 let _ = channel_proofs::accept_evidence(services, &channel.name, &one).await?;
             }
         }

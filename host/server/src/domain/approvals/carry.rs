@@ -1,4 +1,4 @@
-//! Carrying an approval request to the user, through the first channel that begins.
+//! The delivery of an approval request to the user, through the first channel that begins.
 
 use futures_util::future::join_all;
 
@@ -17,10 +17,10 @@ use assent_plugin_host::{
     StartedRequest, Trust,
 };
 
-/// Carries a pending approval request to its user, through the first channel that begins.
+/// Delivers a pending approval request to its user, through the first channel that begins.
 ///
 /// # Errors
-/// If the database fails. It may have been carried.
+/// If the database fails. The request may have been delivered.
 pub(super) async fn carry_request(
     services: &Services,
     user: UserId,
@@ -36,7 +36,7 @@ pub(super) async fn carry_request(
         if !trusted.contains(&channel.trust) {
             continue;
         }
-        // The one before may have taken its time.
+        // The previous channel may have taken a long time.
         if !is_open(services, id).await? {
             return Ok(());
         }
@@ -62,13 +62,13 @@ async fn is_open(services: &Services, id: ApprovalId) -> Result<bool, InternalEr
     Ok(found.is_some_and(|approval| approval.stage_at(services.now()) == ApprovalStage::Requested))
 }
 
-/// What came of trying one channel.
+/// The outcome of an attempt with one channel.
 enum BeginOutcome {
-    /// The request is on its way.
+    /// The channel carries the request.
     Carried,
-    /// The channel knows of nowhere to carry it to.
+    /// The channel has no address for this user.
     NoAddress,
-    /// It failed; the end of a sentence says how.
+    /// The attempt failed. The text is the end of a sentence with the reason.
     Failed(String),
 }
 
@@ -84,7 +84,7 @@ async fn begin(
     }
 }
 
-/// Sends a notice to each of the person's devices that can be woken.
+/// Sends a notice to each of the user's devices with a push subscription.
 async fn notify(
     services: &Services,
     user: UserId,
@@ -159,7 +159,7 @@ async fn wake(
         }
         Err(failure) => {
             if matches!(failure.kind, ChannelFailureKind::Gone) {
-                // The device may have another subscription by now, which this channel did not try.
+                // The device may have a new subscription, which this channel did not try.
                 let removed = services.store.remove_push(device.id, push.clone()).await?;
                 tracing::info!(device = %device.id, removed, "push subscription expired");
             }
@@ -168,7 +168,7 @@ async fn wake(
     }
 }
 
-/// Puts the question to the vendor, if an administrator said what it knows the person by.
+/// Sends the approval request to the vendor, if an administrator set the user's identifier there.
 async fn question(
     services: &Services,
     user: UserId,
@@ -223,8 +223,8 @@ fn not_begun(approval: &Approval, failure: &ChannelFailure) -> BeginOutcome {
     BeginOutcome::Failed(failure.to_string())
 }
 
-/// Keeps what the channel needs to be asked how the request stands, where it wants to be asked. A request whose
-/// approval was decided while it began is taken back.
+/// Stores the data with which the channel is polled for the state of the request, if the channel requests that. If the
+/// approval was decided in the meantime, cancels the request at the channel.
 async fn store_delivery(
     services: &Services,
     approval: &Approval,

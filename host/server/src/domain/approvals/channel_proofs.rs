@@ -13,7 +13,8 @@ use assent_plugin_host::Evidence;
 /// The longest proof that is read, in bytes.
 const LONGEST: usize = 4 << 10;
 
-/// A device's answer as a channel carries it: what the device would send to this server itself, and which device it is.
+/// A device's answer as a channel carries it: the device's identifier, and the answer that it would send to this server
+/// directly.
 #[derive(Deserialize)]
 struct CarriedProof {
     device: DeviceId,
@@ -21,20 +22,20 @@ struct CarriedProof {
     proof: DeviceProof,
 }
 
-/// The outcome of evidence that a channel brought.
+/// The outcome of evidence that a channel returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub enum EvidenceOutcome {
     /// It decided the request.
     Decided,
-    /// It changed nothing: it is no valid proof, or it came too late. The log has the reason.
+    /// It changed nothing, because it is no valid proof or was too late. The log has the reason.
     Ignored,
 }
 
-/// Accepts what a channel brought without being asked.
+/// Processes evidence that a channel sent on its own initiative.
 ///
 /// # Errors
-/// If the database fails, or the question to a passkey cannot be made.
+/// If the database fails, or the challenge for a passkey cannot be created.
 pub async fn accept_evidence(
     services: &Services,
     channel: &str,
@@ -43,10 +44,11 @@ pub async fn accept_evidence(
     verify_evidence(services, channel, evidence, None).await
 }
 
-/// Accepts what a channel brought when it was asked for this device's answer to this request: no other will do.
+/// Processes evidence that a channel returned for this request and device. An answer to another request or from another
+/// device is ignored.
 ///
 /// # Errors
-/// If the database fails, or the question to a passkey cannot be made.
+/// If the database fails, or the challenge for a passkey cannot be created.
 pub async fn accept_answer(
     services: &Services,
     channel: &str,
@@ -57,7 +59,7 @@ pub async fn accept_answer(
     verify_evidence(services, channel, evidence, Some((request, device))).await
 }
 
-/// Verifies the proof as if the device had brought it. What does not verify is the channel's fault, and changes
+/// Verifies the proof as if the device had sent it directly. An invalid proof is a fault of the channel, and changes
 /// nothing.
 async fn verify_evidence(
     services: &Services,

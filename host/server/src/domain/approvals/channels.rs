@@ -1,8 +1,8 @@
-//! Approval channels: carrying a request to where the person is, and taking what is called back.
+//! Approval channels: the delivery of requests to users, and the results that channels return.
 //!
-//! A channel carries to a device of this server, whose proof is verified, or puts the question to a vendor, whose word
-//! the operator trusts. The first that serves the application is tried first, the next where one fails to begin.
-//! Nothing of it delays the browser's page, and a device finds the request by asking, whatever becomes of the channels.
+//! A channel carries a request to a device of this server, whose proof is verified, or to a vendor, whose result the
+//! operator trusts. The channels that serve the application are tried in order, until one begins. The channels never
+//! delay the browser's page. A device also finds the request by polling, even if all channels fail.
 
 use crate::domain::{InternalError, Services};
 use assent_model::application::Application;
@@ -11,28 +11,28 @@ use assent_model::login::{LocalPage, LoginRequest};
 use assent_model::session::{Acr, Authentication};
 use assent_plugin_host::Trust;
 
-/// Letters that are not taken for one another, nor make words (RFC 8628 section 6.1).
+/// Letters that cannot be confused with one another and form no words (RFC 8628 section 6.1).
 const BINDING_LETTERS: &str = "BCDFGHJKLMNPQRSTVWXZ";
-/// How many of them bind a request to its browser: one guess in 160,000 is right.
+/// The number of letters that bind a request to its browser. One guess in 160,000 is right.
 const BINDING_LENGTH: usize = 4;
 
-/// The origin of a request for an authentication, and the authentication that is enough for it.
+/// The application that requests an authentication, and the authentication that it accepts.
 #[derive(Clone, Copy, Debug)]
 pub struct Asker<'a> {
-    /// `None` for the server's own pages.
+    /// The application. `None` for the server's own pages.
     application: Option<&'a Did>,
     /// Whether a passkey on the login page is enough.
     permits_passkeys: bool,
 }
 
 impl<'a> Asker<'a> {
-    /// The server's own pages, which take no passkey of a login page.
+    /// The server's own pages, which do not accept a passkey on the login page.
     pub const SERVER: Self = Self {
         application: None,
         permits_passkeys: false,
     };
 
-    /// An OpenID Connect client.
+    /// Returns the asker for an OpenID Connect client.
     pub const fn client(application: &'a Application) -> Self {
         Self {
             application: Some(&application.id),
@@ -41,9 +41,11 @@ impl<'a> Asker<'a> {
     }
 }
 
-/// Whether an authentication is good enough for an application, or for the server's own pages: a vendor's word counts
-/// only where the operator lets that very vendor's channel serve, now; a passkey only where the application has the
-/// setting, now. So a session that began with a passkey opens no application without the setting.
+/// Returns whether an authentication is sufficient for an application, or for the server's own pages.
+///
+/// The current settings count. A vendor's result is sufficient only if the operator lets that vendor's channel serve
+/// the application. A passkey is sufficient only if the application has the setting. Therefore a session that began
+/// with a passkey opens no application without the setting.
 pub fn is_enough(services: &Services, asker: Asker<'_>, authentication: &Authentication) -> bool {
     let serves = |name: &String| {
         let serving = services.plugins.channels_for(asker.application);
@@ -58,7 +60,8 @@ pub fn is_enough(services: &Services, asker: Asker<'_>, authentication: &Authent
     }
 }
 
-/// The same for an application whose settings are not at hand.
+/// Returns whether an authentication is sufficient for an application, like [`is_enough`], and reads the application's
+/// settings.
 ///
 /// # Errors
 /// If the database fails.
@@ -82,8 +85,9 @@ pub async fn is_enough_at(
     Ok(is_enough(services, asker, authentication))
 }
 
-/// The same for what a login asks for: where only a device will do, no vendor's word does. Another `acr` than the
-/// application requires is an error for the application, when the login is answered.
+/// Returns whether an authentication is sufficient for a sign-in, like [`is_enough`]. If the sign-in requires a device,
+/// no vendor's result is sufficient. If the `acr` is not the one that the application requires, the application
+/// receives an error at the end of the sign-in.
 ///
 /// # Errors
 /// If the database fails.
@@ -101,7 +105,7 @@ pub async fn is_enough_for(
     }
 }
 
-/// The same for one of the server's own pages.
+/// Returns whether an authentication is sufficient for one of the server's own pages.
 pub fn is_enough_here(
     services: &Services,
     page: LocalPage,
@@ -111,7 +115,7 @@ pub fn is_enough_here(
         && is_enough(services, Asker::SERVER, authentication)
 }
 
-/// Whether a delegated channel serves this application, or without one the server's own pages.
+/// Returns whether a delegated channel serves this application. `None`: the server's own pages.
 pub fn are_delegated(services: &Services, application: Option<&Did>) -> bool {
     services
         .plugins
@@ -120,19 +124,19 @@ pub fn are_delegated(services: &Services, application: Option<&Did>) -> bool {
         .any(|channel| channel.trust == Trust::Delegated)
 }
 
-/// The display abilities of the vendors' authenticators that may carry the approval of a sign-in. They depend on the
-/// settings and the application, never on the user.
+/// The display abilities of the vendors' authenticators for the approval of a sign-in. They depend on the settings and
+/// the application, never on the user.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delegation {
     /// At least one delegated channel serves the application, and the sign-in does not require a device.
     pub possible: bool,
     /// At least one of them shows the letters of the waiting page.
     pub with_letters: bool,
-    /// At least one of them does not, so its user can't see which browser the request belongs to.
+    /// At least one of them does not show the letters, so its user cannot see to which browser the request belongs.
     pub without_letters: bool,
 }
 
-/// Which vendors' authenticators may be asked for the approval of a sign-in.
+/// Returns the abilities of the vendors' authenticators that may approve a sign-in.
 pub fn delegation(services: &Services, request: &LoginRequest) -> Delegation {
     let mut delegation = Delegation::default();
     if trusted(request).contains(&Trust::Delegated) {
@@ -149,7 +153,7 @@ pub fn delegation(services: &Services, request: &LoginRequest) -> Delegation {
     delegation
 }
 
-/// Whether any delegated channel shows no letters, whichever applications it serves.
+/// Returns whether any delegated channel shows no letters, regardless of its applications.
 pub fn are_letterless(services: &Services) -> bool {
     services
         .plugins
@@ -158,7 +162,7 @@ pub fn are_letterless(services: &Services) -> bool {
         .any(|channel| channel.trust == Trust::Delegated && !channel.shows_letters)
 }
 
-/// What kinds of channels may carry the approval of a login.
+/// Returns the kinds of channels that may carry the approval of a sign-in.
 pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
     if request.needs_device() {
         &[Trust::Verified]
@@ -167,9 +171,9 @@ pub fn trusted(request: &LoginRequest) -> &'static [Trust] {
     }
 }
 
-/// A few letters that the waiting page and the vendor's app both show, so that the person approves what their own
-/// browser asks for (`binding_message`, OpenID Connect CIBA Core section 7.1). They follow from the request, for each
-/// host alike, and can't be guessed from its id.
+/// Returns the letters that the waiting page and the vendor's app both show (`binding_message`, OpenID Connect CIBA
+/// Core section 7.1). With them the user can check that the approval is for the own browser. The letters are derived
+/// from the request, so each instance shows the same. They cannot be guessed from the request's identifier.
 ///
 /// # Errors
 /// If the cryptographic library fails.

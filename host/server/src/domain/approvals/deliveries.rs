@@ -1,8 +1,9 @@
-//! Looking after requests that channels have begun: asking how they stand, and taking back those that are over.
+//! The processing of requests that channels carry: polling the channels for their state, and cancelling ended requests.
 //! Requests that another instance stored and did not send are sent from here.
 //!
-//! What is to be done waits in the database, so it outlives the server, and several hosts share it; each request is one
-//! host's at a time, by a lease. A request that waits holds no thread and no instance of the plugin, only its row.
+//! The pending work is stored in the database, so that it survives the server and several instances share it. By a
+//! lease, one instance at a time processes a request. A waiting request uses no thread and no instance of the plugin,
+//! only its row.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -28,27 +29,28 @@ use assent_plugin_host::{ChannelFailureKind, ChannelState, Trust};
 use assent_store::RulingOutcome;
 use assent_telemetry::ROOT_SPANS;
 
-/// How often the database is looked at without a signal: another instance may have stopped, or an approval was decided
-/// there.
+/// The interval between reads of the database without a wake-up. Another instance may have stopped, or decided an
+/// approval.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many requests of one channel are looked after at once: as many as a channel's calls run at once.
+/// The largest number of concurrently processed requests of one channel, which is the number of concurrent calls of a
+/// channel.
 const AT_ONCE: usize = 512;
-/// How many are claimed by one statement.
+/// The number of requests that one statement claims.
 const CLAIMED: usize = 64;
-/// The pause after a question that failed.
+/// The pause after a failed poll.
 const PAUSE: Duration = Duration::from_secs(5);
-/// The pause after the database or the server itself failed.
+/// The pause after a failure of the database or the server itself.
 const RETRY: Duration = Duration::from_secs(1);
-/// How long one question may take.
+/// The timeout of one poll.
 const QUESTION: Duration = Duration::from_secs(25);
-/// How long a request is this server's: longer than a question may take.
+/// The length of this instance's lease on a request, which is longer than a poll may take.
 const LEASE: Duration = Duration::from_secs(35);
 
-/// What this server is at.
+/// The current work of this instance.
 #[derive(Default)]
 struct Work {
     under_way: JoinSet<String>,
-    /// How many of them each channel has.
+    /// The number of tasks by channel.
     busy: HashMap<String, usize>,
 }
 
@@ -79,7 +81,7 @@ impl Work {
     }
 }
 
-/// Looks after requests, until the task is dropped. What is under way ends with it, and is begun anew after its lease.
+/// Processes requests until the task is dropped. Its pending work ends with it, and is repeated after the lease.
 pub async fn run(services: Arc<Services>) {
     let mut work = Work::default();
     loop {
@@ -98,7 +100,7 @@ pub async fn run(services: Arc<Services>) {
             () = tokio::time::sleep(pause) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(channel) => work.ended(&channel),
-                // One that panicked does not say whose it was: once all have ended, nobody is busy.
+                // The channel of a panicked task is unknown. As soon as all tasks have ended, no channel is busy.
                 Err(_) if work.under_way.is_empty() => work.busy.clear(),
                 Err(_) => {}
             },
@@ -106,8 +108,8 @@ pub async fn run(services: Arc<Services>) {
     }
 }
 
-/// Begins what is due, as far as there is room. How long there is nothing more to do, as far as is known. Without work
-/// it is one statement.
+/// Starts the due work, as far as there is capacity. Returns the known time without further work. Without due work it
+/// needs only one statement.
 async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, InternalError> {
     let now = services.now();
     let next = services.store.channel_work().await?;
@@ -124,14 +126,14 @@ async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, In
     Ok(next.map_or(LOOK, |next| next.remaining(now).min(LOOK)))
 }
 
-/// Whether it began any.
+/// Claims due deliveries. Returns whether it started any.
 async fn claim_deliveries(
     services: &Arc<Services>,
     work: &mut Work,
 ) -> Result<bool, InternalError> {
     let mut begun = false;
     for channel in services.store.due_channels(services.now()).await? {
-        // Another instance may have a channel that this one does not.
+        // Another instance may have a channel that this instance does not have.
         if services.plugins.channel_info(&channel).is_none() {
             continue;
         }
@@ -154,7 +156,7 @@ async fn claim_deliveries(
     Ok(begun)
 }
 
-/// Looks after one request, and keeps when to do so again. The channel.
+/// Processes one request, and stores the time of the next step. Returns the channel.
 async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
     let delivery = &leased.delivery;
     let (id, approval, channel) = (delivery.id, delivery.approval, delivery.channel.clone());
@@ -167,7 +169,7 @@ async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
     if let Err(error) = done.await {
         tracing::warn!(delivery = %id, %approval, channel, %error, "delivery not processed, retrying \
              later");
-        // Whatever failed may work again soon, so nobody waits for the end of the lease.
+        // A retry may succeed soon, so the lease is returned before its end.
         tokio::time::sleep(RETRY).await;
         if let Err(error) = services
             .store
@@ -182,7 +184,8 @@ async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
     channel
 }
 
-/// Returns the leases of this instance, so that another one continues at once. Call it when no task uses them any more.
+/// Returns the leases of this instance, so that another instance continues at once. Call it only when no task uses the
+/// leases any more.
 pub async fn return_leases(services: &Services) {
     let leases = std::mem::take(&mut *services.leased_work.leases());
     let Leases {
@@ -206,12 +209,12 @@ pub async fn return_leases(services: &Services) {
     }
 }
 
-/// Takes a request one step further. When to look after it again; `None` if that is never.
+/// Performs the next step of a request. Returns the time of the next one. `None` if there is none.
 async fn step(
     services: &Services,
     delivery: &Delivery,
 ) -> Result<Option<Timestamp>, InternalError> {
-    // Without its approval the row is gone as well.
+    // The row of a delivery is deleted with its approval.
     let Some(approval) = services.store.approval(delivery.approval).await? else {
         return Ok(None);
     };
@@ -247,7 +250,8 @@ async fn step(
     Ok(Some(next(services.now(), after, approval.expires_at)))
 }
 
-/// Whether the settings in force let the channel carry such a request, and have it believed as when the request began.
+/// Returns whether the current settings permit the channel to carry this request, with the same trust as when the
+/// request began.
 fn is_in_force(services: &Services, delivery: &Delivery, approval: &Approval) -> bool {
     let trust = match delivery.recipient {
         Recipient::Device(_) => Trust::Verified,
@@ -261,7 +265,7 @@ fn is_in_force(services: &Services, delivery: &Delivery, approval: &Approval) ->
         .any(|channel| channel.name == delivery.channel && channel.trust == trust)
 }
 
-/// Takes what a channel says of a request. After what time to ask it again; `None` if that is never.
+/// Processes a state that a channel returned. Returns the time until the next poll. `None` if there is none.
 async fn heard(
     services: &Services,
     delivery: &Delivery,
@@ -280,8 +284,8 @@ async fn heard(
             services.store.end_delivery(delivery.id).await?;
             return Ok(None);
         }
-        // Without the device's proof this is the channel's own affair: it carries the request no longer. The page waits
-        // on, for another answer or to its end: as it would for a name that nobody has.
+        // Without the device's proof this ends only the delivery by the channel. The page still waits for another
+        // answer or the expiry, as it does for a name that no user has.
         (ChannelState::Denied, Recipient::Device(_)) | (ChannelState::Expired, _) => {
             tracing::info!(approval = %approval.id, channel = delivery.channel, "approval channel gave up the request");
             services.store.end_delivery(delivery.id).await?;
@@ -296,7 +300,7 @@ async fn heard(
             return Ok(Some(PAUSE));
         }
     };
-    // The settings may have been changed while the vendor was asked.
+    // The settings may have changed during the poll.
     if !is_in_force(services, delivery, approval) {
         return Ok(Some(Duration::ZERO));
     }
@@ -334,7 +338,7 @@ async fn rule(
     Ok(())
 }
 
-/// Takes back a request whose approval is over, once, if the channel can.
+/// Cancels a request at the channel once its approval has ended, if the channel supports that. It does so only once.
 async fn take_back(services: &Services, delivery: &Delivery) -> Result<(), InternalError> {
     if !services.store.end_delivery(delivery.id).await? {
         return Ok(());

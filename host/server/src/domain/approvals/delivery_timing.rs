@@ -1,21 +1,22 @@
-//! When a delivery is looked after next, and what its handle is sealed for.
+//! The time of the next step of a delivery, and the context in which its handle is sealed.
 
 use std::time::Duration;
 
 use assent_model::clock::Timestamp;
 use assent_model::id::ApprovalId;
 
-/// The least time between two questions to a channel about one request.
+/// The shortest time between two polls of a channel about one request.
 const LEAST: Duration = Duration::from_millis(250);
-/// The most.
+/// The longest time between two polls.
 const MOST: Duration = Duration::from_secs(30);
 
-/// What the handle of a request is sealed for: no other row's will do in its place.
+/// Returns the context in which the handle of a request is sealed, so that the handle of another row cannot replace it.
 pub(crate) fn sealed_for(approval: ApprovalId, channel: &str) -> String {
     format!("approval delivery {approval} {channel}")
 }
 
-/// When to look after a request next: after what the channel asks for, within bounds, and when its time is over.
+/// Returns the time of the next step: after the time that the channel requests, within bounds, and not after the
+/// expiry.
 pub(crate) fn next(now: Timestamp, after: Duration, end: Timestamp) -> Timestamp {
     (now + after.clamp(LEAST, MOST)).min(end)
 }

@@ -1,7 +1,8 @@
-//! Sending approval requests through the channels, from the outbox. The instance that stored a request sends it at
-//! once, or any instance after the cooldown that held it. If that instance stops in between, another one sends it after
-//! the lease, or after it was returned. So a request may be sent twice: push messages about one request replace each
-//! other on the device.
+//! The delivery of approval requests through the channels, from the outbox.
+//!
+//! The instance that stored a request sends it at once. A request that a cooldown held is sent by any instance after
+//! the cooldown. If the sending instance stops, another one sends the request after the lease expired or was returned.
+//! A request may therefore be sent twice. Push messages about one request replace each other on the device.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,9 +16,9 @@ use assent_model::id::{ApprovalId, UserId};
 use assent_model::login::Login;
 use assent_plugin_host::Trust;
 
-/// How often the lease is extended while a request is sent.
+/// The interval at which the lease is extended while a request is sent.
 const EXTENSION: Duration = Duration::from_secs(2);
-/// How many requests of other instances this one sends at once.
+/// The largest number of requests of other instances that this instance sends at the same time.
 const AT_ONCE: usize = 64;
 
 /// Sends a request that this instance stored, in the background.
@@ -35,17 +36,17 @@ pub(super) fn begin(
     });
 }
 
-/// The kinds of channels that may carry a request.
+/// Returns the kinds of channels that may carry a request.
 fn trusted(approval: &Approval, login: Option<&Login>) -> &'static [Trust] {
     match (approval.scanned_by, login) {
         (None, Some(login)) => channels::trusted(&login.request),
-        // The user's device began it, and the user answers there. A vendor's question would name no browser.
+        // The user's device began the sign-in, and the user answers there. A vendor's question would name no browser.
         (Some(_), _) | (_, None) => &[Trust::Verified],
     }
 }
 
-/// Sends requests whose lease has passed: those that another instance did not send, and those that a cooldown held
-/// until now.
+/// Sends requests with an expired lease: requests that another instance did not send, and requests that a cooldown
+/// held.
 ///
 /// # Errors
 /// If the database fails.
@@ -113,7 +114,7 @@ fn spawn(
         };
         let ended = match sent {
             Ok(()) => services.store.end_dispatch(id).await.map_err(Into::into),
-            // The row stays, so an instance tries again after the lease.
+            // The row remains, so an instance tries again after the lease.
             Err(error) => Err(error),
         };
         if let Err(error) = ended {

@@ -9,16 +9,16 @@ use tokio::task::JoinSet;
 use assent_model::delivery::LeasedDelivery;
 use assent_model::id::{ApprovalId, DeliveryId};
 
-/// What this instance has leased.
+/// The leases of this instance.
 #[derive(Debug, Default)]
 pub struct LeasedWork(Mutex<Leases>);
 
-/// The leases.
+/// The leases by kind of work.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
-    /// The deliveries that a channel is asked about.
+    /// The deliveries that are polled.
     pub(super) deliveries: HashMap<DeliveryId, LeasedDelivery>,
-    /// The requests that are sent.
+    /// The requests that are being sent.
     pub(super) dispatches: HashSet<ApprovalId>,
     /// The tasks that send them.
     pub(super) senders: JoinSet<()>,

@@ -1,8 +1,8 @@
-//! The questions that go to devices, and their signed answers.
+//! Approval requests to devices, and their signed answers.
 //!
-//! - The statement that is signed comes from the server's own record, never from what a device sent.
-//! - An answer takes effect once, and only while its request is open.
-//! - A channel carries a request; it decides nothing.
+//! - The signed statement is built from the server's own record, never from a device's request.
+//! - An answer takes effect once, and only while its request is pending.
+//! - A channel carries a request. It decides nothing.
 
 pub mod account_notices;
 pub mod approval;

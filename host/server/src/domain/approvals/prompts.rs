@@ -1,8 +1,8 @@
 //! Prompts: approval requests as devices show them.
 //!
-//! The store has no summary of a protected action. It is rendered for each prompt, and must have the digest that was
-//! stored with the request. Otherwise a name changed, the subject of the action is gone, or somebody changed the stored
-//! action: then the request ends.
+//! The store has no summary of a protected action. The summary is rendered for each prompt, and must have the digest
+//! that was stored with the request. The digest differs if a name changed, the subject of the action was deleted, or
+//! the stored action was tampered with. Then the request ends.
 
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
 use crate::domain::{InternalError, Services};
@@ -15,12 +15,12 @@ use assent_model::language::Language;
 pub struct Prompt {
     /// The request.
     pub approval: Approval,
-    /// The summary of the protected action in the language of the device, which signs it; `None` for a sign-in.
+    /// The summary of the protected action in the language of the device, which signs it. `None` for a sign-in.
     pub summary: Option<String>,
 }
 
-/// The prompt of a request, in the language of the device. `None` if the request is about a protected action whose
-/// summary is not the requested one any more: a pending request ends then.
+/// Returns the prompt of a request, in the language of the device. Returns `None` if the summary of its protected
+/// action has changed since the request. A pending request ends then.
 ///
 /// # Errors
 /// If the store fails.
@@ -49,7 +49,7 @@ pub async fn prompt_of(
     Ok(Some(Prompt { approval, summary }))
 }
 
-/// The prompts of these requests, without those that ended.
+/// Returns the prompts of these requests, without those that ended.
 ///
 /// # Errors
 /// If the store fails.
@@ -65,7 +65,7 @@ pub async fn prompts_of(
     Ok(prompts)
 }
 
-/// The summary of the stored action, if it is the one that was requested.
+/// Returns the summary of the stored action, if its digest is the requested one.
 async fn requested_summary(
     services: &Services,
     proposal: Option<ActionProposal>,

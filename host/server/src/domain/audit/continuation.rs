@@ -14,12 +14,12 @@ use assent_model::secret::Digest;
 use assent_model::user::LifecycleState;
 use assent_store::Revocation;
 
-/// The changes after a backup that matter to a restore.
+/// The changes after a backup that are relevant for a restore.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LaterChanges {
-    /// The changes that a restore applies again, in their order. A suspension that was lifted is not among them.
+    /// The changes that a restore applies again, in their order, without suspensions that were lifted.
     pub revocations: Vec<Revocation>,
-    /// Changes that may have taken rights away and that no restore applies, in their order.
+    /// The changes that may have revoked access and that no restore applies, in their order.
     pub to_repeat: Vec<RepeatedChange>,
     /// The number of entries after the backup.
     pub entries: u64,
@@ -27,7 +27,7 @@ pub struct LaterChanges {
     pub last: Option<Timestamp>,
 }
 
-/// A change that the operator repeats by hand. Ids are as the export has them.
+/// A change that the operator must repeat manually. The identifiers are those of the export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RepeatedChange {
     /// The id of the audit entry, which begins with its time.
@@ -36,21 +36,21 @@ pub struct RepeatedChange {
     pub at: Timestamp,
     /// The event.
     pub event: Event,
-    /// The user that it concerns.
+    /// The affected user.
     pub user: Option<String>,
-    /// The application that it concerns.
+    /// The affected application.
     pub application: Option<String>,
     /// The details as JSON, such as the id of a group or a key.
     pub detail: String,
 }
 
-/// The reason for which an export does not show the changes after a backup.
+/// The reason why an export does not show the changes after a backup.
 #[derive(Debug, thiserror::Error)]
 pub enum ContinuationError {
-    /// It cannot be read.
+    /// The export cannot be read.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// It was changed.
+    /// The export was tampered with.
     #[error("the hash chain is broken: {0}")]
     Broken(LaneBreak),
     /// Entries between the backup and the export are missing.
@@ -98,15 +98,15 @@ pub enum ContinuationError {
 /// The effect of an event on a restore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    /// The change is applied again.
+    /// The restore applies the change again.
     Reapply,
-    /// It took rights away. The operator repeats it.
+    /// The change revoked access. The operator must repeat it.
     Repeat,
-    /// The restore ends everything of the kind, or nothing is at risk if the change is lost.
+    /// The restore ends all objects of this kind, or the loss of the change is no risk.
     None,
 }
 
-/// Each event has a decision, so a new one must get one.
+/// Each event has a decision. The match is exhaustive, so that a new event needs one too.
 const fn effect(event: Event) -> Effect {
     match event {
         Event::UserLifecycleChanged
@@ -115,7 +115,7 @@ const fn effect(event: Event) -> Effect {
         | Event::AccountLifecycleChanged
         | Event::AccountDeleted
         | Event::DeviceRevoked => Effect::Reapply,
-        // A former name, address or identifier at a vendor may belong to another person by now.
+        // A former name, address or identifier at a vendor may belong to another user by now.
         Event::UserUpdated
         | Event::ExternalAuthenticatorSet
         | Event::GroupUpdated
@@ -134,7 +134,7 @@ const fn effect(event: Event) -> Effect {
         | Event::ClientSecretDeleted
         | Event::CertificateWithdrawn
         | Event::SigningKeyRevoked => Effect::Repeat,
-        // Sessions, tokens, links, codes, consents and known browsers end with the restore.
+        // The restore ends sessions, tokens, links, codes, consents and known browsers.
         Event::SignInRequested
         | Event::SignInApproved
         | Event::SignInDenied
@@ -161,7 +161,7 @@ const fn effect(event: Event) -> Effect {
         | Event::AdminTokenCreated
         | Event::TestSignInStarted
         | Event::TestSignInEnded => Effect::None,
-        // What was added or exported is lost, and gives nobody a right.
+        // Added or exported data is lost, and grants no access.
         Event::MailTested
         | Event::DeviceEnrolled
         | Event::DeviceRenamed
@@ -194,7 +194,7 @@ const fn effect(event: Event) -> Effect {
 /// Reads an export of the audit log, or the file of a stream, that continues the log of a backup with these heads.
 ///
 /// # Errors
-/// [`ContinuationError`] if the export is broken, or does not continue that log.
+/// [`ContinuationError`] if the export was tampered with, or does not continue that log.
 pub fn later_changes(
     lines: impl BufRead,
     heads: &Heads,
@@ -220,7 +220,7 @@ pub fn later_changes(
             return Err(ContinuationError::Older { lane, seq, last });
         }
     }
-    // Ids begin with the time, so this is the order of all lanes together.
+    // Identifiers begin with the time, so this is the order of all lanes together.
     reader.changes.sort_by(|one, other| one.0.cmp(&other.0));
     let to_repeat = &mut reader.later.to_repeat;
     to_repeat.sort_by(|one, other| one.entry.cmp(&other.entry));
@@ -228,7 +228,7 @@ pub fn later_changes(
     Ok(reader.later)
 }
 
-/// A change that a restore applies again, or that takes an earlier one back.
+/// A change that a restore applies again, or that reverses an earlier one.
 enum LaterChange {
     Revoked(Revocation),
     UserReopened(UserId),
@@ -237,11 +237,11 @@ enum LaterChange {
 
 struct Reader<'h> {
     heads: &'h Heads,
-    /// The lanes that the export has.
+    /// The lanes of the export.
     lanes: HashSet<i64>,
     later: LaterChanges,
     changes: Vec<(String, LaterChange)>,
-    /// The first reason for which the export does not fit.
+    /// The first reason why the export does not match.
     mismatch: Option<ContinuationError>,
 }
 
@@ -282,7 +282,7 @@ impl Reader<'_> {
     }
 
     fn note(&mut self, record: &Record) -> Result<(), ContinuationError> {
-        // A later release may have written events that this one does not know.
+        // A later release may have written events that this release does not know.
         let Some(event) = Event::parse(&record.event) else {
             return Ok(());
         };
@@ -311,7 +311,7 @@ impl Reader<'_> {
     }
 }
 
-/// The change of an entry. The outer `None`: it names no object. The inner one: it took nothing away.
+/// Returns the change of an entry. The outer `None`: the entry names no object. The inner `None`: it revoked nothing.
 fn change(
     event: Event,
     record: &Record,
@@ -360,10 +360,10 @@ fn change(
     Some(Some(change))
 }
 
-/// The revocations without the suspensions that were lifted.
+/// Returns the revocations without the suspensions that were lifted.
 fn last_states(changes: impl Iterator<Item = LaterChange>) -> Vec<Revocation> {
     let mut revocations: Vec<Option<Revocation>> = Vec::new();
-    // Where the suspension of a user or an account stands.
+    // The index of the suspension of each user or account.
     let mut suspended: BTreeMap<(String, Option<String>), usize> = BTreeMap::new();
     let key = |user: &UserId, place: Option<&Did>| (user.to_string(), place.map(Did::to_string));
     for change in changes {

@@ -1,7 +1,8 @@
-//! The streams of the audit log: each entry goes to a file or to syslog, at least once, and those of a lane in order.
+//! The streams of the audit log. Each entry is sent to a file or to syslog at least once, and the entries of a lane in
+//! order.
 //!
-//! The database has the positions of a stream, so it goes on after a restart and on another instance. One instance
-//! carries it at a time, by a lease. A receiver that is down delays only its own stream.
+//! The database has the positions of a stream, so that it continues after a restart and on another instance. By a
+//! lease, one instance at a time sends a stream. A receiver that is down delays only its own stream.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,18 +14,18 @@ use assent_store::StoreError;
 use assent_telemetry::ROOT_SPANS;
 use tracing::Instrument;
 
-/// How often it is looked for new entries.
+/// The interval between reads of new entries.
 const LOOK: Duration = Duration::from_secs(1);
-/// How many entries are handed over at a time.
+/// The number of entries that are sent at a time.
 const BATCH: u32 = 200;
-/// How long that may take.
+/// The timeout of sending a batch.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// How long a stream is this server's: longer than handing over may take.
+/// The length of this instance's lease on a stream, which is longer than sending may take.
 const LEASE: Duration = Duration::from_secs(30);
 /// The longest pause after a failure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// Why entries were not handed over.
+/// The reason why entries were not sent.
 #[derive(Debug, thiserror::Error)]
 enum AuditStreamError {
     #[error(transparent)]
@@ -35,7 +36,7 @@ enum AuditStreamError {
     TooSlow,
 }
 
-/// Carries the streams that the settings name, until the task is dropped.
+/// Sends the streams that the settings name, until the task is dropped.
 pub async fn run(services: Arc<Services>) {
     let settings = &services.settings.audit.stream;
     let own_name = services
@@ -59,15 +60,15 @@ pub async fn run(services: Arc<Services>) {
         .chain(syslog)
         .map(|(name, target)| run_stream(&services, name, target));
     futures_util::future::join_all(carried).await;
-    // There are none to carry.
+    // The settings name no stream.
     std::future::pending::<()>().await;
 }
 
-/// What came of a look.
+/// The outcome of a read.
 enum PollOutcome {
-    /// There is nothing more to tell, or another instance tells it.
+    /// There are no new entries, or another instance sends them.
     Idle,
-    /// There may be more.
+    /// Entries were sent. There may be more.
     Sent,
 }
 
@@ -106,7 +107,8 @@ async fn send_batch(
     holder: &str,
     target: &mut StreamTarget,
 ) -> Result<PollOutcome, AuditStreamError> {
-    // Not those of the root: a stream must go on if the root was tampered with.
+    // The positions of the root are not used, because a stream must continue even if an attacker tampered with the
+    // root.
     let last = services.store.audit_positions().await?;
     let known = services.store.audit_stream(name).await?;
     let is_new = known.is_none();
@@ -136,7 +138,8 @@ async fn send_batch(
         }
         let records = services.store.audit_records(lane, come_to, BATCH).await?;
         let Some(sent) = records.last().map(|record| record.seq) else {
-            // Retention deleted all that the stream has not had: the stream begins, or was not configured for long.
+            // Retention deleted all entries that the stream has not sent. The stream is new, or was not configured for
+            // a long time.
             let anchor = services.store.audit_anchor(lane).await?.mark.seq;
             positions.advance(lane, anchor);
             continue;
@@ -151,7 +154,7 @@ async fn send_batch(
             .map_err(|_| AuditStreamError::TooSlow)??;
         positions.advance(lane, sent);
         outcome = PollOutcome::Sent;
-        // If another instance carries the stream by now, it sends these entries again.
+        // If another instance holds the stream by now, it sends these entries again.
         services
             .store
             .advance_audit_stream(name, holder, &positions)
@@ -172,7 +175,8 @@ async fn send_batch(
     Ok(outcome)
 }
 
-/// A stream that begins has not had what was deleted long ago. One that goes on should have had it.
+/// Logs a gap between the stream's position and the first entry. A new stream has no gap, because retention may have
+/// deleted entries before it began.
 fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
     let Some(first) = records.first() else { return };
     if come_to > 0 && first.seq > come_to + 1 {
@@ -186,11 +190,10 @@ fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
     }
 }
 
-/// Whether the streams that the settings name could be carried, as far as can be seen without doing it. The message
-/// says which setting is wrong.
+/// Checks the targets of the streams in the settings, as far as this is possible without a write.
 ///
 /// # Errors
-/// The setting that is wrong, and why.
+/// The key of the wrong setting, and the reason.
 pub fn check(settings: &crate::config::AuditStream) -> Result<(), String> {
     let Some(file) = &settings.file else {
         return Ok(());

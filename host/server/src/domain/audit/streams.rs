@@ -1,25 +1,25 @@
-//! The streams of the audit log, as they fare.
+//! The states of the audit log's streams.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// How a stream fares on this server.
+/// The state of a stream on this instance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamStatus {
-    /// Whether the last handing over went well; `None` before the first, and where another instance carries it.
+    /// Whether the last delivery succeeded. `None` before the first delivery, and if another instance holds the stream.
     pub up: Option<bool>,
-    /// How many entries this server has handed over.
+    /// The number of entries that this instance has sent.
     pub sent: u64,
-    /// How many entries wait to be.
+    /// The number of entries that are not sent yet.
     pub behind: i64,
 }
 
-/// How the streams fare on this server, by their names.
+/// The states of the streams on this instance, by their names.
 #[derive(Debug, Default)]
 pub struct Streams(Mutex<BTreeMap<&'static str, StreamStatus>>);
 
 impl Streams {
-    /// All of them.
+    /// Returns the states of all streams.
     pub fn statuses(&self) -> BTreeMap<&'static str, StreamStatus> {
         self.0
             .lock()

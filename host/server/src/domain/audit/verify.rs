@@ -1,4 +1,5 @@
-//! Verifying the audit log: the one in the database, each lane from its anchor to its head, and one that was exported.
+//! The verification of the audit log: of the log in the database, each lane from its anchor to its head, and of an
+//! export.
 
 use std::collections::{HashMap, VecDeque};
 use std::io::{BufRead, Read};
@@ -11,25 +12,25 @@ use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 use assent_store::{CLOCK_SKEW, Store, StoreError};
 
-/// How many entries are read at a time.
+/// The number of entries that are read at a time.
 const BATCH: u32 = 500;
-/// Of how many users it is remembered when they were erased.
+/// The number of users for whom the time of the erasure is cached.
 const ERASED: usize = 10_000;
-/// How long a line of an export may be, in bytes.
+/// The largest length of a line of an export, in bytes.
 const LONGEST_LINE: u64 = 4 << 20;
-/// How many lines of each lane of a stream may come again: it tells each entry at least once.
+/// The number of lines of each lane that a stream may repeat, because it sends each entry at least once.
 const REPEATED: usize = 2_000;
-/// How many lanes an export may have.
+/// The largest number of lanes in an export.
 const MOST_LANES: usize = 10_000;
 
 /// The result of a verification.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Verdict {
-    /// What was verified, up to the break.
+    /// The counts of the verified entries, up to the break.
     pub checked: VerificationCounts,
-    /// The last place of each lane that was verified.
+    /// The last verified position of each lane.
     pub heads: Heads,
-    /// The first break, where there is one.
+    /// The first break, if there is one.
     pub broken: Option<LaneBreak>,
 }
 
@@ -44,33 +45,33 @@ impl Verdict {
     }
 }
 
-/// Why an export could not be verified.
+/// The reason why an export could not be verified.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The file can't be read.
+    /// The file cannot be read.
     #[error("it can't be read: {0}")]
     File(#[from] std::io::Error),
-    /// A line is no entry of an export.
+    /// A line is not an entry of an export.
     #[error("line {line} is no entry of an export: {reason}")]
     Line {
-        /// Its number, from 1.
+        /// The number of the line, from 1.
         line: u64,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
-    /// There is none.
+    /// The export has no entries.
     #[error("there are no entries in it")]
     Empty,
 }
 
-/// Verifies the log of a database: all of it, or about the last `most` entries. It takes constant memory, and others
-/// may write meanwhile.
+/// Verifies the log of a database: all of it, or about the last `most` entries. It uses constant memory, and other
+/// writes may continue.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreError> {
     let mut verdict = Verdict::default();
-    // What is read after it has all that it stands for.
+    // The root is read first. All entries that it covers must then be in the later reads.
     let root = store.audit_root().await?;
     if !root.authentic {
         verdict.broken = Some(LaneBreak {
@@ -110,7 +111,7 @@ pub async fn verify(store: &Store, most: Option<i64>) -> Result<Verdict, StoreEr
     Ok(verdict)
 }
 
-/// Compares the log with heads of an earlier time: each entry must still be there as it was, unless retention deleted
+/// Compares the log with heads of an earlier time. Each entry must still be there unchanged, unless retention deleted
 /// it.
 ///
 /// # Errors
@@ -148,7 +149,7 @@ pub async fn compare_heads(store: &Store, heads: &Heads) -> Result<Option<LaneBr
 struct LaneVerification<'a> {
     store: &'a Store,
     lane: i64,
-    /// The head of the lane in the root, and the number of the root.
+    /// The head of the lane in the root.
     known: Option<&'a Mark>,
     root: i64,
 }
@@ -175,7 +176,7 @@ impl LaneVerification<'_> {
         if let Some(skipped) = skipped
             && let Some(before) = store.audit_records(lane, skipped - 1, 1).await?.pop()
         {
-            // Its own digest is believed: whether it follows is not asked.
+            // The digest of this entry is trusted. The entries before it are not verified.
             let digest = before.covered();
             let seq = before.seq;
             walk = Walk::after(lane, Mark { seq, digest });
@@ -184,7 +185,7 @@ impl LaneVerification<'_> {
             Some(head) if !self.is_root_current(&head).await? => Some(Break::RootForged),
             Some(head) => self.to_the_head(&head, &mut walk, erasures).await?,
             None => {
-                // Retention may have deleted the last entries meanwhile.
+                // Retention may have deleted the last entries in the meantime.
                 has_anchor_moved(store, &mut walk).await?;
                 self.compare_with_root(&walk)
             }
@@ -201,7 +202,7 @@ impl LaneVerification<'_> {
     ) -> Result<Option<Break>, StoreError> {
         let store = self.store;
         while walk.at().seq < head.mark.seq {
-            // The last one once more: another entry at its position would follow it.
+            // The last entry is read again, because another entry at its position would be a stray entry.
             let is_first = walk.checked().entries == 0;
             let after = walk.at().seq - i64::from(!is_first);
             let mut records = store.audit_records(self.lane, after, BATCH).await?;
@@ -220,9 +221,9 @@ impl LaneVerification<'_> {
                 }
                 match walk.step(&record) {
                     Ok(()) => {}
-                    // Retention may have taken away what was about to be read.
+                    // Retention may have deleted the next entries in the meantime.
                     Err(Break::Missing { .. }) if has_anchor_moved(store, walk).await? => break,
-                    // Nobody with the key wrote an entry there.
+                    // No instance with the key wrote an entry there.
                     Err(Break::Missing { .. }) if !head.authentic && self.is_beyond(&record) => {
                         return Ok(Some(Break::Stray { id: record.id }));
                     }
@@ -253,7 +254,8 @@ impl LaneVerification<'_> {
         Ok(None)
     }
 
-    /// Whether the root is at least the one that the writer of the head knew. An older one was put back.
+    /// Returns whether the root is at least as new as the one that the writer of the head knew. Otherwise an attacker
+    /// restored an older root.
     async fn is_root_current(&self, head: &StoredMark) -> Result<bool, StoreError> {
         // The root may have been replaced since it was read.
         Ok(!head.authentic
@@ -261,7 +263,7 @@ impl LaneVerification<'_> {
             || head.known_root <= self.store.audit_root().await?.root.number)
     }
 
-    /// Whether the entry stands after the head that the root has.
+    /// Returns whether the entry is after the head in the root.
     fn is_beyond(&self, record: &Record) -> bool {
         self.known.is_none_or(|known| record.seq > known.seq)
     }
@@ -272,7 +274,7 @@ impl LaneVerification<'_> {
             .then_some(Break::HeadForged { seq: known.seq })
     }
 
-    /// Whether the lane ends before the head that the root has.
+    /// Returns the break if the lane ends before the head in the root.
     fn is_cut_off(&self, walk: &Walk) -> Option<Break> {
         let last = self.known?.seq;
         let first = walk.at().seq.saturating_add(1);
@@ -280,24 +282,24 @@ impl LaneVerification<'_> {
     }
 }
 
-/// Whether it is the entry at this place.
+/// Returns whether the entry is the one at this position.
 fn is_at(record: &Record, place: &Mark) -> bool {
     record.seq == place.seq && Digest::from_text(&record.digest) == Some(place.digest)
 }
 
-/// Goes on from the anchor, where retention has moved that past the walk.
+/// Continues from the anchor if retention moved it beyond the walk. Returns whether it did.
 async fn has_anchor_moved(store: &Store, walk: &mut Walk) -> Result<bool, StoreError> {
     let anchor = store.audit_anchor(walk.lane()).await?;
     Ok(anchor.authentic && walk.skip_to(anchor.mark))
 }
 
-/// The last erasure of each user, as the log has it.
+/// The last erasure of each user in the log.
 #[derive(Default)]
 struct Erasures(HashMap<String, Option<Timestamp>>);
 
 impl Erasures {
-    /// Whether the log has an erasure of this user after an entry of this time. The clocks of the instances that wrote
-    /// the two may differ.
+    /// Returns whether the log has an erasure of this user after an entry of this time. The clocks of the instances
+    /// that wrote the two entries may differ.
     async fn is_erased(&mut self, store: &Store, user: &str, at: i64) -> Result<bool, StoreError> {
         if self.0.len() >= ERASED {
             self.0.clear();
@@ -314,7 +316,7 @@ impl Erasures {
     }
 }
 
-/// Whether something is gone from an entry without an erasure that explains it.
+/// Returns whether data was removed from an entry without an erasure that explains it.
 async fn was_taken(
     store: &Store,
     record: &Record,
@@ -324,7 +326,8 @@ async fn was_taken(
         || origin_was_taken(store, record, erasures).await?)
 }
 
-/// Whether the address and browser of the actor are gone, and no later entry records the erasure of the same user.
+/// Returns whether the actor's address and browser were removed, and no later entry records the erasure of the same
+/// user.
 async fn origin_was_taken(
     store: &Store,
     record: &Record,
@@ -341,7 +344,7 @@ async fn origin_was_taken(
     }
 }
 
-/// Whether the personal data of an entry is gone, and no later entry records the erasure of its user.
+/// Returns whether the personal data of an entry was removed, and no later entry records the erasure of its user.
 async fn personal_was_taken(
     store: &Store,
     record: &Record,
@@ -356,7 +359,7 @@ async fn personal_was_taken(
     }
 }
 
-/// Verifies an export, or the file of a stream: that each lane holds together from its first entry to its last.
+/// Verifies an export, or the file of a stream: each lane must be unbroken from its first entry to its last.
 ///
 /// # Errors
 /// [`ExportError`] if the export cannot be read.
@@ -364,7 +367,8 @@ pub fn verify_export(lines: impl BufRead) -> Result<Verdict, ExportError> {
     read_export(lines, |_| ())
 }
 
-/// The same. `visit` receives each entry once, after it was verified: those of a lane in their order.
+/// Reads and verifies an export. `visit` receives each entry once, after its verification, and the entries of a lane in
+/// their order.
 pub(super) fn read_export(
     mut lines: impl BufRead,
     mut visit: impl FnMut(&Record),
@@ -415,23 +419,23 @@ pub(super) fn read_export(
     Ok(verdict)
 }
 
-/// An entry of an export.
+/// The position of an entry in its lane of an export.
 enum Step {
-    /// The next one of its lane.
+    /// The next entry of its lane.
     Next,
-    /// One that came before.
+    /// A repeated entry.
     Repeated,
 }
 
 /// A lane in an export.
 struct ExportedLane {
     walk: Walk,
-    /// The last places. They may come again, as a stream repeats entries after an interruption.
+    /// The last positions. A stream repeats entries after an interruption, so their entries may occur again.
     recent: VecDeque<Mark>,
 }
 
 impl ExportedLane {
-    /// Begins where the first record of the lane does.
+    /// Returns a lane that begins with this record.
     fn before(first: &Record) -> Self {
         let previous = Digest::from_text(&first.previous).unwrap_or(Mark::START.digest);
         let seq = first.seq.saturating_sub(1);

@@ -1,6 +1,6 @@
-//! What an application learns about a user.
+//! The claims about a user that an application receives.
 //!
-//! - The server makes the standard claims of the granted scopes; plugins make the others.
+//! - The server creates the standard claims of the granted scopes. Plugins create the others.
 //! - A plugin never writes a protected claim.
 
 pub mod name_id;

@@ -1,14 +1,14 @@
-//! What a service provider calls a person (SAML core section 8.3).
+//! The names of users for service providers: the NameID (SAML core section 8.3).
 
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
 use assent_model::user::User;
 
-/// The person's name in this format; `None` if it is an email address and there is none.
+/// Returns the user's name in this format. `None` if the format is an email address and the user has none.
 ///
-/// The opaque ones can't be told from random texts without the master key. They begin with an underscore, so that they
-/// are good as `xs:ID`, which some service providers make of them.
+/// Without the root secret, opaque names cannot be distinguished from random texts. They begin with an underscore, so
+/// that they are valid as `xs:ID`, which some service providers require.
 ///
 /// # Errors
 /// If the cryptographic library fails.

@@ -1,9 +1,14 @@
 //! Results of the claim mappers at UserInfo and introspection, for repeated requests with equal inputs.
 //!
-//! A result is stored under all inputs of a mapper but the time: the family (user, account, application, sign-in,
-//! requested claims), the scopes, the versions of what can change, and the set of plugins with their settings. A mapper
-//! sees the time in seconds. So a result is reused within its second, or for `result_max_age` if the operator relaxes
-//! that.
+//! A result is cached under all inputs of a mapper except the time:
+//!
+//! - the token family (user, account, application, sign-in, requested claims)
+//! - the scopes
+//! - the versions of the objects that can change
+//! - the set of plugins with their settings
+//!
+//! A mapper sees the time in seconds. A result is therefore reused within its second, or for `result_max_age` if the
+//! operator permits that.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,13 +22,13 @@ use assent_model::scope::Scopes;
 use assent_plugin_host::{MapperRun, MapperRunEnd, PluginSet, PluginSetId, Sink};
 use assent_store::UserAccount;
 
-/// How many results stay in memory, up to twice as many.
+/// The number of cached results. The cache holds up to twice as many.
 const KEEPS: usize = 1024;
 
-/// The size of the largest result that stays in memory, as JSON in bytes.
+/// The size of the largest cached result, as JSON in bytes.
 const LARGEST: usize = 8 << 10;
 
-/// Results of the claim mappers.
+/// The cached results of the claim mappers.
 pub struct ClaimResults(Mutex<BoundedCache<ResultKey, StoredResult>>);
 
 /// The inputs of the claim mappers, except the plugins and the time.
@@ -32,8 +37,8 @@ pub struct ResultKey {
     family: FamilyId,
     sink: Sink,
     scopes: Scopes,
-    /// The versions, and when the application and the user were changed: a fail-over may lose a version, whose number
-    /// the next change uses again.
+    /// The versions, and the times of the last changes of the application and the user. A fail-over may lose a version,
+    /// and the next change then uses its number again.
     application: (i64, Timestamp),
     account: i64,
     user: (i64, Timestamp),
@@ -47,7 +52,7 @@ struct StoredResult {
 }
 
 impl ResultKey {
-    /// The inputs for the tokens of a family with these scopes.
+    /// Returns the inputs for the tokens of a family with these scopes.
     pub fn new(
         family: FamilyId,
         sink: Sink,
@@ -79,7 +84,7 @@ impl std::fmt::Debug for ClaimResults {
 }
 
 impl ClaimResults {
-    /// The result that a call of these plugins would have now, if it is here.
+    /// Returns the cached result that a call of these plugins would have now.
     pub fn get(
         &self,
         plugins: &PluginSet,
@@ -102,7 +107,7 @@ impl ClaimResults {
         is_fresh.then_some(found.claims)
     }
 
-    /// Forgets all results.
+    /// Removes all results.
     pub fn clear(&self) {
         self.0
             .lock()
@@ -110,7 +115,7 @@ impl ClaimResults {
             .clear();
     }
 
-    /// Keeps a result, unless it lacks the claims of a plugin that failed, or is large.
+    /// Stores a result, unless it is large or lacks the claims of a plugin that failed.
     pub fn insert(
         &self,
         plugins: &PluginSet,

@@ -1,6 +1,6 @@
-//! Claims: what an application is told about a person.
+//! The claims about a user that an application receives.
 //!
-//! The host makes the standard claims of the granted scopes; the plugins make the rest.
+//! The server creates the standard claims of the granted scopes. The plugins create the others.
 
 use std::collections::BTreeMap;
 
@@ -22,27 +22,28 @@ use assent_plugin_host::{
     SamlAttribute, Sink,
 };
 
-/// On whom claims are made, and for whom.
+/// The user and the application of the claims.
 #[derive(Clone, Copy, Debug)]
 pub struct ClaimSubject<'a> {
     /// The application.
     pub application: &'a Application,
     /// The user.
     pub user: &'a User,
-    /// The person's account there.
+    /// The user's account in the application.
     pub account: &'a Account,
     /// The granted scopes.
     pub scopes: &'a Scopes,
-    /// How the person signed in, where that is known.
+    /// The authentication of the user, if it is known.
     pub authentication: Option<&'a Authentication>,
-    /// What the application calls the person: see [`subject_of`].
+    /// The `sub` claim: see [`subject_of`].
     pub sub: &'a str,
-    /// The claims that were asked for one by one, for this place.
+    /// The claims that the application requested individually, for this sink.
     pub requested: &'a BTreeMap<String, ClaimRequirement>,
 }
 
-/// What an application calls a person: the `sub` claim (OpenID Connect Core section 8). The pairwise one can't be told
-/// from a random text without the master key, and is the same in all applications of a sector.
+/// Returns the `sub` claim: the identifier of a user for an application (OpenID Connect Core section 8). Without the
+/// root secret, a pairwise identifier cannot be distinguished from a random text. It is the same in all applications of
+/// a sector.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -54,7 +55,7 @@ pub fn subject_of(
     match &application.settings.subject_type {
         SubjectType::Public => Ok(user.subject.clone()),
         SubjectType::Pairwise { sector } => {
-            // A sector is a host name, so it holds no line break.
+            // A sector is a host name, so it contains no line break.
             let message = format!("{sector}\n{}", user.subject);
             let code = services
                 .root_secret
@@ -64,8 +65,8 @@ pub fn subject_of(
     }
 }
 
-/// What an application calls a session: the `sid` claim. A pairwise one is another in each sector, as `sub` is, since a
-/// name that several applications have in common would tell them that two people are one.
+/// Returns the `sid` claim: the identifier of a session for an application. A pairwise identifier differs by sector,
+/// like `sub`. With a common `sid`, several applications could find out that two users are the same.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -85,7 +86,7 @@ pub fn sid_of(
     }
 }
 
-/// What is told of the sign-in itself, under the claims' own names.
+/// Returns the claims about the sign-in itself, with their names.
 pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Value); 3] {
     [
         (
@@ -97,17 +98,17 @@ pub fn of_authentication(authentication: &Authentication) -> [(&'static str, Val
     ]
 }
 
-/// What an application is told, and how it came about.
+/// The claims for an application, and their origins.
 #[derive(Clone, Debug)]
 pub struct ApplicationClaims {
     /// The claims.
     pub claims: Map<String, Value>,
-    /// What each plugin did.
+    /// The run of each plugin.
     pub steps: Vec<MapperRun>,
 }
 
-/// The claims of the granted scopes and those that were asked for one by one, `sub` first among them, as the host and
-/// the plugins make them. A slim ID token has none for its scopes.
+/// Returns the claims of the granted scopes and the individually requested claims, `sub` first, as the server and the
+/// plugins create them. A slim ID token has no claims of its scopes.
 ///
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
@@ -119,7 +120,7 @@ pub async fn map(
     map_by(services, &services.plugins.set(), subject, sink).await
 }
 
-/// The same, as these plugins make them.
+/// Returns the claims like [`map`], with these plugins.
 ///
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
@@ -140,7 +141,7 @@ pub async fn map_by(
     let slim = sink == Sink::IdToken && application.settings.slim_id_token;
     let identity: Scopes = [Scope::OpenId].into_iter().collect();
     let scopes = if slim { &identity } else { subject.scopes };
-    // A resource server is told what the plugins have for it; who the person is it can ask at UserInfo.
+    // A resource server receives only the claims of plugins. It can request the user's identity at UserInfo.
     let standard = if sink == Sink::Introspection {
         Map::new()
     } else {
@@ -177,8 +178,8 @@ pub async fn map_by(
     Ok(ApplicationClaims { claims, steps })
 }
 
-/// The attributes of an assertion, which the plugins make alone. They see what is known of the person as claims, under
-/// the names of OpenID Connect.
+/// Returns the attributes of an assertion, which only the plugins create. The plugins receive the user's data as
+/// claims, with the names of OpenID Connect.
 ///
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
@@ -199,7 +200,7 @@ pub async fn attributes(
     .await
 }
 
-/// The same, as these plugins make them.
+/// Returns the attributes like [`attributes`], with these plugins.
 ///
 /// # Errors
 /// [`MapFailure`] if a plugin fails.
@@ -250,7 +251,7 @@ fn account_json(account: &Account) -> Value {
     })
 }
 
-/// The user as a plugin sees them: with the groups that are assigned to this application only.
+/// Returns the user for a plugin. It has only the groups that are assigned to this application.
 fn user_json(user: &User, account: &Account) -> Value {
     json!({
         "did": user.did,
@@ -269,13 +270,14 @@ fn amr_texts(authentication: &Authentication) -> Vec<String> {
         .collect()
 }
 
-/// The claims of the specification's table, but for `account`, which a plugin makes.
+/// Returns the claims in the specification's table, except `account`, which a plugin creates.
 fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
     let told = |name: &str| {
         let by_scope = Scope::of_claim(name).is_some_and(|scope| scopes.has(scope));
         by_scope || subject.requested.contains_key(name)
     };
-    // What is the same everywhere is not told where a pairwise subject is there to avoid that.
+    // A pairwise subject prevents the correlation of applications, so claims with the same value in all applications
+    // are then omitted.
     let public = subject.application.settings.subject_type == SubjectType::Public;
     let known = known(subject.user, subject.account, public)
         .into_iter()
@@ -287,8 +289,8 @@ fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
     claims
 }
 
-/// Whether an assertion's claim mappers may receive a claim of this name from the host: each [`known`] claim, and the
-/// members of the address, such as `address.locality`.
+/// Returns whether an assertion's claim mappers may receive a claim of this name from the server. They may receive each
+/// [`known`] claim, and the members of the address, such as `address.locality`.
 pub fn is_known_in_assertions(name: &str) -> bool {
     let is_member = |member: &str| {
         Address::default()
@@ -302,13 +304,14 @@ pub fn is_known_in_assertions(name: &str) -> bool {
     }
 }
 
-/// Claims of scopes that the host creates for a token, and that are no data of a user.
+/// Claims of scopes that the server creates for a token, and that are not data of a user.
 const NOT_OF_USERS: [&str; 2] = ["sub", "account"];
 
-/// What is known about the person, `null` where nothing is. With `public` what leads from one application to another.
+/// Returns the data about the user, with `null` for missing values. With `public` it includes claims that permit the
+/// correlation of applications.
 fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Value)> {
     let profile = &user.profile;
-    // A verdict on an address or number that there is none of would say nothing.
+    // The verification status of a missing address or number would be meaningless.
     let verified = |there: bool, verified: bool| if there { json!(verified) } else { Value::Null };
     vec![
         ("name", json!(profile.name)),
@@ -331,7 +334,7 @@ fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Val
             if public { json!(user.did) } else { Value::Null },
         ),
         ("user_short_code", json!(account.short_code)),
-        // An empty list too: the application removes the user from its groups then.
+        // An empty list is sent too, because the application then removes the user from its groups.
         ("groups", json!(account.assigned.group_names())),
         ("email", json!(user.email)),
         (

@@ -1,7 +1,7 @@
-//! The claims of an ID token that tell of the token and the sign-in rather than of the person (OpenID Connect Core 1.0
-//! section 2).
+//! The claims of an ID token that describe the token and the sign-in, not the user (OpenID Connect Core 1.0 section 2).
 //!
-//! Whatever makes ID tokens takes their names and values from here, so that a preview can say what else will be in one.
+//! All code that creates ID tokens takes the names and values of these claims from here. A preview can therefore list
+//! them completely.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -10,17 +10,17 @@ use crate::domain::Services;
 use assent_model::application::Application;
 use assent_model::id::Did;
 
-/// What is the same in each ID token of an application.
+/// The claims with the same value in each ID token of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IssuerClaims {
-    /// `iss`: what this server calls itself.
+    /// `iss`: the issuer.
     pub iss: String,
     /// `aud`: the application's client ID.
     pub aud: Did,
 }
 
 impl IssuerClaims {
-    /// That of the ID tokens of this application.
+    /// Returns the claims for the ID tokens of this application.
     pub fn new(services: &Services, application: &Application) -> Self {
         Self {
             iss: services.issuer.clone(),
@@ -29,33 +29,33 @@ impl IssuerClaims {
     }
 }
 
-/// A claim whose value only a sign-in determines.
+/// A claim with a value that only a sign-in determines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = SignInClaim)]
 pub enum AtSignIn {
-    /// When the token expires.
+    /// `exp`: the time at which the token expires.
     Exp,
-    /// The time of creation.
+    /// `iat`: the time of creation.
     Iat,
-    /// When the person approved.
+    /// `auth_time`: the time of the user's approval.
     AuthTime,
-    /// What the request had as `nonce`; there is none where it had none.
+    /// `nonce`: the value of the request, if it has one.
     Nonce,
-    /// How much the approval is to be trusted.
+    /// `acr`: the level of trust in the approval.
     Acr,
-    /// What it was made with.
+    /// `amr`: the methods of the approval.
     Amr,
-    /// The session.
+    /// `sid`: the session.
     Sid,
-    /// What the token is known by.
+    /// `jti`: the identifier of the token.
     Jti,
-    /// The digest of the access token beside it.
+    /// `at_hash`: the digest of the access token that is issued with it.
     AtHash,
 }
 
 impl AtSignIn {
-    /// All of them.
+    /// All claims.
     pub const ALL: [Self; 9] = [
         Self::Exp,
         Self::Iat,
@@ -68,7 +68,7 @@ impl AtSignIn {
         Self::AtHash,
     ];
 
-    /// The claim's name.
+    /// Returns the name of the claim.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Exp => "exp",

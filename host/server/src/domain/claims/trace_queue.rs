@@ -1,17 +1,17 @@
-//! The queue of claim traces on their way to the store.
+//! The queue of claim traces that are not stored yet.
 
 use tokio::sync::{Mutex, mpsc};
 
 use assent_store::ClaimTrace;
 
-/// How many traces wait to be written at most, and how many are written at once.
+/// The largest number of traces in the queue, and of traces that are written at once.
 const QUEUE: usize = 1024;
 
-/// Traces on their way to the store.
+/// The queue of traces.
 #[derive(Debug)]
 pub struct Traces {
     pub(super) queue: mpsc::Sender<ClaimTrace>,
-    /// The task that writes them holds the lock as long as it runs.
+    /// The receiver. The task that writes the traces holds the lock while it runs.
     pub(super) waiting: Mutex<mpsc::Receiver<ClaimTrace>>,
 }
 

@@ -1,7 +1,7 @@
-//! Why an application was told what it was told: what each plugin did for a token or an assertion.
+//! The claim traces, which explain the claims of an application: the run of each plugin for a token or an assertion.
 //!
-//! Traces are for explaining, so nobody waits for them: they are written in the background, and where more come than
-//! can be written, some are lost and the log says so.
+//! Traces are only explanations, so no request waits for them. They are written in the background. If there are too
+//! many, some are lost, and the log says so.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,23 +19,23 @@ use assent_plugin_host::{
 use assent_store::ClaimTrace;
 
 const BATCH: usize = 64;
-/// How long they gather, so that one write serves many.
+/// The time for which traces are collected for one write.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// What the claims were made for.
+/// The purpose of the claims.
 #[derive(Clone, Copy, Debug)]
 pub struct TracePurpose<'a> {
     /// The token's `jti`, or the assertion's ID.
     pub token: &'a str,
-    /// Whom they are about.
+    /// The user.
     pub user: UserId,
-    /// Whom they are for.
+    /// The application.
     pub application: &'a Did,
-    /// Where they go.
+    /// The receiver of the claims.
     pub sink: Sink,
 }
 
-/// Keeps what the plugins did, if there are any and the settings say so.
+/// Stores the runs of the plugins, if there are any and the settings require it.
 pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun]) {
     if steps.is_empty() || services.settings.plugins.trace_retention.is_zero() {
         return;
@@ -58,7 +58,7 @@ pub fn record(services: &Services, purpose: TracePurpose<'_>, steps: &[MapperRun
     }
 }
 
-/// Writes traces as they come, until the task is dropped.
+/// Writes traces from the queue, until the task is dropped.
 pub async fn run_trace_writer(services: Arc<Services>) {
     let mut waiting = services.traces.waiting.lock().await;
     let mut batch = Vec::new();
@@ -77,7 +77,7 @@ pub async fn run_trace_writer(services: Arc<Services>) {
     }
 }
 
-/// How long traces are kept.
+/// Returns the retention of traces.
 pub fn retention(services: &Services) -> Duration {
     services.settings.plugins.trace_retention.get()
 }
@@ -115,11 +115,11 @@ pub struct PluginCall {
 pub enum PluginOutcome {
     /// It made its changes, or had none to make.
     Changed,
-    /// It failed, and what it would have changed was omitted.
+    /// It failed, and its changes were omitted.
     Skipped,
-    /// It decided that the person does not get in.
+    /// It denied the user's sign-in.
     Denied,
-    /// It failed, and nothing was told.
+    /// It failed, and the application received no claims.
     Failed,
 }
 
@@ -168,12 +168,12 @@ pub struct ExplainedAttribute {
     pub values: Vec<String>,
 }
 
-/// A value that is there, even if it is `null`.
+/// Deserializes a member that is present, even if it is `null`.
 fn there<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }
 
-/// The plugin calls, in their order.
+/// Returns the plugin calls, in their order.
 pub fn explain(steps: &[MapperRun]) -> Vec<PluginCall> {
     steps.iter().map(explain_step).collect()
 }
@@ -229,7 +229,7 @@ fn explain_change(change: &TracedChange) -> ExplainedChange {
     }
 }
 
-/// An attribute as an administrator reads it.
+/// Returns an attribute in the form for administrators.
 pub fn explain_attribute(attribute: &SamlAttribute) -> ExplainedAttribute {
     ExplainedAttribute {
         name: attribute.name.clone(),
@@ -240,8 +240,8 @@ pub fn explain_attribute(attribute: &SamlAttribute) -> ExplainedAttribute {
     }
 }
 
-/// What an ID token or an assertion is known by: `text` itself, or the `jti` of a token, which need not be good any
-/// more.
+/// Returns the identifier of an ID token or an assertion: `text` itself, or the `jti` of a token, which may have
+/// expired.
 pub fn reference_of(text: &str) -> String {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -276,7 +276,7 @@ pub struct ShownTrace {
     pub calls: Vec<PluginCall>,
 }
 
-/// A trace, as an administrator reads it.
+/// Returns a trace in the form for administrators.
 pub fn show(trace: &ClaimTrace, at: impl Fn(Timestamp) -> String) -> ShownTrace {
     ShownTrace {
         id: trace.id.to_string(),

@@ -1,8 +1,8 @@
 //! Account notifications (NIST SP 800-63B-4 section 4.6): a user's other devices show each change of devices, keys and
-//! recovery codes, so that nobody gains access unseen.
+//! recovery codes. Therefore an attacker cannot gain access without the user noticing.
 //!
-//! They are entries of the audit log. Each device shows them until its owner has read them there. A push message only
-//! says that there are some.
+//! The notifications are entries of the audit log. Each device shows them until the user has read them there. A push
+//! message only says that there are some.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,18 +14,18 @@ use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{AuditId, DeviceId, UserId};
 
-/// How long a notification is shown.
+/// The time for which a notification is shown.
 const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The number of notifications in one response, the oldest first.
 const MOST: u32 = 20;
 
-/// Since when notifications are shown at `now`.
+/// Returns the earliest time of the notifications that are shown at `now`.
 pub fn shown_since(now: Timestamp) -> Timestamp {
     now - KEPT
 }
 
-/// The notifications that the owner has not read on this device, the oldest first. Changes made with this device itself
-/// are left out.
+/// Returns the notifications that the owner has not read on this device, the oldest first. They do not include changes
+/// that were made with this device.
 ///
 /// # Errors
 /// If the database fails.
@@ -33,7 +33,7 @@ pub async fn unread_notifications(
     services: &Services,
     device: &Device,
 ) -> Result<Vec<Entry>, InternalError> {
-    // Not what led to this device itself.
+    // Changes that led to the enrolment of this device are not included.
     let since = (device.created_at + Duration::from_millis(1)).max(shown_since(services.now()));
     Ok(services
         .store
@@ -58,7 +58,7 @@ pub async fn mark_read(
 
 /// Notifies the user's devices of new notifications, except the device that made the change.
 pub fn notify(services: &Arc<Services>, user: UserId, but: Option<DeviceId>) {
-    // Whoever did it does not wait for the channels.
+    // The request that made the change does not wait for the channels.
     tokio::spawn(account_notices::send_account_notifications(
         Arc::clone(services),
         user,

@@ -1,4 +1,4 @@
-//! Devices: enrolling one, knowing its calls, where it can be woken.
+//! Devices: their enrolment, their calls and their push subscriptions.
 
 mod call;
 mod enrolment;
@@ -33,18 +33,18 @@ pub use enrolment::{
     link_another, prepare_enrolment,
 };
 
-/// What came of naming a device anew.
+/// The outcome of renaming a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenameOutcome {
-    /// It has the name.
+    /// The device has the new name.
     Done,
     /// The name is blank, too long or has control characters.
     BadName,
-    /// The person has no such device.
+    /// The user has no such device.
     Unknown,
 }
 
-/// Gives a person's device another name.
+/// Renames a user's device.
 ///
 /// # Errors
 /// If the database fails.
@@ -76,24 +76,24 @@ pub async fn rename(
     })
 }
 
-/// What waits for a device's owner.
+/// The pending requests and notifications of a device's owner.
 #[derive(Debug)]
 pub struct DeviceInbox {
     /// The owner.
     pub user: User,
-    /// The name of the device, which may be changed elsewhere.
+    /// The name of the device, which may have been changed elsewhere.
     pub device_name: String,
-    /// The pending requests, the oldest first, each with the digest of the logo of its application, where that has one.
+    /// The pending requests, the oldest first, each with the digest of the application's logo, if it has one.
     pub pending: Vec<(Prompt, Option<String>)>,
-    /// What they have not seen yet, the oldest first.
+    /// The notifications that the owner has not read yet, the oldest first.
     pub notifications: Vec<Entry>,
-    /// Until when none reaches their phones, if they denied one a moment ago.
+    /// The end of the cooldown, if the owner denied or reported a request.
     pub cooldown_until: Option<Timestamp>,
 }
 
-/// The pending requests of a device's owner, and the notifications. While the pending requests are those that the
-/// device shows, `seen`, and there are no notifications after `known`, it waits up to `patience` seconds. `None` if the
-/// device is revoked. The requests are in `language`.
+/// Returns the pending requests of a device's owner, and the notifications. It waits up to `patience` seconds while the
+/// pending requests are those that the device shows, `seen`, and there are no notifications after `known`. `None` if
+/// the device is revoked. The requests are in `language`.
 ///
 /// # Errors
 /// If the database fails.
@@ -107,7 +107,8 @@ pub async fn request(
     let shown = seen.iter().copied().map(Change::Approval);
     let awaited = shown.chain([Change::Inbox(device.user_id)]);
     let mut listener = services.store.listen(awaited);
-    // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
+    // The timeout uses the machine's clock and not the server's, so that a test that stops the latter does not stop
+    // this.
     let mut timeout = pin!(tokio::time::sleep(seconds(patience)));
     let mut interrupts = pin!(services.draining.interrupts());
     let poll = (patience > 0).then(|| services.long_polls.begin(device.id));
@@ -134,7 +135,7 @@ pub async fn request(
             Vec::new()
         };
         let has_contents = !pending.is_empty() || !notifications.is_empty();
-        // A device that was revoked meanwhile gets none of it.
+        // A device that was revoked in the meantime receives nothing.
         if has_contents && is_revoked(services, device.id).await? {
             return Ok(None);
         }
@@ -193,7 +194,7 @@ async fn with_logos(
     Ok(shown)
 }
 
-/// Says where a device can be woken, or that it can't. `false` if the subscription is none that can be used.
+/// Sets or removes the push subscription of a device. Returns `false` if the subscription is invalid.
 ///
 /// # Errors
 /// If the database fails.
@@ -213,20 +214,20 @@ pub async fn set_push(
     Ok(true)
 }
 
-/// A device of a person's that is not revoked.
+/// A user's device that is not revoked.
 #[derive(Clone, Debug)]
 pub struct OwnDevice {
     /// The device.
     pub device: Device,
-    /// When it last decided something, if it ever did.
+    /// The time of the device's last decision, if there is one.
     pub used_at: Option<Timestamp>,
     /// Whether each approval requires the device's passkey.
     pub has_passkey: bool,
-    /// Whether the passkey signs in by itself.
+    /// Whether the passkey may sign in without an approval request.
     pub passkey_sign_in: bool,
 }
 
-/// A person's devices, the one that was enrolled last first.
+/// Returns the devices of a user, the last enrolled first.
 ///
 /// # Errors
 /// If the database fails.
@@ -246,7 +247,7 @@ pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>,
         .collect())
 }
 
-/// The device with this id, if it is this person's and not revoked.
+/// Returns the device with this identifier, if it belongs to this user and is not revoked.
 ///
 /// # Errors
 /// If the database fails.
@@ -272,10 +273,10 @@ pub async fn revoke(
     Ok(revoke_of(services, device, device.user_id, codes, by).await?)
 }
 
-/// The same, of an owner who is as they were seen.
+/// Revokes a device like [`revoke`], if its owner still has the expected version.
 ///
 /// # Errors
-/// [`StoreError::Stale`] if they are not.
+/// [`StoreError::Stale`] if the owner changed.
 pub async fn revoke_of(
     services: &Arc<Services>,
     device: &Device,

@@ -12,48 +12,48 @@ use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{Did, UserId};
 
-/// How many requests are told of.
+/// The largest number of requests in the list.
 const MOST: usize = 50;
-/// How many entries of the log are read for that. A sign-in has a handful of them.
+/// The number of entries that are read for the list. A sign-in has several entries.
 const READ: u32 = 400;
 
-/// A request that is over.
+/// An ended approval request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastRequest {
-    /// What became of it.
+    /// The outcome.
     pub outcome: PastOutcome,
-    /// The application; `None` for the server's own pages.
+    /// The application. `None` for the server's own pages.
     pub application: Option<Did>,
     /// The current name of the application.
     pub application_name: String,
     /// The protected action, if the request was not about a sign-in.
     pub action: Option<PastAction>,
-    /// The name that was typed; empty where it is not known any more.
+    /// The typed name. Empty if it is not known any more.
     pub account: String,
-    /// Where the browser seemed to be; empty where that is not known.
+    /// The approximate location of the browser. Empty if it is unknown.
     pub place: String,
-    /// The browser and system in plain words; empty where they are not known.
+    /// The browser and operating system. Empty if they are unknown.
     pub browser: String,
-    /// When it was decided, or asked for where nobody answered.
+    /// The time of the decision, or of the request if it was not answered.
     pub at: Timestamp,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PastOutcome {
     /// It was approved.
     Approved,
     /// It was denied.
     Denied,
-    /// The person said that it was not theirs.
+    /// The user reported that the request was not the user's own.
     Reported,
     /// The number was wrong too often.
     NumberMismatch,
-    /// Nobody answered in time, or it was given up in the browser.
+    /// It expired, or was cancelled in the browser.
     Unanswered,
 }
 
-/// What became of the last requests of a device's owner, on whichever device, the latest first.
+/// Returns the outcomes of the last requests to a device's owner, on any device, the latest first.
 ///
 /// # Errors
 /// If the database fails.
@@ -85,7 +85,7 @@ pub async fn past_requests(
     Ok(requests)
 }
 
-/// The entries that tell how a person's requests ended, the latest first.
+/// Returns the entries with the outcomes of a user's requests, the latest first.
 async fn over(
     services: &Services,
     user: UserId,
@@ -100,7 +100,7 @@ async fn over(
         .collect();
     let over = entries.into_iter().filter_map(|entry| {
         let unanswered = |entry: &Entry| {
-            // What reached no phone the person never saw.
+            // A request that no device received was never seen by the user.
             entry.event == Event::SignInRequested
                 && entry.detail.get("prompted") == Some(&true.into())
                 && entry.at <= ended
@@ -113,12 +113,12 @@ async fn over(
     Ok(over.collect())
 }
 
-/// The request that an entry is about.
+/// Returns the request of an entry.
 fn request(entry: &Entry) -> Option<&Value> {
     entry.detail.get("request")
 }
 
-/// How a request ended, if the entry tells of that.
+/// Returns the outcome of a request, if the entry records one.
 fn decision(entry: &Entry) -> Option<PastOutcome> {
     Some(match entry.event {
         Event::SignInApproved => PastOutcome::Approved,

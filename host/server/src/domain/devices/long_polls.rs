@@ -1,4 +1,4 @@
-//! The requests of devices that wait for changes, by device: a device has few, whatever it sends.
+//! The pending long polls of devices. Each device can have only a few.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,10 +7,10 @@ use tokio::sync::Notify;
 
 use assent_model::id::DeviceId;
 
-/// How many requests of a device wait at most. An app needs one; another may wait on a connection that was lost.
+/// The largest number of pending requests of a device. An app needs one. A second one may wait on a lost connection.
 const MOST: usize = 2;
 
-/// The requests that wait, by device, the oldest first.
+/// The pending requests by device, the oldest first.
 #[derive(Debug, Default)]
 pub struct LongPolls(Mutex<HashMap<DeviceId, VecDeque<Arc<Notify>>>>);
 
@@ -38,7 +38,7 @@ impl LongPolls {
     }
 }
 
-/// A request that waits.
+/// A pending request.
 #[derive(Debug)]
 pub struct LongPoll<'a> {
     polls: &'a LongPolls,
@@ -47,7 +47,7 @@ pub struct LongPoll<'a> {
 }
 
 impl LongPoll<'_> {
-    /// Returns when newer requests of the device take the place of this one.
+    /// Waits until newer requests of the device replace this one.
     pub async fn replaced(&self) {
         self.replaced.notified().await;
     }

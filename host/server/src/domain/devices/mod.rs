@@ -1,4 +1,4 @@
-//! The enrolled authenticators of a user, and the ways to get one.
+//! The enrolled devices of a user, and the ways to enrol one.
 //!
 //! - An enrolment link is single use.
 //! - Every change of a user's devices is shown on the other devices.

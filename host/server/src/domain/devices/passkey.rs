@@ -1,9 +1,9 @@
-//! Passkeys: adding one to a device, asking it before an approval counts, removing it (W3C Web Authentication Level 3,
-//! sections 7.1 and 7.2).
+//! Passkeys: adding one to a device, requesting its assertion for an approval, and removing it (W3C Web Authentication
+//! Level 3, sections 7.1 and 7.2).
 //!
-//! Each ceremony's challenge is of this server's making, is kept for one device and one purpose, and is good once. An
-//! approval's purpose is the very text that the device signed. Whether a device needs its passkey is read from this
-//! host's own row.
+//! This server creates the challenge of each ceremony, stores it for one device and one purpose, and accepts it once.
+//! The purpose of an approval is the text that the device signed. The stored row of the device determines whether its
+//! passkey is required.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,18 +27,18 @@ use assent_model::passkey::{
 };
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
-/// How a device stands to passkeys.
+/// The passkey of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasskeyStatus {
-    /// This server has an address in place of a domain, so nobody has one.
+    /// This server has an IP address in place of a domain, so passkeys are impossible.
     Impossible,
-    /// It has none.
+    /// The device has none.
     None,
-    /// It has one, and approves with it alone.
+    /// The device has one, which each approval requires.
     Set(PasskeySignIn),
 }
 
-/// How a device stands to passkeys.
+/// Returns the status of a device's passkey.
 ///
 /// # Errors
 /// If the database fails.
@@ -53,24 +53,24 @@ pub async fn standing(
     })
 }
 
-/// What came of the wish to add a passkey.
+/// The outcome of a request to add a passkey.
 #[derive(Debug)]
 pub enum Offer {
-    /// What the browser is to make one with: `PublicKeyCredentialCreationOptions` (section 5.4).
+    /// The options with which the browser creates the passkey: `PublicKeyCredentialCreationOptions` (section 5.4).
     Make(Box<CreationChallengeResponse>),
-    /// The device has one.
+    /// The device has a passkey already.
     HasOne,
-    /// This server has an address in place of a domain.
+    /// This server has an IP address in place of a domain.
     Impossible,
 }
 
 /// Begins to add a passkey to a device.
 ///
-/// Its user handle is the device's id: two devices of a person in one phone would overwrite each other's passkey
-/// otherwise.
+/// The user handle is the identifier of the device. Otherwise two devices of a user on one phone would overwrite each
+/// other's passkey.
 ///
 /// # Errors
-/// If the database fails, or the question to a passkey cannot be made.
+/// If the database fails, or the challenge for a passkey cannot be created.
 pub async fn offer(services: &Services, device: &Device) -> Result<Offer, InternalError> {
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(Offer::Impossible);
@@ -87,7 +87,8 @@ pub async fn offer(services: &Services, device: &Device) -> Result<Offer, Intern
     let (mut options, state) = webauthn
         .start_passkey_registration(handle, user.name.as_str(), user.display_name(), None)
         .map_err(passkey_error)?;
-    // The phone's own lock, rather than a security key. A wish: the browser sees to it.
+    // Requests the phone's own authenticator and not a security key. This is a preference, which the browser
+    // implements.
     if let Some(selection) = &mut options.public_key.authenticator_selection {
         selection.authenticator_attachment = Some(AuthenticatorAttachment::Platform);
     }
@@ -95,14 +96,14 @@ pub async fn offer(services: &Services, device: &Device) -> Result<Offer, Intern
     Ok(Offer::Make(Box::new(options)))
 }
 
-/// What came of a passkey that was made.
+/// The outcome of the creation of a passkey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasskeyAddition {
-    /// The device approves with it alone from now on.
+    /// Each approval of the device requires the passkey from now on.
     Added,
-    /// It is not what was asked for, or it was not asked for a moment ago.
+    /// The response does not match a pending ceremony.
     Refused,
-    /// The device has one, or another device has this one.
+    /// The device has a passkey already, or another device has this one.
     Taken,
 }
 
@@ -157,23 +158,23 @@ pub async fn add(
     }
 }
 
-/// What came of the wish to remove a passkey.
+/// The outcome of a request to remove a passkey.
 #[derive(Debug)]
 pub enum PasskeyRemoval {
-    /// It is gone: the device approves without.
+    /// The passkey is removed. Approvals of the device do not require it any more.
     Removed,
-    /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
+    /// An assertion is required first: `PublicKeyCredentialRequestOptions` (section 5.5).
     Required(Box<RequestChallengeResponse>),
-    /// What was shown does not do.
+    /// The assertion is invalid.
     Refused,
-    /// There was none.
+    /// The device has no passkey.
     None,
 }
 
-/// Removes a device's passkey, if an assertion of it is shown.
+/// Removes a device's passkey, after a valid assertion.
 ///
 /// # Errors
-/// If the database or the cryptographic library fails, or the question to a passkey cannot be made.
+/// If the database or the cryptographic library fails, or the challenge for a passkey cannot be created.
 pub async fn remove(
     services: &Arc<Services>,
     device: &Device,
@@ -213,22 +214,22 @@ pub async fn remove(
     )
 }
 
-/// Whether a device's owner confirmed what it calls for.
+/// The confirmation of a call by the device's passkey.
 #[derive(Debug)]
 pub enum PasskeyConfirmation {
-    /// By its passkey; or it has none.
+    /// The passkey confirmed the call, or the device has none.
     Yes,
-    /// It must be shown first: `PublicKeyCredentialRequestOptions` (section 5.5).
+    /// An assertion is required first: `PublicKeyCredentialRequestOptions` (section 5.5).
     Required(Box<RequestChallengeResponse>),
-    /// What was shown does not do.
+    /// The assertion is invalid.
     Refused,
 }
 
-/// Has a device's passkey confirm a call, where the device has one. Whoever could make another device's link without
-/// would be rid of it.
+/// Confirms a call with the device's passkey, if the device has one. Otherwise an attacker could create a link for
+/// another device, which has no passkey.
 ///
 /// # Errors
-/// If the database fails, or the question to a passkey cannot be made.
+/// If the database fails, or the challenge for a passkey cannot be created.
 pub async fn confirm(
     services: &Services,
     device: &Device,
@@ -260,20 +261,20 @@ pub async fn confirm(
     )
 }
 
-/// What came of asking for a device's passkey.
+/// The outcome of a check of a device's passkey.
 #[derive(Debug)]
 pub(crate) enum AssertionCheck {
-    /// The device has none, so none is asked for.
+    /// The device has none, so none is required.
     NoPasskey,
-    /// It is asked for, by these options of the browser's `navigator.credentials.get`.
+    /// An assertion is required. The value has the options for the browser's `navigator.credentials.get`.
     Required(Box<RequestChallengeResponse>),
-    /// It was shown, and the phone was unlocked for it.
+    /// The assertion is valid, with user verification.
     Shown(Box<PasskeyUse>),
-    /// What was shown is not its good answer to the one question that was put for this purpose.
+    /// The assertion is not a valid response to the challenge for this purpose.
     Refused,
 }
 
-/// Asks for a device's passkey, or checks the assertion that answers the question put before (section 7.2).
+/// Requests an assertion of a device's passkey, or verifies the assertion for the previous challenge (section 7.2).
 pub(crate) async fn ask(
     services: &Services,
     device: &Device,
@@ -286,7 +287,8 @@ pub(crate) async fn ask(
         return Ok(AssertionCheck::NoPasskey);
     };
     let mut credential = from_stored(&credential)?;
-    // With an address in place of the domain that it was made for, no browser finds it; it is required all the same.
+    // If the server has an IP address in place of the passkey's domain, no browser finds the passkey. It is required
+    // nevertheless.
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(AssertionCheck::Refused);
     };
@@ -303,7 +305,8 @@ pub(crate) async fn ask(
         return Ok(AssertionCheck::Refused);
     };
     match webauthn.finish_passkey_authentication(assertion, &state) {
-        // The library says so itself where it was required; that it was is what the approval stands on.
+        // The library checks user verification if it was required. It is checked again here, because the approval
+        // depends on it.
         Ok(shown) if shown.user_verified() => {
             if credential.update_credential(&shown).is_none() {
                 return Ok(AssertionCheck::Refused);
@@ -338,8 +341,8 @@ pub(super) async fn begin<S: Serialize>(
         .await?)
 }
 
-/// Notes that a passkey's counter went backwards. A copy may have signed as this device, so this device
-/// receives a notification too.
+/// Records that a passkey's counter decreased. A copy may have signed as this device, so this device receives a
+/// notification too.
 pub(crate) async fn report_clone(
     services: &Services,
     device: &Device,
@@ -363,7 +366,7 @@ pub(super) async fn claim<S: DeserializeOwned>(
     Ok(state.map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?)
 }
 
-/// A credential as the store keeps it.
+/// Returns a credential in the form of the store.
 pub(crate) fn to_stored(credential: &Passkey) -> Result<PasskeyCredential, InternalError> {
     Ok(PasskeyCredential {
         id: credential.cred_id().to_vec(),
@@ -371,7 +374,7 @@ pub(crate) fn to_stored(credential: &Passkey) -> Result<PasskeyCredential, Inter
     })
 }
 
-/// A stored credential as the library reads it.
+/// Returns a stored credential in the form of the library.
 pub(crate) fn from_stored(credential: &PasskeyCredential) -> Result<Passkey, InternalError> {
     let unreadable = |_| StoreError::Internal("the record of a passkey is unreadable");
     Ok(serde_json::from_str(&credential.record).map_err(unreadable)?)
@@ -381,7 +384,7 @@ pub(crate) fn passkey_error(error: impl std::fmt::Display) -> InternalError {
     InternalError::Passkey(error.to_string())
 }
 
-/// An entry of the audit log about a device's passkey.
+/// Returns an audit entry about a device's passkey.
 pub(super) fn entry(
     services: &Services,
     event: Event,

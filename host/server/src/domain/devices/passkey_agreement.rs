@@ -1,10 +1,12 @@
 //! The user's agreement to sign in with a device's passkey on login pages, without an approval.
 //!
-//! The device's key signs the calls, and the passkey that the device has confirms them. Login pages find only
-//! discoverable credentials (W3C Web Authentication Level 3, section 6.2.2). Passkeys for approvals are none, because
-//! a password manager would show them where they are of no use; so the agreement creates another passkey. Its user
-//! handle differs from that of the one before, so an authenticator does not overwrite that one: if the server never
-//! receives the new passkey, the device can still approve with the old one.
+//! The device's key signs the calls, and the existing passkey of the device confirms them. Login pages find only
+//! discoverable credentials (W3C Web Authentication Level 3, section 6.2.2). Passkeys for approvals are not
+//! discoverable, because a password manager would offer them on pages where they are useless. The agreement therefore
+//! creates another passkey.
+//!
+//! The user handle of the new passkey differs from that of the previous one, so an authenticator does not overwrite the
+//! previous one. If the server never receives the new passkey, the device can still approve with the previous one.
 
 use std::sync::Arc;
 
@@ -26,28 +28,28 @@ use assent_model::id::{DeviceId, UserId};
 use assent_model::passkey::{DevicePasskey, PasskeyPurpose, PasskeySignIn};
 use assent_store::{DeviceWrite, PasskeyUseOutcome, StoreError};
 
-/// What the passkey of the device confirms.
+/// The call that the passkey of the device confirms.
 const CALL: &str = "sign in with the passkey";
 
-/// The outcome of the wish to sign in with the device's passkey.
+/// The outcome of a request to sign in with the device's passkey.
 #[derive(Debug)]
 pub enum AgreementOutcome {
     /// The browser must create a discoverable passkey first: `PublicKeyCredentialCreationOptions` (section 5.4).
     Create(Box<CreationChallengeResponse>),
     /// The passkey signs in from now on.
     Agreed,
-    /// The passkey must confirm it first: `PublicKeyCredentialRequestOptions` (section 5.5).
+    /// The passkey must confirm the agreement first: `PublicKeyCredentialRequestOptions` (section 5.5).
     Required(Box<RequestChallengeResponse>),
     /// The assertion is not valid.
     Refused,
-    /// This server has an address in place of a domain, so there are no passkeys.
+    /// This server has an IP address in place of a domain, so passkeys are impossible.
     Impossible,
 }
 
-/// Records the agreement, if the device's passkey can sign in; or begins to create one that can.
+/// Records the agreement, if the device's passkey can sign in. Otherwise begins to create a passkey that can.
 ///
 /// # Errors
-/// If the database fails, or the options of a passkey cannot be made.
+/// If the database fails, or the options of a passkey cannot be created.
 pub async fn agree(
     services: &Arc<Services>,
     device: &Device,
@@ -93,7 +95,7 @@ pub async fn agree(
     })
 }
 
-/// The options of a discoverable passkey, in place of the one with the credential id `replaces`.
+/// Returns the options of a discoverable passkey that replaces the one with the credential id `replaces`.
 async fn create(
     services: &Services,
     device: &Device,
@@ -125,13 +127,14 @@ async fn create(
     Ok(AgreementOutcome::Create(Box::new(options)))
 }
 
-/// The user handle of a device's discoverable passkey. Outside of this server it identifies no user (section 14.6.1).
+/// Returns the user handle of a device's discoverable passkey. Outside of this server it identifies no user (section
+/// 14.6.1).
 pub(crate) fn user_handle(device: DeviceId) -> Uuid {
     let digest = openssl::sha::sha256(&[b"sign-in passkey ", &device.as_bytes()[..]].concat());
     Uuid::from_bytes(*digest.first_chunk().unwrap_or(&[0; 16]))
 }
 
-/// Adds the passkey that the browser created with the agreement (section 7.1), in place of the one before.
+/// Adds the passkey that the browser created for the agreement (section 7.1), in place of the previous one.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -144,7 +147,7 @@ pub async fn add(
     let Some(RelyingParty(webauthn)) = &services.passkeys else {
         return Ok(PasskeyAddition::Refused);
     };
-    // The purpose names the passkey that confirmed it, so no other one is replaced.
+    // The purpose names the passkey that confirmed the agreement, so no other one is replaced.
     let known = services.store.passkey(device.id).await?;
     let replaces = known.as_ref().map(|known| known.credential.id.as_slice());
     let purpose = PasskeyPurpose::AddForSignIn(replaces);

@@ -2,7 +2,8 @@
 
 use assent_model::device::PushSubscription;
 
-/// Encrypts a message for the device alone to open (RFC 8291). `None` if its keys are none.
+/// Encrypts a message so that only the device can decrypt it (RFC 8291). `None` if the keys of the subscription are
+/// invalid.
 pub(crate) fn seal(push: &PushSubscription, message: &[u8]) -> Option<Vec<u8>> {
     use base64::Engine;
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;

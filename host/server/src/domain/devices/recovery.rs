@@ -1,4 +1,4 @@
-//! The way back for a person who has no authenticator any more: codes that they were given while they had one.
+//! Account recovery for a user without a device, with recovery codes that the user saved before.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use assent_model::recovery::{CODES, RecoveryCode};
 use assent_model::secret::Digest;
 use assent_store::{CodesConfirmation, DeviceWrite, Recovery, Transition};
 
-/// How long the link is good that a code gives, at most: whoever has it goes on at once.
+/// The largest lifetime of the link that a code creates. It is short, because the user continues at once.
 const LINK: Duration = Duration::from_secs(15 * 60);
 
-/// For how long new codes can be confirmed.
+/// The time within which new codes can be confirmed.
 pub const CONFIRMATION: Duration = Duration::from_secs(30 * 60);
 
-/// New codes of a user, which their user confirms before they are valid.
+/// New codes of a user, who must confirm them before they are valid.
 #[derive(Debug)]
 pub struct NewCodes {
-    /// What confirms them.
+    /// The identifier with which the user confirms the codes.
     pub batch: RecoveryBatchId,
-    /// The codes, which are shown once.
+    /// The codes, which are shown only once.
     pub codes: Vec<RecoveryCode>,
-    /// The time from which on they cannot be confirmed any more.
+    /// The time after which the codes cannot be confirmed any more.
     pub expires_at: Timestamp,
 }
 
-/// Random codes of a user, and what the store keeps of them.
+/// Returns random codes of a user, and their stored form.
 pub fn random_codes(
     services: &Services,
     user: UserId,
@@ -48,8 +48,8 @@ pub fn random_codes(
     (codes, kept)
 }
 
-/// Creates codes of the owner of a device. The earlier ones stay valid until the device confirms the new ones. `None`
-/// if the owner may not sign in.
+/// Creates codes for the owner of a device. The earlier ones stay valid until the device confirms the new ones. Returns
+/// `None` if the owner may not sign in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -72,8 +72,8 @@ pub async fn create_on_device(
     }))
 }
 
-/// Confirms that the codes of a batch are saved: they are valid from now on, and the earlier ones are not. Returns
-/// whether they are valid. `device` is set if a device confirms.
+/// Confirms that the codes of a batch are saved: they become valid, and the earlier ones invalid. Returns whether they
+/// are valid. `device` is set if a device confirms.
 ///
 /// # Errors
 /// If the database fails.
@@ -103,7 +103,7 @@ pub async fn confirm(
     }
 }
 
-/// How many codes a person has that were not used.
+/// Returns the number of a user's unused codes.
 ///
 /// # Errors
 /// If the database fails.
@@ -111,8 +111,10 @@ pub async fn left(services: &Services, user: UserId) -> Result<u32, InternalErro
     Ok(services.store.recovery_codes_left(user).await?)
 }
 
-/// Uses up a code of whoever has this name: the path of the link that enrols another authenticator. `None` if it is
-/// none of theirs, was used, or they may not sign in; what is done is the same for a name that nobody has.
+/// Uses up a code of the user with this name. Returns the path of the link that enrols another device.
+///
+/// Returns `None` if the user does not have the code, has used it, or may not sign in. The queries are the same for a
+/// name that no user has.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -129,7 +131,7 @@ pub async fn redeem(
         .await?
         .map(|user| user.id);
     let user = known.unwrap_or_else(|| UserId::new(now, &*services.entropy));
-    // What is no code is looked for as well, and not found.
+    // A malformed code is looked up too, without a result, so that the queries are the same.
     let code =
         RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*services.entropy));
     let (mut enrolment, token) = device::prepare_enrolment(services, user);

@@ -6,13 +6,13 @@ use webauthn_rs::{Webauthn, WebauthnBuilder};
 
 use crate::config::Settings;
 
-/// This server as passkeys know it: by the domain of its base URL.
+/// This server as a relying party of passkeys, identified by the domain of its base URL.
 #[derive(Debug)]
 pub struct RelyingParty(pub(in crate::domain) Webauthn);
 
 impl RelyingParty {
-    /// The server with these settings. `None` where its base URL names an address (section 5.1.3: a relying party's
-    /// identifier is a domain).
+    /// Returns the relying party for these settings. `None` if the base URL names an IP address (section 5.1.3: a
+    /// relying party's identifier is a domain).
     pub fn new(settings: &Settings) -> Option<Self> {
         let domain = settings.base_url.domain()?;
         let builder = WebauthnBuilder::new(domain, &settings.base_url).ok()?;
@@ -26,5 +26,6 @@ impl RelyingParty {
     }
 }
 
-/// How long a person has for face, finger or PIN. An approval gives no longer than it has itself.
+/// The largest time that a user has for face, finger or PIN. For an approval, the remaining time of the approval is the
+/// limit too.
 pub(super) const PATIENCE: Duration = Duration::from_secs(120);

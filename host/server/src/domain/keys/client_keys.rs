@@ -1,4 +1,4 @@
-//! The keys that applications sign with, those fetched from them as well.
+//! The keys with which applications sign, including fetched key sets.
 
 use serde_json::{Map, Value};
 use url::Url;
@@ -8,10 +8,10 @@ use crate::keys::client;
 use crate::keys::client::JwtError;
 use assent_model::client_auth::ClientKeys;
 
-/// The largest key set that is read, in bytes.
+/// The largest accepted key set, in bytes.
 const LARGEST: usize = 64 * 1024;
 
-/// The claims of a JWT that the application signed.
+/// Returns the claims of a JWT that the application signed.
 ///
 /// # Errors
 /// [`JwtError`] if none of the application's keys signed the token, or if they cannot be fetched.

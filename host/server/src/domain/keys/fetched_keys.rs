@@ -1,4 +1,4 @@
-//! Key sets of applications that were fetched lately.
+//! The cache of applications' key sets.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -11,18 +11,18 @@ use crate::keys::client::JwtError;
 use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 
-/// How long a fetched set is good.
+/// The time for which a fetched set is valid.
 const GOOD_FOR: Duration = Duration::from_secs(5 * 60);
-/// How long it is good where it can't be fetched again: an application that does not answer for a moment shall not lose
-/// its own sign-ins by it.
+/// The time for which a set is valid if it cannot be fetched again. Sign-ins of an application must not fail because
+/// its server is unavailable for a moment.
 const GOOD_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
-/// How long until a set that has no fitting key is fetched again: an application may have changed its keys, but a
-/// stranger's bad signatures shall not make this server call it all the time.
+/// The shortest time between two fetches of a set. An application may have rotated its keys, but invalid signatures by
+/// an attacker must not cause continuous requests.
 const AGAIN_AFTER: Duration = Duration::from_secs(10);
-/// How many applications' sets are remembered at least.
+/// The number of cached sets. The cache holds up to twice as many.
 const SETS: usize = 1000;
 
-/// The key sets that were fetched lately.
+/// The cached key sets.
 #[derive(Debug)]
 pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
 
@@ -30,17 +30,17 @@ pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
 #[derive(Debug, Default)]
 pub(super) struct KeySet {
     known: Mutex<KeySetState>,
-    /// Held while it is fetched: who needs news meanwhile waits for the same.
+    /// The lock during a fetch. Other requests for the key set wait for the same fetch.
     pub(super) fetching: tokio::sync::Mutex<()>,
 }
 
-/// What is known of a key set.
+/// The cached state of a key set.
 #[derive(Clone, Debug, Default)]
 struct KeySetState {
     keys: Arc<Vec<Map<String, Value>>>,
     fetched_at: Option<Timestamp>,
     tried_at: Option<Timestamp>,
-    /// Whether the last try brought nothing.
+    /// Whether the last fetch failed.
     failed: bool,
 }
 
@@ -75,7 +75,7 @@ impl KeySet {
         }
     }
 
-    /// The verdict on a token by what is known; `None` where news may change it.
+    /// Returns the verdict on a token with the cached keys. `None` if a new fetch may change it.
     pub(super) fn decide(
         &self,
         token: &str,

@@ -1,6 +1,6 @@
 //! The keys of the server and of its applications: publication, use, rotation, retirement.
 //!
-//! - A private key leaves the database only sealed.
+//! - A private key leaves the database only in sealed form.
 
 pub mod client_keys;
 pub mod fetched_keys;

@@ -1,5 +1,5 @@
-//! The life of the keys that SAML responses are signed with: publish, wait, sign, retire; one life for each service
-//! provider, since each is set up with the certificates of its own metadata.
+//! The lifecycle of the keys that sign SAML responses: publish, wait, sign, retire. Each service provider has its own
+//! keys, because it is configured with the certificates of its own metadata.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,16 +13,16 @@ use assent_model::id::{Did, KeyId};
 use assent_model::saml::{RETIRED, SamlKey, SamlKeyStage, stages};
 use assent_store::{KeyDeletion, Transition};
 
-/// The key that signs for a service provider, and all that are in its metadata, that one first.
+/// The key that signs for a service provider, and the other keys in its metadata.
 #[derive(Clone, Debug)]
 pub struct SamlKeySet {
-    /// The key that signs.
+    /// The signing key.
     pub signing: SamlKey,
-    /// The others that are in the metadata.
+    /// The other published keys.
     pub published: Vec<SamlKey>,
 }
 
-/// The key that signs for a service provider, opened.
+/// Returns the unsealed key that signs for a service provider.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -36,7 +36,7 @@ pub async fn signing(
         .open(&keys.signing, &services.sealing_keys)?)
 }
 
-/// The keys in a service provider's metadata.
+/// Returns the keys in a service provider's metadata.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -54,7 +54,7 @@ pub async fn keys(services: &Services, application: &Did) -> Result<SamlKeySet, 
     Ok(SamlKeySet { signing, published })
 }
 
-/// All keys of a service provider, each with its stage, the latest first.
+/// Returns all keys of a service provider, each with its stage, the latest first.
 ///
 /// # Errors
 /// If the database fails.
@@ -68,7 +68,7 @@ pub async fn keys_with_stage(
     ))
 }
 
-/// The key that a new service provider begins with.
+/// Returns the first key of a new service provider.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -98,25 +98,25 @@ async fn make(
     .await?)
 }
 
-/// What the audit log is told of a key: which one, and nothing of what it is.
+/// Returns an audit entry about a key, which identifies the key without its content.
 fn audit_entry(services: &Services, event: Event, key: &SamlKey, by: &AuditContext) -> Entry {
     audit::entry(services, event, by)
         .in_application(key.application.clone())
         .with("certificate", key.id.to_string())
 }
 
-/// What came of a change of a key.
+/// The outcome of a change of a key.
 #[derive(Clone, Debug)]
 pub enum KeyChange {
-    /// It was done.
+    /// The key is changed.
     Done(SamlKey),
     /// There is no such key.
     Unknown,
-    /// It can't be done with a key at this stage.
+    /// The stage of the key does not permit the change.
     WrongStage,
 }
 
-/// Publishes a service provider's next key, unless one waits already: that one is answered.
+/// Publishes a service provider's next key. If one is published already, returns that one.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -138,7 +138,7 @@ pub async fn renew(
             services.settings.saml.certificate_publish_ahead.get(),
         )
         .await?;
-        // Else another was quicker, and its key is found in the next round.
+        // If another instance was faster, the next iteration finds its key.
         let entry = audit_entry(services, Event::CertificatePublished, &next, by)
             .with("signs_from", next.signs_from.seconds());
         if services.store.add_saml_key(next.clone(), entry).await? {
@@ -148,7 +148,7 @@ pub async fn renew(
     }
 }
 
-/// Lets a published key sign now, rather than when its time comes.
+/// Activates a published key before its time.
 ///
 /// # Errors
 /// If the database fails.
@@ -180,7 +180,7 @@ pub async fn take_over(
     }))
 }
 
-/// Takes a key that does not sign out of the metadata at once.
+/// Removes a key that does not sign from the metadata at once.
 ///
 /// # Errors
 /// If the database fails.
@@ -210,7 +210,7 @@ pub async fn withdraw(
     Ok(KeyChange::Done(key))
 }
 
-/// Renews and deletes keys when it is time, if this instance's clock can be trusted (see [`signing_keys::maintain`]).
+/// Renews and deletes keys on time, if the clock of this instance can be trusted (see [`signing_keys::maintain`]).
 ///
 /// [`signing_keys::maintain`]: super::signing_keys::maintain
 ///
@@ -223,8 +223,8 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     }
 }
 
-/// Publishes the next key of each service provider whose certificate expires soon, early enough for its administrator
-/// to notice, and deletes expired keys.
+/// Publishes the next key of each service provider with a certificate that expires soon. This is early enough for its
+/// administrator to notice. Deletes expired keys.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

@@ -1,7 +1,7 @@
 //! The replacement of sealing keys after a new master key: wrap, wait, seal again, delete.
 //!
-//! A master key is replaced because somebody may know it, and with it the sealing keys that it wrapped. So a new master
-//! key is followed by a new sealing key. Everything that the old one sealed is sealed again, or expires.
+//! A master key is replaced because an attacker may know it, and with it the sealing keys that it wrapped. A new master
+//! key is therefore followed by a new sealing key. All values that the old one sealed are sealed again, or expire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,20 +13,20 @@ use assent_model::clock::Timestamp;
 use assent_model::wrapped_key::{WrappedKey, WrappedKeyPurpose};
 use assent_store::{NewSealingKey, SealedPlace, SealedValue};
 
-/// The time from the creation of a sealing key until it seals. By then all instances have read it: see
+/// The time from the creation of a sealing key to its first use. By then all instances have read it: see
 /// [`REFRESH_INTERVAL`](super::signing_keys::REFRESH_INTERVAL).
 pub const AHEAD: Duration = Duration::from_secs(60);
-/// How long a sealing key that was replaced is kept at least: for cookies by which a browser is known again. A browser
-/// that was not used for so long counts as unknown.
+/// The shortest time for which a replaced sealing key is kept, for the cookies of known browsers. A browser that was
+/// not used for this time counts as unknown.
 pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-/// How many values are sealed again in one transaction.
+/// The number of values that are sealed again in one transaction.
 const AT_ONCE: usize = 100;
 
-/// Reads the sealing keys again, if the database has others than those at hand.
+/// Reads the sealing keys again, if the database has other keys than this instance.
 ///
 /// # Errors
-/// If the database fails, a key cannot be unwrapped, or the newest key was removed or changed. Then the keys at hand
-/// stay: otherwise somebody who can write the database could put a replaced key back into use.
+/// If the database fails, a key cannot be unwrapped, or the newest key was removed or changed. Then the loaded keys
+/// remain in use. Otherwise an attacker with write access to the database could put a replaced key back into use.
 pub async fn reload(services: &Services) -> Result<(), InternalError> {
     let wrapped = services.store.wrapped_keys().await?;
     let own = services.master_keys.current.fingerprint();
@@ -43,7 +43,7 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
         return Err(KeyError::SealingKeyChanged.into());
     }
     let masters = services.master_keys.clone();
-    // A token may be slow.
+    // A PKCS#11 token may be slow.
     let unwrapped = tokio::task::spawn_blocking(move || masters.unwrap_current(&wrapped));
     let unwrapped = unwrapped.await.map_err(|_| KeyError::BrokenOff)??;
     let unwrapped = unwrapped.ok_or(KeyError::NoneToSeal)?;
@@ -63,8 +63,8 @@ const fn generation(key: &WrappedKey) -> Option<u32> {
     }
 }
 
-/// Creates the next sealing key when all instances have a new master key, and seals values again with the sealing key
-/// that seals now. An instance whose clock cannot be trusted does nothing.
+/// Creates the next sealing key when all instances have a new master key. Seals values again with the current sealing
+/// key. Does nothing if the clock of this instance cannot be trusted.
 ///
 /// # Errors
 /// If the database, the master key or the cryptographic library fails.
@@ -78,7 +78,7 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     }
 }
 
-/// What [`maintain`] does at this moment.
+/// Does the work of [`maintain`] at this time.
 ///
 /// # Errors
 /// If the database, the master key or the cryptographic library fails.
@@ -95,8 +95,8 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
     }
 }
 
-/// Whether keys are still wrapped with the previous master key. Another instance may have a master key that this one
-/// does not know: that is none to replace.
+/// Returns whether keys are still wrapped with the previous master key. A master key of another instance that this
+/// instance does not know does not count.
 fn has_old_copy(services: &Services, wrapped: &[WrappedKey]) -> bool {
     services
         .master_keys
@@ -138,7 +138,7 @@ async fn create_next(
     reload(services).await
 }
 
-/// Seals values again that an older key sealed than the one that seals now.
+/// Seals values again that are sealed with an older key than the current one.
 async fn seal_again(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let sealing = services.sealing_keys.at(now)?;
     let generation = sealing.generation;
@@ -170,8 +170,8 @@ async fn seal_again(services: &Services, now: Timestamp) -> Result<(), InternalE
     Ok(())
 }
 
-/// The values that are needed for long, that an older key sealed than the one of this generation, and that can be
-/// opened. Others are of no use to anyone.
+/// Returns the long-lived values that are sealed with an older key than this generation and that can be opened. Values
+/// that cannot be opened are useless.
 async fn older_values(
     services: &Services,
     generation: u32,
@@ -208,8 +208,8 @@ fn sealed_again(
         .seal(&purpose, &plain, now, &*services.entropy)
 }
 
-/// Deletes sealing keys that were replaced and that nothing needs any more. An instance whose clock cannot be trusted
-/// does nothing.
+/// Deletes replaced sealing keys that no value needs any more. Does nothing if the clock of this instance cannot be
+/// trusted.
 ///
 /// # Errors
 /// If the database fails.
@@ -223,7 +223,7 @@ pub async fn delete_replaced(services: &Services) -> Result<(), InternalError> {
     }
 }
 
-/// What [`delete_replaced`] does at this moment.
+/// Does the work of [`delete_replaced`] at this time.
 ///
 /// # Errors
 /// If the database fails.
@@ -239,7 +239,7 @@ pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(
         return Ok(());
     }
     if !older_values(services, generation).await?.is_empty() {
-        // An instance sealed one late.
+        // An instance sealed a value late.
         services.sealing_keys.note_unsealed();
         return seal_again(services, now).await;
     }
@@ -258,25 +258,25 @@ pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(
     reload(services).await
 }
 
-/// How far the replacement of a master key is.
+/// The progress of the replacement of a master key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replacement {
     /// The fingerprint of the current master key.
     pub master_key: String,
-    /// Whether the settings name a previous one.
+    /// Whether the settings name a previous master key.
     pub has_previous: bool,
     /// The sealing keys, the oldest first.
     pub sealing_keys: Vec<SealingKeyState>,
-    /// What happens now.
+    /// The current stage.
     pub stage: ReplacementStage,
 }
 
 /// A sealing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SealingKeyState {
-    /// Its number.
+    /// The number of the key.
     pub generation: u32,
-    /// From when it seals.
+    /// The time from which it seals.
     pub seals_from: Timestamp,
     /// Its use.
     pub stage: SealingKeyStage,
@@ -285,11 +285,11 @@ pub struct SealingKeyState {
 /// The use of a sealing key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SealingKeyStage {
-    /// It seals from its time on.
+    /// It does not seal yet.
     Waits,
     /// It seals.
     Seals,
-    /// It opens what it sealed.
+    /// It only opens values that it sealed.
     Replaced,
 }
 
@@ -300,23 +300,23 @@ pub enum ReplacementStage {
     None,
     /// Keys are wrapped with a master key that the settings do not have.
     OtherMasterKey,
-    /// The next sealing key waits for so many instances that have another master key.
+    /// The next sealing key waits until all instances have the same master key.
     Waits {
-        /// How many.
+        /// The number of instances with another master key.
         instances: i64,
     },
-    /// The next sealing key seals from its time on.
+    /// The next sealing key was created, and does not seal yet.
     Created,
-    /// So many values are to be sealed again.
+    /// Values must be sealed again.
     SealsAgain {
-        /// How many.
+        /// The number of values.
         values: usize,
     },
-    /// The replaced sealing keys wait until nothing needs them.
+    /// The replaced sealing keys are kept until no value needs them.
     Expires,
 }
 
-/// How far the replacement of a master key is.
+/// Returns the progress of the replacement of a master key.
 ///
 /// # Errors
 /// If the database fails.

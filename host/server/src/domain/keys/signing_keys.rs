@@ -1,5 +1,5 @@
-//! The life of the keys that tokens are signed with: publish, wait, sign, retire, forget; and what an operator does to
-//! it.
+//! The lifecycle of the keys that sign tokens: publish, wait, sign, retire, delete. The operator can rotate and revoke
+//! them.
 
 use std::time::Duration;
 
@@ -14,24 +14,25 @@ use assent_model::key::{
     KeyMaterial, KeyPurpose, KeyStage, KeyTimes, SigningAlgorithm, SigningKey,
 };
 
-/// How often each instance reads the keys: so soon it notices what a command or another instance did to them.
+/// The interval at which each instance reads the keys. Within this time it notices the changes by a command or another
+/// instance.
 pub const REFRESH_INTERVAL: Duration = Duration::from_secs(3);
-/// How long clients may cache the key set: the `max-age` of its response.
+/// The time for which clients may cache the key set: the `max-age` of its response.
 pub const KEY_SET_CACHE: Duration = Duration::from_secs(300);
 /// The shortest time from the publication of a key to its first signature. It covers the caches of clients, the
-/// interval and the duration of a reading by each instance, and the clock difference of instances that are ready.
+/// interval and the duration of reads by each instance, and the clock difference of ready instances.
 pub const PUBLICATION_MARGIN: Duration = Duration::from_secs(330);
-/// The time after which each instance publishes a new key, if it reaches the database.
+/// The time after which each instance publishes a new key, if it can reach the database.
 const PUBLISHED_EVERYWHERE: Duration = Duration::from_secs(5);
 const _: () = assert!(
     KEY_SET_CACHE.as_secs() + REFRESH_INTERVAL.as_secs() < PUBLICATION_MARGIN.as_secs()
         && REFRESH_INTERVAL.as_secs() < PUBLISHED_EVERYWHERE.as_secs()
 );
 
-/// How long an answer that could do with the keys at hand waits for the database.
+/// The timeout for the database if the loaded keys are sufficient for a response.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// When a new key shall sign.
+/// The time at which a new key starts to sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takeover {
     /// After the time that applications have to fetch it (`keys.publish_ahead`).
@@ -40,34 +41,34 @@ pub enum Takeover {
     Now,
 }
 
-/// What a rotation came to.
+/// The outcome of a rotation.
 #[derive(Clone, Debug)]
 pub enum RotationOutcome {
-    /// This key was published, and signs from its time on.
+    /// This key was published, and signs from its activation time.
     Published(KnownKey),
-    /// This key had been published before, and signs from its time on.
+    /// This key had been published before, and signs from its activation time.
     Waiting(KnownKey),
     /// This key signs from now on.
     Signing(KnownKey),
 }
 
-/// What a revocation came to.
+/// The outcome of a revocation.
 #[derive(Clone, Debug)]
 pub enum RevocationOutcome {
-    /// The key is out of use.
+    /// The key is revoked.
     Done {
-        /// Its algorithm.
+        /// The algorithm of the key.
         algorithm: SigningAlgorithm,
-        /// The `kid` of the algorithm's key that signs now.
+        /// The `kid` of the current signing key of the algorithm.
         signing: String,
     },
-    /// It was revoked before.
+    /// The key was revoked before.
     Already,
     /// There is no such key.
     Unknown,
 }
 
-/// Reads the keys anew.
+/// Reads the keys again.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -79,9 +80,9 @@ pub async fn reload(services: &Services) -> Result<(), InternalError> {
         .replace(reading, &kept, &services.sealing_keys)?)
 }
 
-/// Reloads the keys, and rotates and deletes them when it is time. Every instance calls it every few seconds. An
-/// instance whose clock cannot be trusted changes nothing: a clock far ahead would retire keys that still sign, and
-/// delete their private halves for all instances.
+/// Reloads the keys, and rotates and deletes them on time. Every instance calls it every few seconds. An instance
+/// changes nothing if its clock cannot be trusted. A clock that is far ahead would retire keys that still sign, and
+/// delete their private keys for all instances.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -96,7 +97,7 @@ pub async fn maintain(services: &Services) -> Result<(), InternalError> {
     }
 }
 
-/// Whether [`maintain_at`] would change anything at this moment.
+/// Returns whether [`maintain_at`] would change a key at this time.
 fn is_work_due(services: &Services, now: Timestamp) -> bool {
     SigningAlgorithm::ALL
         .into_iter()
@@ -117,8 +118,8 @@ fn is_next_due(services: &Services, algorithm: SigningAlgorithm, now: Timestamp)
     })
 }
 
-/// Publishes next keys, deletes private halves that will not sign again, and deletes expired keys. If several
-/// instances publish a key at the same time, the store accepts one.
+/// Publishes next keys, deletes the private keys of retired keys, and deletes expired keys. If several instances
+/// publish a key at the same time, the store accepts one.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -156,8 +157,8 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
     }
 }
 
-/// The claims of an ID token that this installation signed, with any of its keys but revoked ones. It may have expired:
-/// the caller looks at `exp`.
+/// Returns the claims of an ID token that this server signed, with any key that is not revoked. The token may have
+/// expired: the caller must check `exp`.
 ///
 /// # Errors
 /// [`IdTokenError`] if this server did not sign the token.
@@ -166,7 +167,7 @@ pub async fn verify_own(
     jwt: &str,
 ) -> Result<Map<String, Value>, IdTokenError> {
     match services.key_ring.verify_own(jwt) {
-        // Another instance may have made the key a moment ago.
+        // Another instance may have created the key a moment ago.
         Err(IdTokenError::UnknownKey) if services.key_ring.may_look_up(services.now()) => {
             reload_in_time(services).await;
             services.key_ring.verify_own(jwt)
@@ -175,8 +176,8 @@ pub async fn verify_own(
     }
 }
 
-/// Publishes the algorithm's next key, unless one waits already, and lets it sign: when its time comes, or sooner with
-/// [`Takeover::Now`].
+/// Publishes the algorithm's next key, unless one is published already. It signs from its activation time, or earlier
+/// with [`Takeover::Now`].
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -212,8 +213,8 @@ pub async fn rotate(
     }
 }
 
-/// Takes the key with this `kid` out of use. If it signs, the next key does at once. Where that is a new one, it is
-/// published first, and the call waits until each instance has read it: clients shall find the key of a token at any
+/// Revokes the key with this `kid`. If it signs, the next key takes over at once. If the next key is new, it is
+/// published first, and the call waits until each instance has read it. Clients can then find the key of a token at any
 /// instance.
 ///
 /// # Errors
@@ -229,8 +230,8 @@ pub async fn revoke(
         return Ok(RevocationOutcome::Unknown);
     };
     if key.life.stage == KeyStage::Signing {
-        // The request is executed with the revocation, not with this preparation: a retry after a failure in between
-        // must revoke the key.
+        // The idempotent request is executed only with the revocation, not with this preparation. A retry after a
+        // failure in between must revoke the key.
         let preparation = AuditContext {
             keyed_request: None,
             ..by.clone()
@@ -267,7 +268,7 @@ pub async fn revoke(
     })
 }
 
-/// Publishes the algorithm's next key, unless one waits already. Whether it did.
+/// Publishes the algorithm's next key, unless one is published already. Returns whether it published one.
 async fn publish_next(
     services: &Services,
     algorithm: SigningAlgorithm,
@@ -277,7 +278,7 @@ async fn publish_next(
     if published_key(services, algorithm).is_some() {
         return Ok(false);
     }
-    // If another instance is first, its key is the next one.
+    // If another instance was faster, its key is the next one.
     let next = next_key(services, algorithm, takeover, services.now()).await?;
     let entry = published(services, algorithm, &next, by)?;
     let made = services.store.add_key(next, vec![entry]).await?;
@@ -285,12 +286,12 @@ async fn publish_next(
     Ok(made)
 }
 
-/// The algorithm's key that does not sign yet.
+/// Returns the algorithm's published key that does not sign yet.
 fn published_key(services: &Services, algorithm: SigningAlgorithm) -> Option<KnownKey> {
     known(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
 }
 
-/// What the audit log is told of a key that was published.
+/// Returns the audit entry about a published key.
 fn published(
     services: &Services,
     algorithm: SigningAlgorithm,
@@ -300,7 +301,7 @@ fn published(
     let entry = audit::entry(services, Event::SigningKeyPublished, by)
         .with("algorithm", algorithm.as_str())
         .with("signs_from", key.times.signs_from.seconds());
-    // By its `kid`, as the other entries about it.
+    // The entry names the `kid`, like the other entries about the key.
     Ok(match &key.material {
         KeyMaterial::Sealed(sealed) => {
             let kid = IdTokenKey::sealed_key_id(algorithm, sealed, &services.sealing_keys)?;
@@ -310,7 +311,7 @@ fn published(
     })
 }
 
-/// A database that does not answer leaves the keys at hand as they are.
+/// Reloads the keys. If the database does not respond in time, the loaded keys remain.
 async fn reload_in_time(services: &Services) {
     match tokio::time::timeout(PATIENCE, reload(services)).await {
         Ok(Ok(())) => {}
@@ -321,7 +322,7 @@ async fn reload_in_time(services: &Services) {
     }
 }
 
-/// The algorithm's keys, the one that signs first.
+/// Returns the algorithm's keys, the signing key first.
 fn known(services: &Services, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
     services
         .key_ring
@@ -336,7 +337,7 @@ fn signing(services: &Services, algorithm: SigningAlgorithm) -> Result<KnownKey,
         .ok_or(KeyError::NoneToSign(algorithm))
 }
 
-/// A fresh key of the generation after the last that is at hand.
+/// Returns a new key of the next generation.
 async fn next_key(
     services: &Services,
     algorithm: SigningAlgorithm,

@@ -3,8 +3,9 @@
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{AuditContext, Event};
 
-/// Revokes all access and refresh tokens of all applications, by a new epoch, on all instances at once. All sessions,
-/// operator tokens, unused enrolment links, open logins and unused approvals end too. Returns the number of the epoch.
+/// Revokes all access and refresh tokens of all applications, on all instances at once, with a new token epoch. All
+/// sessions, operator tokens, unused enrolment links, open sign-ins and unused approvals end too. Returns the number of
+/// the epoch.
 ///
 /// # Errors
 /// If the database fails.

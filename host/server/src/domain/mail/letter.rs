@@ -1,4 +1,4 @@
-//! The emails, each as plain text and as HTML, in the language of its reader.
+//! The emails, each as plain text and as HTML, in the language of the recipient.
 
 use std::fmt::Write as _;
 use std::time::{Duration, SystemTime};
@@ -18,13 +18,13 @@ use assent_model::user::User;
 enum Paragraph {
     /// Sentences.
     Text(Message),
-    /// A link: its label, and where it leads.
+    /// A link: its label and its target.
     Link(Message, String),
     /// Small print.
     Foot(Message),
 }
 
-/// An email before it has a reader's address.
+/// An email without a recipient.
 #[derive(Clone, Debug)]
 pub struct Letter {
     language: Language,
@@ -32,14 +32,14 @@ pub struct Letter {
     paragraphs: Vec<Paragraph>,
 }
 
-/// The language in which a user receives email: that of the profile, or the one in the settings.
+/// Returns the language in which a user receives email: that of the profile, or the one in the settings.
 pub fn language_of(services: &Services, user: &User) -> Language {
     let own = Language::of_ranges(user.profile.locale.as_deref());
     own.unwrap_or(services.settings.branding.language)
 }
 
 impl Letter {
-    /// The invitation of a user, with the link that enrols a phone.
+    /// Returns the invitation of a user, with the link that enrols a device.
     pub fn invitation(
         services: &Services,
         language: Language,
@@ -71,7 +71,7 @@ impl Letter {
         }
     }
 
-    /// A test email.
+    /// Returns a test email.
     pub fn test(services: &Services, language: Language) -> Self {
         let operator = &services.settings.operator;
         Self {
@@ -84,12 +84,12 @@ impl Letter {
         }
     }
 
-    /// The subject, in one line.
+    /// Returns the subject, in one line.
     pub fn subject(&self) -> String {
         one_line(&self.subject.plain(self.language))
     }
 
-    /// The body as plain text.
+    /// Returns the body as plain text.
     pub fn text(&self) -> String {
         let paragraphs = self.paragraphs.iter().map(|paragraph| match paragraph {
             Paragraph::Text(message) => message.plain(self.language),
@@ -101,7 +101,7 @@ impl Letter {
         text
     }
 
-    /// The body as HTML. Nothing in it is loaded from elsewhere.
+    /// Returns the body as HTML. It loads no external content.
     pub fn html(&self) -> String {
         let (tag, direction) = (self.language.tag(), self.language.direction());
         let title = escaped(&self.subject());
@@ -131,11 +131,11 @@ impl Letter {
         html
     }
 
-    /// The message for a reader. The same `id` makes the same Message-ID, so that a mail program recognizes a
-    /// duplicate.
+    /// Returns the message for a recipient. The same `id` results in the same Message-ID, so that a mail program
+    /// recognizes a duplicate.
     ///
     /// # Errors
-    /// The sentence about what cannot be sent.
+    /// The reason why the message cannot be sent, as a sentence.
     pub fn addressed(
         &self,
         services: &Services,
@@ -155,7 +155,7 @@ impl Letter {
             .trim_matches(['[', ']']);
         let date = SystemTime::UNIX_EPOCH
             + Duration::from_secs(u64::try_from(services.now().seconds()).unwrap_or_default());
-        // RFC 3834 section 5: no autoresponder answers it.
+        // RFC 3834 section 5: this prevents automatic responses.
         let header = |name, value: &str| {
             HeaderValue::new(HeaderName::new_from_ascii_str(name), value.to_owned())
         };
@@ -178,13 +178,13 @@ fn foot(services: &Services) -> Message {
         .text("address", services.settings.origin())
 }
 
-/// The time of day in UTC: `13:47`.
+/// Returns the time of day in UTC: `13:47`.
 fn time_of(at: Timestamp) -> String {
     let minutes = at.seconds().rem_euclid(86_400) / 60;
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
-/// A text without control characters: no name begins another header or another line.
+/// Replaces control characters, so that a name cannot begin another header or another line.
 fn one_line(text: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
     text.chars()

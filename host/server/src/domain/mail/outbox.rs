@@ -1,6 +1,8 @@
-//! The outbox of invitations. An email is written to the database with its link. An instance leases it for one
-//! attempt; a failed attempt is repeated with a growing pause, until the server rejects the message, the link expires
-//! or the attempts are used up. If an instance stops in between, another one sends it after the lease.
+//! The outbox of invitations.
+//!
+//! An email is written to the database with its link. An instance leases it for one attempt. A failed attempt is
+//! repeated with a backoff, until the server rejects the message, the link expires or the attempts are used up. If an
+//! instance stops in between, another one sends the email after the lease.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,13 +22,14 @@ use assent_telemetry::ROOT_SPANS;
 
 use crate::keys::KeyError;
 
-/// How often the database is read without a wake-up: another instance may have stopped, or a pause may be over.
+/// The interval between reads of the database without a wake-up. Another instance may have stopped, or a pause may have
+/// ended.
 const LOOK: Duration = Duration::from_secs(3);
-/// How many emails this instance sends at a time.
+/// The number of emails that this instance sends at the same time.
 const AT_ONCE: usize = 4;
-/// The lease beyond the time that an attempt may take.
+/// The part of the lease beyond the timeout of an attempt.
 const GRACE: Duration = Duration::from_secs(30);
-/// The pauses between the attempts. After the last one the email is given up, within a day.
+/// The pauses between the attempts. After the last attempt, within a day, the email is abandoned.
 const PAUSES: [Duration; 9] = [
     minutes(1),
     minutes(2),
@@ -43,12 +46,12 @@ const fn minutes(count: u64) -> Duration {
     Duration::from_secs(60 * count)
 }
 
-/// What a link is sealed for: one link cannot take the place of another.
+/// Returns the purpose for which a link is sealed, so that one link cannot replace another.
 pub(in crate::domain) fn purpose(id: EnrolmentId) -> String {
     format!("invitation {id}")
 }
 
-/// A link, sealed for the outbox.
+/// Returns a link, sealed for the outbox.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -82,7 +85,7 @@ pub async fn run(services: Arc<Services>) {
     }
 }
 
-/// Begins the next attempt. Whether one began, so that there may be more.
+/// Begins the next attempt. Returns whether one began, so that there may be more.
 async fn begin(
     services: &Arc<Services>,
     under_way: &mut JoinSet<()>,
@@ -107,7 +110,7 @@ async fn begin(
     let span =
         sampler.background(|| tracing::info_span!(target: ROOT_SPANS, "invitation.delivery"));
     let sending = async move {
-        // Its row stays, so an instance tries again after the lease.
+        // The row remains, so an instance tries again after the lease.
         if let Err(error) = attempt(&services, &mail).await {
             tracing::warn!(enrolment = %mail.enrolment, %error, "invitation not sent, retrying later");
         }
@@ -120,7 +123,7 @@ async fn attempt(services: &Services, mail: &LeasedMail) -> Result<(), InternalE
     let Some(mailer) = &services.mailer else {
         return Ok(());
     };
-    // Without them the link is gone, and the row with it.
+    // The link and the row are deleted with the user.
     let user = services.store.user(mail.user).await?;
     let Some(user) = user.filter(|user| user.state == LifecycleState::Invited) else {
         return Ok(());
@@ -162,11 +165,11 @@ async fn attempt(services: &Services, mail: &LeasedMail) -> Result<(), InternalE
     Ok(())
 }
 
-/// Why an attempt failed.
+/// The kind of a failure.
 enum Failure {
-    /// A repetition fails as well.
+    /// A retry would fail too.
     Final(String),
-    /// A repetition may succeed.
+    /// A retry may succeed.
     Passing(String),
 }
 
@@ -215,13 +218,13 @@ async fn deliver(
     }))
 }
 
-/// An answer of the server without the link: it may repeat a part of the message.
+/// Removes the link from a response of the server, which may repeat a part of the message.
 fn without_link(why: &str, link: &str) -> String {
     let token = link.rsplit('=').next().unwrap_or(link);
     why.replace(link, "***").replace(token, "***")
 }
 
-/// The next attempt after a failure that passes, if there is one.
+/// Returns the next attempt after a temporary failure, if there is one.
 fn again(services: &Services, mail: &LeasedMail, why: String) -> MailOutcome {
     let pause = (mail.attempt as usize)
         .checked_sub(1)

@@ -1,15 +1,16 @@
-//! Admission under overload: which requests an instance executes when more arrive than it can serve.
+//! Admission under overload: the choice of the requests that an instance executes when it receives more than it can
+//! serve.
 //!
-//! Each class of requests is admitted up to a part of the instance's capacity, so the less urgent classes are rejected
-//! first. Without overload this costs a few atomic operations a request.
+//! Each class of requests is admitted up to a part of the instance's capacity, so that the less urgent classes are
+//! rejected first. Without overload this costs a few atomic operations per request.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// How many requests an instance executes at the same moment, for each processor. A request of average cost waits about
-/// half a second then. More would only make all of them late.
+/// The number of requests per processor that an instance executes at the same time. A request of average cost waits
+/// about half a second then. More requests would only delay all of them.
 const PER_PROCESSOR: usize = 1024;
-/// How many requests of a class are always admitted: an operator needs the console during an overload.
+/// The number of requests of a class that are always admitted. An operator needs the console during an overload.
 const RESERVED: usize = 16;
 
 /// A class of requests, the most urgent first.
@@ -24,10 +25,10 @@ pub enum RequestClass {
 }
 
 impl RequestClass {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Self; 3] = [Self::Application, Self::User, Self::Administration];
 
-    /// The class's name in the metrics.
+    /// Returns the name of the class in the metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application",
@@ -36,7 +37,7 @@ impl RequestClass {
         }
     }
 
-    /// Up to how many executing requests of all classes it is admitted.
+    /// Returns the number of executing requests of all classes below which this class is admitted.
     const fn threshold(self, capacity: usize) -> usize {
         match self {
             Self::Application => capacity,
@@ -52,7 +53,7 @@ struct ClassCounts {
     rejected: AtomicU64,
 }
 
-/// Counts the requests that an instance executes.
+/// The number of requests that an instance executes, by class.
 #[derive(Debug)]
 pub struct Admission {
     capacity: usize,
@@ -63,7 +64,7 @@ pub struct Admission {
 }
 
 impl Admission {
-    /// Admission with the capacity of this machine.
+    /// Returns the admission with the capacity of this machine.
     pub fn of_processors() -> Self {
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         Self::with_capacity(processors.saturating_mul(PER_PROCESSOR))
@@ -79,13 +80,13 @@ impl Admission {
         }
     }
 
-    /// How many requests of the most urgent class it admits.
+    /// Returns the number of admitted requests of the most urgent class.
     pub const fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Whether one more request of this class is admitted; counts the rejection otherwise. Requests that arrive at the
-    /// same moment may exceed the capacity by a few.
+    /// Returns whether one more request of this class is admitted. Counts a rejection. Concurrent requests may exceed
+    /// the capacity slightly.
     pub fn admits(&self, class: RequestClass) -> bool {
         let counts = self.counts(class);
         let admitted = self.executing.load(Ordering::Relaxed) < class.threshold(self.capacity)
@@ -96,7 +97,7 @@ impl Admission {
         admitted
     }
 
-    /// An admitted request, which does not count until it begins.
+    /// Returns an admitted request, which does not count until it begins.
     pub fn enter(self: &Arc<Self>, class: RequestClass) -> AdmittedRequest {
         AdmittedRequest {
             admission: Arc::clone(self),
@@ -105,12 +106,12 @@ impl Admission {
         }
     }
 
-    /// How many requests of each class were rejected since the start.
+    /// Returns the number of rejected requests of each class since the start.
     pub fn rejected(&self) -> [(RequestClass, u64); 3] {
         RequestClass::ALL.map(|class| (class, self.counts(class).rejected.load(Ordering::Relaxed)))
     }
 
-    /// How many requests of each class are under way.
+    /// Returns the number of executing requests of each class.
     pub fn executing(&self) -> [(RequestClass, usize); 3] {
         RequestClass::ALL.map(|class| (class, self.counts(class).executing.load(Ordering::Relaxed)))
     }
@@ -133,7 +134,7 @@ pub struct AdmittedRequest {
 }
 
 impl AdmittedRequest {
-    /// The whole request has arrived, so it counts from now on. A client that sends its body slowly thus takes no
+    /// Counts the request, because it has arrived completely. A client that sends its body slowly therefore takes no
     /// capacity from others.
     pub fn begin(&self) {
         if !self.has_begun.swap(true, Ordering::Relaxed) {

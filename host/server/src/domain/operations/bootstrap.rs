@@ -1,4 +1,4 @@
-//! Bootstrap: the first start creates the first administrator, and the demo application if the settings name one.
+//! The bootstrap: the first start creates the first administrator, and the demo application if the settings name one.
 
 use crate::config::{Bootstrap, Demo};
 use crate::domain::accounts::new_account;
@@ -17,7 +17,7 @@ use assent_store::Bootstrap as BootstrapRecord;
 /// The result of a bootstrap.
 #[derive(Debug)]
 pub struct BootstrapResult {
-    /// The link by which the administrator enrols an authenticator.
+    /// The link with which the administrator enrols a device.
     pub enrolment_link: String,
     /// The demo application's Client ID.
     pub demo: Option<Did>,
@@ -26,7 +26,7 @@ pub struct BootstrapResult {
 /// Creates the first administrator and the demo application. Returns `None` if an earlier start did so.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] if a setting does not fit. Otherwise if the database or the cryptographic library fails.
+/// [`AdminError::Invalid`] if a setting is invalid. Otherwise if the database or the cryptographic library fails.
 pub async fn bootstrap(
     services: &Services,
     settings: &Bootstrap,

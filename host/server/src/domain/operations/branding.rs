@@ -5,23 +5,23 @@ use std::path::{Path, PathBuf};
 
 use openssl::sha::sha256;
 
-/// The largest file of a logo, in bytes: it is part of the first page that anybody sees.
+/// The largest file of a logo, in bytes. The limit is small because every sign-in page loads the logo.
 pub const LARGEST: u64 = 64 * 1024;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 
-/// A picture of the operator's.
+/// The operator's logo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logo {
     /// The file.
     pub bytes: Vec<u8>,
-    /// What it is.
+    /// The file type.
     pub kind: LogoKind,
-    /// Sixteen hexadecimal digits of its SHA-256.
+    /// The first sixteen hexadecimal digits of its SHA-256 digest.
     pub digest: String,
 }
 
-/// What a logo's file is.
+/// The file type of a logo.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogoKind {
     /// Scalable Vector Graphics.
@@ -30,24 +30,24 @@ pub enum LogoKind {
     Png,
 }
 
-/// Why a logo can't be used. The message says what to do.
+/// The reason why a logo cannot be used. The message says how to correct it.
 #[derive(Debug, thiserror::Error)]
 pub enum LogoFileError {
-    /// The file can't be read.
+    /// The file cannot be read.
     #[error("branding.logo_file: {}: cannot be read: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What went wrong.
+        /// The reason.
         reason: std::io::Error,
     },
-    /// It is too large.
+    /// The file is too large.
     #[error(
         "branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one",
         .0.display()
     )]
     TooLarge(PathBuf),
-    /// It is no picture that browsers show everywhere.
+    /// The file has no format that all browsers support.
     #[error("branding.logo_file: {}: expected an SVG (without a DOCTYPE) or a PNG", .0.display())]
     Unknown(PathBuf),
 }
@@ -56,7 +56,7 @@ impl Logo {
     /// Reads the file of a logo.
     ///
     /// # Errors
-    /// [`LogoFileError`] if the file cannot be read, or is not fit for a logo.
+    /// [`LogoFileError`] if the file cannot be read, or is not suitable as a logo.
     pub fn read(file: &Path) -> Result<Self, LogoFileError> {
         let unreadable = |reason| LogoFileError::Unreadable {
             file: file.to_owned(),
@@ -93,7 +93,7 @@ fn kind_of(bytes: &[u8]) -> Option<LogoKind> {
         .ok()?
         .trim_start_matches('\u{feff}')
         .trim_start();
-    // What may stand before the first element: the declaration and comments.
+    // The declaration and comments may precede the first element.
     while let Some(end) = [("<?xml", "?>"), ("<!--", "-->")]
         .into_iter()
         .find_map(|(begin, end)| {

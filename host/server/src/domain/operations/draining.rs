@@ -1,37 +1,37 @@
 //! Draining: the time between the operator's request to stop and the end of the listeners. The instance reports that it
-//! is not ready but still serves, so that a load balancer moves its clients elsewhere first.
+//! is not ready but still serves, so that a load balancer can move its clients to other instances.
 
 use std::time::Duration;
 
 use tokio::sync::watch;
 
-/// How long a request may wait for news that comes during draining. Answered at once, clients that ask again at once
-/// would repeat without a pause.
+/// The longest wait of a long poll that arrives during draining. With an immediate response, clients would repeat their
+/// requests without a pause.
 const LONGEST_WAIT: Duration = Duration::from_secs(1);
 
-/// Whether this instance drains.
+/// The switch that starts the draining of this instance.
 #[derive(Debug, Default)]
 pub struct DrainSwitch(watch::Sender<bool>);
 
 impl DrainSwitch {
-    /// Begins to drain. It lasts until the process ends.
+    /// Begins draining, which lasts until the process ends.
     pub fn begin(&self) {
         self.0.send_replace(true);
     }
 
-    /// Whether it has begun.
+    /// Returns whether draining has begun.
     pub fn is_begun(&self) -> bool {
         *self.0.borrow()
     }
 
-    /// Returns when a request that waits for news should be answered without any: as soon as draining begins. If it has
-    /// begun already, after a second.
+    /// Waits until a long poll should be answered without a change: until draining begins. If it has begun already, for
+    /// a second.
     pub async fn interrupts(&self) {
         let mut begun = self.0.subscribe();
         if *begun.borrow_and_update() {
             return tokio::time::sleep(LONGEST_WAIT).await;
         }
-        // An error means that nothing is left to drain.
+        // An error means that the instance is gone, which has the same effect.
         let _ = begun.wait_for(|begun| *begun).await;
     }
 }

@@ -1,36 +1,36 @@
-//! The reference numbers of error pages and their causes, for administrators: the log has them too. They are in the
-//! memory of this instance, in a bounded number, because anybody can have error pages made.
+//! The reference numbers of error pages with their causes, for administrators. The log has them too. They are in the
+//! memory of this instance, in a limited number, because any client can cause error pages.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use assent_model::clock::Timestamp;
 
-/// How many references of each kind stay in memory, the newest.
+/// The number of references of each kind that remain in memory: the newest.
 pub const KEPT: usize = 4096;
 
-/// The longest cause, in characters.
+/// The largest length of a cause, in characters.
 const LONGEST_CAUSE: usize = 500;
 
-/// An error page that somebody saw.
+/// An error page that a user saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorReference {
     /// The number on the page: hexadecimal digits in upper case.
     pub reference: String,
-    /// The id of its request; empty if nobody asked for it.
+    /// The id of its request. Empty without a request.
     pub request: String,
-    /// When it was shown.
+    /// The time at which it was shown.
     pub at: Timestamp,
     /// Its HTTP status.
     pub status: u16,
     /// Its title, in English.
     pub page: String,
-    /// The cause, as the log has it.
+    /// The cause, as in the log.
     pub cause: String,
 }
 
-/// The newest error pages of this instance. Anybody can cause any number of client errors (status 400 to 499), so these
-/// replace only each other.
+/// The newest error pages of this instance. Any client can cause any number of client errors (status 400 to 499), so
+/// these replace only each other.
 #[derive(Debug, Default)]
 pub struct ErrorReferences {
     client_errors: Mutex<VecDeque<ErrorReference>>,
@@ -38,7 +38,7 @@ pub struct ErrorReferences {
 }
 
 impl ErrorReferences {
-    /// Keeps a reference, in place of the oldest one of its kind if there are many.
+    /// Stores a reference. If there are too many, it replaces the oldest one of its kind.
     pub fn record(&self, mut page: ErrorReference) {
         if let Some((end, _)) = page.cause.char_indices().nth(LONGEST_CAUSE) {
             page.cause.truncate(end);
@@ -54,7 +54,7 @@ impl ErrorReferences {
         known.push_back(page);
     }
 
-    /// The error page with this reference, in upper or lower case, or of the request with this id.
+    /// Returns the error page with this reference, in upper or lower case, or of the request with this id.
     pub fn find(&self, reference: &str) -> Option<ErrorReference> {
         [&self.others, &self.client_errors]
             .into_iter()

@@ -1,4 +1,4 @@
-//! Requests with an `Idempotency-Key`: the server executes them once, however often they are sent, and returns the same
+//! Requests with an `Idempotency-Key`. The server executes them once, however often they are sent, and returns the same
 //! response each time.
 
 use std::collections::BTreeSet;
@@ -10,8 +10,8 @@ use assent_model::deadline::KEYED_REQUEST_RETENTION;
 use assent_model::secret::{Digest, Secret};
 use assent_store::IdempotentRow;
 
-/// How long a request may be in progress, which is longer than the limit of any request. After a crash that left no
-/// change the key is free from then on.
+/// The largest time for which a request may be in progress. It is longer than the timeout of any request. After a crash
+/// without a change, the key is free after this time.
 pub const UNDER_WAY: Duration = Duration::from_secs(10 * 60);
 
 /// A request with a key.
@@ -22,14 +22,14 @@ pub struct KeyedRequest {
 }
 
 impl KeyedRequest {
-    /// A request of this caller: its method, its path and its key, and its body.
+    /// Returns the keyed request of this caller, with its method, path, key and body.
     pub fn new(
         services: &Services,
         actor: &Actor,
         [method, path, key]: [&str; 3],
         body: &[u8],
     ) -> Self {
-        // JSON, so that no two of them run into each other.
+        // JSON makes the concatenation unambiguous.
         let caller = actor.id().unwrap_or_default();
         let named = serde_json::json!([actor.kind(), caller, method, path, key]).to_string();
         Self {
@@ -41,7 +41,7 @@ impl KeyedRequest {
         }
     }
 
-    /// This attempt to execute it, which its changes record.
+    /// Returns this attempt to execute the request, which its changes record.
     pub const fn attempt(&self) -> &RequestAttempt {
         &self.attempt
     }
@@ -66,7 +66,7 @@ pub enum KeyClaim {
     OtherBody,
 }
 
-/// Claims the key of a request. Of concurrent requests with one key, one is the first.
+/// Claims the key of a request. Of concurrent requests with one key, only one is the first.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -99,8 +99,8 @@ pub async fn claim(services: &Services, request: &KeyedRequest) -> Result<KeyCla
     Ok(KeyClaim::Executed(opened.to_vec()))
 }
 
-/// Stores the response of a request, sealed, because it may contain a secret. `subjects` are the ids that the request
-/// or its response is about: the erasure of a user deletes the responses about the user.
+/// Stores the response of a request in sealed form, because it may contain a secret. `subjects` are the identifiers of
+/// the objects of the request and its response. The erasure of a user deletes the responses about the user.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

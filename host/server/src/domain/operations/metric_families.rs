@@ -1,4 +1,4 @@
-//! The metrics of this instance, as they are exported.
+//! The exported metrics of this instance.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,11 +12,11 @@ use assent_model::key::{KeyStage, SigningAlgorithm};
 use assent_store::{Backlog, Backlogs};
 use assent_telemetry::{Family, label, number};
 
-/// For how long the backlogs of the database are not counted again.
+/// The time for which the counted backlogs of the database are cached.
 const FRESH: Duration = Duration::from_secs(10);
 
-/// All metrics of this instance. The backlogs of the database are the same on every instance; they are absent while
-/// the database does not answer.
+/// Returns all metrics of this instance. The backlogs of the database are the same on every instance. They are absent
+/// while the database does not respond.
 pub async fn families(services: &Services) -> Vec<Family> {
     let mut families = vec![Family::gauges(
         "assent_build_info",
@@ -68,7 +68,7 @@ fn overload(services: &Services) -> [Family; 4] {
     ]
 }
 
-/// The deliveries that wait, and the certificates in the database.
+/// Returns the pending deliveries, and the certificates in the database.
 async fn deliveries(services: &Services) -> Vec<Family> {
     let now = services.now();
     let Some(backlogs) = backlogs(services, now).await else {
@@ -102,7 +102,7 @@ async fn deliveries(services: &Services) -> Vec<Family> {
     ]
 }
 
-/// The backlogs, as of some seconds ago at most.
+/// Returns the backlogs, which are at most some seconds old.
 async fn backlogs(services: &Services, now: Timestamp) -> Option<Backlogs> {
     let mut known = services.metrics.backlogs.lock().await;
     if let Some((at, backlogs)) = *known
@@ -150,7 +150,7 @@ fn audit_streams(services: &Services) -> [Family; 3] {
     ]
 }
 
-/// When keys and certificates need something to be done.
+/// Returns the times at which keys and certificates need a renewal.
 fn expiry(services: &Services) -> Vec<Family> {
     let certificates = services.metrics.certificates.get().into_iter().flatten();
     let certificates = certificates.filter_map(|certificate| {

@@ -1,4 +1,4 @@
-//! The measurements of this instance beside those of the store and the plugins.
+//! The metrics of this instance, except those of the store and the plugins.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,26 +12,26 @@ use assent_model::clock::Timestamp;
 use assent_store::Backlogs;
 use assent_telemetry::{Family, Histogram, Scale};
 
-/// The measurements.
+/// The metrics.
 #[derive(Debug, Default)]
 pub struct Metrics {
-    /// Responses.
+    /// The metrics of responses.
     pub requests: RequestMetrics,
-    /// Approvals.
+    /// The metrics of approvals.
     pub approvals: ApprovalMetrics,
-    /// Attempts to deliver logout tokens.
+    /// The numbers of attempts to deliver logout tokens.
     pub logouts: LogoutCounts,
-    /// When the certificates of the listeners expire; set when the instance begins to serve.
+    /// The certificates of the listeners, set when the instance begins to serve.
     pub certificates: OnceLock<Vec<ListenerCertificate>>,
-    /// The backlogs of the database, and when they were counted.
+    /// The backlogs of the database, and the time of their count.
     pub(super) backlogs: Mutex<Option<(Instant, Backlogs)>>,
 }
 
 /// The certificate of a listener.
 pub struct ListenerCertificate {
-    /// The table of the settings.
+    /// The table of the listener in the settings.
     pub table: &'static str,
-    /// When the certificate in use expires, if that is known.
+    /// Returns the expiry of the current certificate, if it is known.
     pub expires_at: Box<dyn Fn() -> Option<Timestamp> + Send + Sync>,
 }
 
@@ -43,7 +43,7 @@ impl std::fmt::Debug for ListenerCertificate {
     }
 }
 
-/// How an approval was decided.
+/// The decision on an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionKind {
     /// It was approved.
@@ -74,7 +74,7 @@ impl DecisionKind {
     }
 }
 
-/// Approvals of one subject.
+/// The metrics of approvals with one kind of subject.
 #[derive(Debug)]
 struct SubjectMetrics {
     requested: AtomicU64,
@@ -90,7 +90,7 @@ impl Default for SubjectMetrics {
     }
 }
 
-/// Counts requests that reach a device, and the time until they are decided.
+/// The numbers of requests that reach a device, and the times to their decisions.
 #[derive(Debug, Default)]
 pub struct ApprovalMetrics {
     sign_ins: SubjectMetrics,
@@ -105,14 +105,14 @@ impl ApprovalMetrics {
         }
     }
 
-    /// A request was sent to the devices of a user.
+    /// Counts a request that was sent to the devices of a user.
     pub fn count_request(&self, approval: &Approval) {
         self.of(&approval.subject)
             .requested
             .fetch_add(1, Ordering::Relaxed);
     }
 
-    /// A request was decided at this moment.
+    /// Counts a decision at this time.
     pub fn count_decision(&self, approval: &Approval, decision: DecisionKind, now: Timestamp) {
         if let Some(times) = self.of(&approval.subject).decisions.get(decision as usize) {
             times.record_time(now.remaining(approval.requested_at));
@@ -158,11 +158,11 @@ impl ApprovalMetrics {
 /// The outcome of an attempt to deliver a logout token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogoutAttempt {
-    /// The application took it.
+    /// The application accepted the token.
     Delivered,
-    /// It failed, and is repeated.
+    /// The attempt failed, and is repeated.
     Repeated,
-    /// It is given up.
+    /// The attempt failed, and the delivery is abandoned.
     GivenUp,
 }
 
@@ -178,7 +178,7 @@ impl LogoutAttempt {
     }
 }
 
-/// Counts attempts to deliver logout tokens.
+/// The numbers of attempts to deliver logout tokens, by outcome.
 #[derive(Debug, Default)]
 pub struct LogoutCounts([AtomicU64; LogoutAttempt::ALL.len()]);
 

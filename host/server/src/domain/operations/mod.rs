@@ -1,6 +1,6 @@
-//! What an operator runs and watches: first start, rate limits, metrics, branding, plugins.
+//! The parts of the server for its operator: bootstrap, rate limits, metrics, branding, plugins.
 //!
-//! - Limits use bounded memory, whatever comes from outside.
+//! - Rate limits use bounded memory, regardless of the requests.
 
 pub mod admission;
 pub mod bootstrap;

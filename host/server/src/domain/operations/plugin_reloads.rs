@@ -1,4 +1,4 @@
-//! The sets of plugins that were replaced.
+//! The replaced sets of plugins.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -8,10 +8,10 @@ use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
 use assent_plugin_host::{LoadError, PluginSet};
 
-/// How many plugins are named to a person who puts them back.
+/// The largest number of plugins that a summary of a rollback names.
 const MOST_NAMED: usize = 6;
 
-/// Exchanges the plugins one at a time, and remembers how it went the last time.
+/// The lock for exchanges of the plugins, and the result of the last one.
 #[derive(Debug, Default)]
 pub struct Reloads {
     pub(super) one_at_a_time: tokio::sync::Mutex<()>,
@@ -19,41 +19,42 @@ pub struct Reloads {
     pub(super) sets: Mutex<Sets>,
 }
 
-/// What the plugins that are loaded come from, and those that they took the place of.
+/// The settings of the loaded plugins, and the plugins that they replaced.
 #[derive(Debug, Default)]
 pub(super) struct Sets {
-    /// The plugins' settings as they were loaded, where that was not at the start.
+    /// The settings of the loaded plugins. `None`: those of the start.
     pub(super) settings: Option<serde_json::Value>,
     pub(super) previous: Option<Previous>,
-    /// How often plugins were exchanged.
+    /// The number of exchanges.
     pub(super) exchanges: u64,
 }
 
-/// The plugins that were there before the last exchange, as they were loaded.
+/// The plugins before the last exchange, as they were loaded.
 #[derive(Clone, Debug)]
 pub struct Previous {
-    /// When they were replaced.
+    /// The time at which they were replaced.
     pub until: Timestamp,
     /// The plugins.
     pub set: PluginSet,
-    /// What they are known by: after another exchange they are others, even if they have the same components.
+    /// The digest that identifies the set. It includes the exchange, so it differs after another exchange even with the
+    /// same components.
     pub digest: String,
-    /// Their settings.
+    /// The settings of the plugins.
     pub(super) settings: serde_json::Value,
 }
 
-/// How an exchange of the plugins went.
+/// The result of an exchange of the plugins.
 #[derive(Clone, Debug)]
 pub struct Reload {
-    /// When it was.
+    /// The time of the exchange.
     pub at: Timestamp,
-    /// Why the plugins that were there go on; `None` if they were exchanged.
+    /// The reason why the previous plugins continue. `None` if they were exchanged.
     pub error: Option<String>,
-    /// Tables of the settings that are not what the server was started with. They count after a restart.
+    /// Tables of the settings that differ from those of the start. They take effect after a restart.
     pub needs_restart: Vec<String>,
 }
 
-/// Why plugins were not exchanged. Those that were there go on.
+/// The reason why plugins were not exchanged. The previous plugins continue.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "each variant is what it wraps")]
 pub enum ReloadError {
@@ -67,13 +68,13 @@ pub enum ReloadError {
     Load(#[from] LoadError),
 }
 
-/// The plugins' table of the settings.
+/// Returns the plugins' table of the settings.
 pub(super) fn table(settings: &config::Settings) -> serde_json::Value {
     serde_json::to_value(&settings.plugins).unwrap_or_default()
 }
 
 impl Reloads {
-    /// Whether plugins are being exchanged at this moment.
+    /// Returns whether an exchange is in progress.
     pub fn is_under_way(&self) -> bool {
         self.one_at_a_time.try_lock().is_err()
     }
@@ -82,7 +83,7 @@ impl Reloads {
         self.sets.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that plugins with these settings took the place of others. `started_with` are the settings of the start.
+    /// Records an exchange with plugins of these settings. `started_with` are the settings of the start.
     pub(super) fn exchanged(
         &self,
         until: Timestamp,
@@ -109,7 +110,7 @@ impl Reloads {
 }
 
 impl Previous {
-    /// Which plugins they are, in a line that a person reads.
+    /// Returns the plugins in one line of text.
     pub fn in_words(&self) -> String {
         let plugins = self.set.identities();
         let start = |text: &str, most: usize| -> String {

@@ -1,4 +1,4 @@
-//! The plugins that the settings name, with their secrets.
+//! The plugins of the settings, with their secrets.
 
 use std::path::{Path, PathBuf};
 
@@ -8,10 +8,10 @@ use assent_plugin_host::{
     CallLimits, Credential, CredentialGrant, HttpGrant, OnFailure, PluginSpec, Role, Trust,
 };
 
-/// The longest secret that is read from a file, in bytes.
+/// The largest secret in a file, in bytes.
 const LONGEST_SECRET: u64 = 8 << 10;
 
-/// A file with a secret can't be used.
+/// The error of a file with a secret that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{setting}: {}: {reason}", file.display())]
 pub struct SecretFileError {
@@ -20,7 +20,7 @@ pub struct SecretFileError {
     reason: String,
 }
 
-/// The settings of the plugins, in the runtime's terms, with the secrets that they name.
+/// Converts the settings of the plugins to the runtime's form, and reads their secrets.
 ///
 /// # Errors
 /// [`SecretFileError`] if a file with a secret cannot be used.
@@ -56,7 +56,7 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
     }
 }
 
-/// `number`: its place in the list, from 0.
+/// Converts the settings of a channel. `number`: its position in the list, from 0.
 fn channel(number: usize, plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
     let credentials = plugin.credentials.iter().enumerate();
     let credentials = credentials.map(|(place, credential)| {
@@ -86,7 +86,7 @@ fn channel(number: usize, plugin: &config::ApprovalChannel) -> Result<PluginSpec
     })
 }
 
-/// `setting`: the key of the file with the secret.
+/// Converts a credential. `setting`: the key of the file with the secret.
 fn grant(
     setting: &str,
     credential: &config::Credential,
@@ -127,7 +127,7 @@ fn grant(
     })
 }
 
-/// Reads a secret that `setting` names a file of, with at least so many characters.
+/// Reads a secret with a minimum length in characters from the file of `setting`.
 ///
 /// # Errors
 /// [`SecretFileError`] if the file cannot be used.
@@ -148,7 +148,7 @@ pub fn read_long_secret(
     Ok(secret)
 }
 
-/// Reads a secret that `setting` names a file of.
+/// Reads a secret from the file of `setting`.
 ///
 /// # Errors
 /// [`SecretFileError`] if the file cannot be used.
@@ -171,12 +171,12 @@ pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError
     }
 }
 
-/// The settings were checked: each is a DID.
+/// Parses Client IDs. All are valid, because the settings were checked.
 fn applications(ids: Option<&[String]>) -> Option<Vec<assent_model::id::Did>> {
     ids.map(|ids| ids.iter().filter_map(|id| id.parse().ok()).collect())
 }
 
-/// The settings were checked: it is a digest.
+/// Parses a digest. It is valid, because the settings were checked.
 pub(super) fn digest(text: Option<&str>) -> Option<Digest> {
     text.and_then(Digest::from_text)
 }

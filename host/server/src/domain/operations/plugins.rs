@@ -1,4 +1,4 @@
-//! Plugins as the operator sets them up, and their exchange while the server serves.
+//! The plugins of the operator, and their exchange while the server serves.
 
 use std::sync::PoisonError;
 
@@ -9,15 +9,15 @@ use crate::domain::operations::plugin_specs::plugin_specs;
 use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Event};
 
-/// The plugins that were there before the last exchange, if there was one since the server started.
+/// Returns the plugins before the last exchange, if there was one since the start.
 pub fn previous(services: &Services) -> Option<Previous> {
     services.reloads.sets().previous.clone()
 }
 
-/// The plugins that were there before the last exchange, if they are known by this digest.
+/// Returns the plugins before the last exchange, if they have this digest.
 ///
 /// # Errors
-/// [`AdminError::Conflict`] if there are none, or others than are meant.
+/// [`AdminError::Conflict`] if there are none, or they have another digest.
 pub fn previous_known_by(
     services: &Services,
     digest: Option<&str>,
@@ -33,9 +33,9 @@ pub fn previous_known_by(
     Ok(previous)
 }
 
-/// Puts the plugins back that were there before the last exchange, compiled and set up as they were; those of now are
-/// the previous ones then. With a digest, those that are known by it or none. The files and settings on disk stay as
-/// they are, and count again at the next exchange and the next start.
+/// Restores the plugins before the last exchange in their compiled form and with their settings. The current plugins
+/// are the previous ones then. With a digest, only plugins with that digest are restored. The files and settings on
+/// disk remain unchanged, and take effect at the next exchange or start.
 ///
 /// # Errors
 /// [`AdminError::Conflict`] as [`previous_known_by`].
@@ -64,7 +64,7 @@ pub async fn roll_back(
         needs_restart: Vec::new(),
     });
     tracing::warn!("plugins rolled back");
-    // They are not in the database, so there is no transaction to share.
+    // The plugins are not in the database, so there is no common transaction.
     let entry =
         audit::entry(services, Event::PluginsRolledBack, by).with("plugins", loaded(services));
     if let Err(error) = services.store.append_audit(vec![entry]).await {
@@ -73,8 +73,8 @@ pub async fn roll_back(
     Ok(())
 }
 
-/// Whether an exchange would bring other plugins, or other settings of them: the files and the settings on disk are not
-/// those that are loaded.
+/// Returns whether an exchange would load other plugins or settings, because the files and the settings on disk differ
+/// from the loaded ones.
 pub async fn changed_on_disk(services: &Services) -> bool {
     let known = services
         .reloads
@@ -84,7 +84,7 @@ pub async fn changed_on_disk(services: &Services) -> bool {
         .unwrap_or_else(|| table(&services.settings));
     let (file, set) = (services.settings_file.clone(), services.plugins.set());
     let looked = tokio::task::spawn_blocking(move || {
-        // Settings that can't be read are other ones; without a file they can't change.
+        // Unreadable settings count as different. Without a file, the settings cannot change.
         let has_other_settings =
             file.is_some_and(|file| config::load(&file).map_or(true, |new| table(&new) != known));
         has_other_settings || set.has_other_files()
@@ -92,11 +92,11 @@ pub async fn changed_on_disk(services: &Services) -> bool {
     looked.await.unwrap_or(true)
 }
 
-/// Reads the plugins' settings anew, loads the plugins, has each check its settings and tries it out; then all of them
-/// take the place of those that were there, at once. Where anything is wrong, those that were there go on.
+/// Reads the plugins' settings again, loads the plugins, and has each validate its settings and pass a smoke test. Then
+/// all of them replace the previous plugins at once. After any error the previous plugins continue.
 ///
 /// # Errors
-/// What is wrong, for the operator, who finds it in the log and with [`last_reload`] too.
+/// The error for the operator, which is also in the log and in [`last_reload`].
 pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, ReloadError> {
     let _alone = services.reloads.one_at_a_time.lock().await;
     let exchanged = exchange(services).await;
@@ -119,7 +119,7 @@ pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, Re
                 .map(|status| status.identity.plugin)
                 .collect();
             tracing::info!(plugins = names.join(", "), "plugins reloaded");
-            // They are not in the database, so there is no transaction to share.
+            // The plugins are not in the database, so there is no common transaction.
             let entry = audit::entry(services, Event::PluginsReloaded, by)
                 .with("plugins", loaded(services));
             if let Err(error) = services.store.append_audit(vec![entry]).await {
@@ -140,7 +140,7 @@ pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, Re
     }
 }
 
-/// The plugins that are loaded, each with its version and the digest of its file, for the audit log.
+/// Returns the loaded plugins for the audit log, each with its version and the digest of its file.
 fn loaded(services: &Services) -> Vec<serde_json::Value> {
     let identities = services
         .plugins
@@ -152,7 +152,7 @@ fn loaded(services: &Services) -> Vec<serde_json::Value> {
         .collect()
 }
 
-/// How the last exchange went, if there was one since the server started.
+/// Returns the result of the last exchange, if there was one since the start.
 pub fn last_reload(services: &Services) -> Option<Reload> {
     services
         .reloads
@@ -181,7 +181,7 @@ async fn exchange(services: &Services) -> Result<Vec<String>, ReloadError> {
     Ok(changed_tables(&services.settings, &settings))
 }
 
-/// The tables that are not the same, but for the plugins'.
+/// Returns the tables that differ, except the plugins' table.
 fn changed_tables(old: &config::Settings, new: &config::Settings) -> Vec<String> {
     let tables = |settings: &config::Settings| serde_json::to_value(settings).unwrap_or_default();
     let (old, new) = (tables(old), tables(new));
@@ -189,7 +189,7 @@ fn changed_tables(old: &config::Settings, new: &config::Settings) -> Vec<String>
     let tables = names
         .filter(|name| *name != "plugins" && old.get(name) != new.get(name))
         .cloned();
-    // These two of the plugins' table are read at the start alone.
+    // These two keys of the plugins' table are read only at the start.
     let keys = ["trace_retention", "compiled_folder"]
         .into_iter()
         .filter(|key| {

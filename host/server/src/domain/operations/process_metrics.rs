@@ -3,7 +3,7 @@
 use assent_telemetry::{Family, number};
 use procfs::process::Process;
 
-/// The metrics that the system tells; those that it does not are absent.
+/// Returns the metrics that the operating system provides. The others are absent.
 pub(super) fn families() -> Vec<Family> {
     let Ok(process) = Process::myself() else {
         return Vec::new();

@@ -1,6 +1,6 @@
-//! Rate limits, by the generic cell rate algorithm: a key that uses up its burst gets on at the limit's pace.
+//! Rate limits, with the generic cell rate algorithm: a key that used up its burst continues at the rate of the limit.
 //!
-//! Each host counts for itself and forgets at its end: what may happen once is the store's to say.
+//! Each instance counts separately and keeps no counts after its end. The store enforces single use.
 
 mod keys;
 mod limit;
@@ -17,29 +17,30 @@ use assent_store::OpenSignIns;
 pub use keys::{BrowserKey, CallerKey, Network, TypedName};
 pub use limit::{ConcurrencyLimit, ConcurrencyPermit, Limit, RateLimitError};
 
-/// How often candidate plugins are tried.
+/// The rate limit of tests of candidate plugins.
 const CANDIDATES: Rate = Rate {
     per_minute: 20,
     burst: 20,
 };
-/// How often callers with a token may ask one administrator for an approval.
+/// The rate limit of approval requests to one administrator by callers with a token.
 const NAMED_APPROVALS: Rate = Rate {
     per_minute: 2,
     burst: 10,
 };
-/// How many times an hour a device may rename devices of its user. Each renaming is an entry of the audit log.
+/// The number of times per hour that a device may rename devices of its user. Each renaming is an entry of the audit
+/// log.
 const RENAMES_PER_HOUR: u32 = 10;
-/// How many calls of a session wait for news of a test sign-in.
+/// The largest number of calls of a session that wait for changes of a test sign-in.
 const TEST_SIGN_IN_WAITS: usize = 2;
-/// How many calls of UserInfo and introspection about one token family wait for plugins at the same moment.
+/// The largest number of concurrent calls of UserInfo and introspection about one token family that wait for plugins.
 const CLAIM_LOOKUPS: usize = 16;
-/// How many previews of claims one caller makes at the same moment.
+/// The largest number of concurrent previews of claims of one caller.
 const PREVIEWS: usize = 4;
-/// How many tables are read at the same moment that are to be imported. All of each is in memory.
+/// The largest number of concurrent uploads of tables for an import. Each table is completely in memory.
 const UPLOADS: usize = 4;
-/// Plans of manifests at a time.
+/// The largest number of concurrent plans of manifests.
 const PLANS: usize = 4;
-/// How many pages of one network are told of news at the same moment. Further ones ask again by themselves.
+/// The largest number of pages in one network that receive server-sent events at the same time. Further pages poll.
 const TOLD_PAGES: usize = 500;
 
 /// The limits in force.
@@ -47,71 +48,71 @@ const TOLD_PAGES: usize = 500;
 pub struct RateLimiters {
     /// Requests to the authorization endpoint and the login pages.
     pub login_pages_per_ip: Limit<Network>,
-    /// Requests to the pages of a sign-out.
+    /// Requests to the sign-out pages.
     pub sign_out_pages_per_ip: Limit<Network>,
-    /// The same requests where a frame of another site's page causes them.
+    /// Requests to the sign-out pages from frames of other sites.
     pub framed_pages_per_ip: Limit<Network>,
-    /// Open sign-ins before a user is named.
+    /// Open sign-ins without a user name.
     pub open_sign_ins: OpenSignInLimits,
-    /// Sign-ins with one name.
+    /// Sign-ins with one user name.
     pub sign_ins_per_user_name: Limit<TypedName>,
-    /// Sign-ins that are asked for from one address.
+    /// Sign-ins from one IP address.
     pub sign_ins_per_ip: Limit<Network>,
-    /// Sign-ins that are asked for in one browser.
+    /// Sign-ins in one browser.
     pub sign_ins_per_browser: Limit<BrowserKey>,
-    /// Requests that reach the phones of one person, by whichever name.
+    /// Requests that reach the devices of one user, by any of the user's names.
     pub prompts_per_user: Limit<UserId>,
-    /// The same for requests from browsers in which the user signed in before. Others do not use it up.
+    /// The same for requests from browsers in which the user signed in before. Other requests do not use up this limit.
     pub prompts_from_known_browsers: Limit<UserId>,
-    /// Sign-ins that one device begins by scanning the code of a login page.
+    /// QR sign-ins and other actions that one device begins.
     pub actions_per_device: Limit<DeviceId>,
-    /// Approvals of one administrator that callers with a token ask for.
+    /// Approval requests to one administrator by callers with a token.
     pub named_approvals: Limit<UserId>,
-    /// New names that one device gives to the devices of its user.
+    /// Renamings of a user's devices by one device.
     pub renames_per_device: Limit<DeviceId>,
     /// Requests to the token, introspection and revocation endpoints.
     pub token_requests_per_ip: Limit<Network>,
     /// Failed client authentications.
     pub client_auth_failures: Limit<(Did, Network)>,
-    /// Calls of the authenticator's interface with a bad proof.
+    /// Calls of the authenticator API with an invalid credential.
     pub authenticator_failures: Limit<Network>,
-    /// Calls of the admin API with a bad proof.
+    /// Calls of the admin API with an invalid credential.
     pub admin_failures: Limit<Network>,
-    /// Recovery codes that were wrong.
+    /// Wrong recovery codes.
     pub recovery_failures: Limit<Network>,
-    /// Callbacks of approval channels, for each channel by its name.
+    /// Callbacks of approval channels, by the name of the channel.
     pub callbacks_per_ip: Limit<(String, Network)>,
-    /// Pages that are told when they have something new to show. Each costs a look into the database every second.
+    /// Pages that receive server-sent events. Each causes a read of the database every second.
     pub told_pages: Arc<ConcurrencyLimit<Network>>,
-    /// Looks at what an application sees of a person: they call the plugins that sign-ins call.
+    /// Views of the claims that an application receives about a user. They call the same plugins as sign-ins.
     pub looks: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
     pub claim_lookups: Arc<ConcurrencyLimit<FamilyId>>,
-    /// Previews of one caller: they call the plugins that sign-ins call, too.
+    /// Previews of one caller. They call the same plugins as sign-ins.
     pub previews: Arc<ConcurrencyLimit<CallerKey>>,
-    /// The candidate plugin that is tried.
+    /// The current test of a candidate plugin.
     pub candidate: Arc<ConcurrencyLimit<()>>,
-    /// Candidate plugins that are tried: each is compiled.
+    /// Tests of candidate plugins. Each candidate is compiled.
     pub candidates: Limit<()>,
-    /// Uploads of tables that are in progress, of all callers.
+    /// The current uploads of tables, of all callers.
     pub uploads: Arc<ConcurrencyLimit<()>>,
-    /// The upload of one caller: a slow one does not delay other callers.
+    /// The upload of one caller, so that a slow upload does not delay other callers.
     pub uploads_of: Arc<ConcurrencyLimit<CallerKey>>,
-    /// Manifests that are planned or applied, of all callers.
+    /// Manifests that are currently planned or applied, of all callers.
     pub plans: Arc<ConcurrencyLimit<()>>,
     /// The manifest of one caller.
     pub plans_of: Arc<ConcurrencyLimit<CallerKey>>,
-    /// The table that is imported, which has arrived by then.
+    /// The current import of an uploaded table.
     pub import: Arc<ConcurrencyLimit<()>>,
-    /// The test sign-in that a session of the console begins at this moment.
+    /// The test sign-in that a session of the console is starting.
     pub test_sign_in: Arc<ConcurrencyLimit<SessionId>>,
-    /// Calls of a session of the console that wait for news of a test sign-in. Each looks into the database whenever
-    /// there may be some.
+    /// Calls of a session of the console that wait for changes of a test sign-in. Each reads the database after each
+    /// possible change.
     pub test_sign_in_waits: Arc<ConcurrencyLimit<SessionId>>,
 }
 
 impl RateLimiters {
-    /// The limits that the settings name.
+    /// Returns the limiters with the limits of the settings.
     pub fn new(settings: RateLimits) -> Self {
         Self {
             login_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
@@ -165,7 +166,7 @@ impl RateLimiters {
 }
 
 impl RateLimiters {
-    /// How many requests each limit rejected. Limits with the name of one setting are counted together.
+    /// Returns the number of rejected requests by limit. Limits with the name of one setting are counted together.
     pub fn rejections(&self) -> BTreeMap<&'static str, u64> {
         let mut rejections = BTreeMap::new();
         for (name, count) in [
@@ -194,7 +195,7 @@ impl RateLimiters {
     }
 }
 
-/// The bounds of open sign-ins before a user is named.
+/// The limits of open sign-ins without a user name.
 #[derive(Debug)]
 pub struct OpenSignInLimits {
     of_network: u32,
@@ -216,7 +217,7 @@ impl OpenSignInLimits {
         }
     }
 
-    /// The bounds of a sign-in that begins in this network.
+    /// Returns the limits for a sign-in that begins in this network.
     pub fn for_network(&self, network: &Network) -> OpenSignIns {
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let looks_at_all = begun.is_multiple_of(OpenSignIns::check_interval(self.in_all));
@@ -263,7 +264,7 @@ mod tests {
         assert!(limit.count_call(&"a", at(9_999)).is_err());
         assert_eq!(limit.count_call(&"a", at(10_000)), Ok(()));
         assert!(limit.count_call(&"a", at(10_000)).is_err());
-        // After a while of quiet there is a burst again, and no more than that.
+        // After an idle period, the whole burst is available again, and no more.
         assert_eq!(
             (0..9)
                 .filter(|_| limit.count_call(&"a", at(3_600_000)).is_ok())
@@ -357,7 +358,7 @@ mod tests {
                 now += step;
                 match limit.count_call(&(), at(now)) {
                     Ok(()) => passed += 1,
-                    // It says truly when to come again.
+                    // A request after the stated time succeeds.
                     Err(RateLimitError(wait)) => {
                         let then = now + i64::try_from(wait.as_micros().div_ceil(1000)).unwrap();
                         prop_assert_eq!(limit.check(&(), at(then)), Ok(()));

@@ -1,5 +1,5 @@
-//! The responses of this instance by endpoint and status, and their times, since it started: the share of a sign-in's
-//! time that is the server's own.
+//! The responses of this instance by endpoint and status, with their times, since the start. They show the server's own
+//! share of the time of a sign-in.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -38,12 +38,12 @@ pub enum EndpointGroup {
     Authenticator,
     /// The portal.
     Portal,
-    /// Everything else: the console's pages, assets, callbacks, probes and unknown paths.
+    /// All other paths: the console's pages, assets, callbacks, probes and unknown paths.
     Other,
 }
 
 impl EndpointGroup {
-    /// All of them.
+    /// All groups.
     pub const ALL: [Self; 12] = [
         Self::Authorization,
         Self::Token,
@@ -59,7 +59,7 @@ impl EndpointGroup {
         Self::Other,
     ];
 
-    /// The stable name.
+    /// Returns the stable name.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Authorization => "authorization",
@@ -91,7 +91,7 @@ pub struct EndpointLatency {
     pub p99: Duration,
 }
 
-/// Counts the responses of this instance.
+/// The counts of the responses of this instance.
 #[derive(Debug)]
 pub struct RequestMetrics([EndpointCounts; EndpointGroup::ALL.len()]);
 
@@ -111,7 +111,7 @@ impl Default for RequestMetrics {
 }
 
 impl EndpointCounts {
-    /// A thread that ended while it counted left valid numbers.
+    /// Locks the counts. They are valid even if a thread panicked while it counted.
     fn statuses(&self) -> MutexGuard<'_, BTreeMap<u16, u64>> {
         self.statuses.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -128,7 +128,7 @@ impl EndpointCounts {
 }
 
 impl RequestMetrics {
-    /// Counts a response. `took` is `None` for one that waited for something to happen: its time says nothing about
+    /// Counts a response. `took` is `None` for a response that waited for an event, because its time does not describe
     /// the server.
     pub fn count(&self, endpoint: EndpointGroup, status: u16, took: Option<Duration>) {
         let Some(counts) = self.0.get(endpoint as usize) else {
@@ -140,7 +140,7 @@ impl RequestMetrics {
         }
     }
 
-    /// The latency of each endpoint; zeros for those without a request.
+    /// Returns the latency of each endpoint. All values are zero for an endpoint without requests.
     pub fn overview(&self) -> Vec<(EndpointGroup, EndpointLatency)> {
         let latency =
             |endpoint: EndpointGroup| self.0.get(endpoint as usize).map(EndpointCounts::latency);
@@ -150,7 +150,7 @@ impl RequestMetrics {
             .collect()
     }
 
-    /// The metrics.
+    /// Returns the metrics.
     pub fn families(&self) -> [Family; 2] {
         let label = |endpoint: EndpointGroup| ("endpoint", endpoint.as_str().to_owned());
         let endpoints = || EndpointGroup::ALL.into_iter().zip(&self.0);
@@ -205,7 +205,7 @@ mod tests {
             .copied()
             .unwrap_or_default();
         assert_eq!((token.count, token.failures), (100, 1));
-        // Two digits.
+        // The precision is two digits.
         assert!(
             (49_000..=51_500).contains(&token.p50.as_micros()),
             "{token:?}"

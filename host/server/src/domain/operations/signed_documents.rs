@@ -1,4 +1,4 @@
-//! Signed documents that are served again while nothing of their content has changed: each signature costs as much as a
+//! The cache of signed documents, which are reused while their content is unchanged. A signature costs as much as a
 //! hundred other responses.
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -8,17 +8,17 @@ use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
-/// How many documents are held at least.
+/// The number of cached documents. The cache holds up to twice as many.
 const HELD: usize = 128;
 
 /// A signed document.
 #[derive(Clone, Debug)]
 pub struct SignedDocument {
-    /// The digest of everything that the document states, except for its own ID and validity.
+    /// The digest of the whole content of the document, except its own ID and validity.
     pub content: Digest,
-    /// When it was signed.
+    /// The time of the signature.
     pub signed_at: Timestamp,
-    /// Until when it is served again.
+    /// The time from which it is signed again.
     pub renew_at: Timestamp,
     /// The document.
     pub text: Arc<str>,
@@ -35,7 +35,8 @@ impl Default for SignedDocuments {
 }
 
 impl SignedDocuments {
-    /// The application's document, if it has this content and need not be renewed. A clock that was set back renews it.
+    /// Returns the application's document, if it has this content and is not due for renewal. If the clock was set
+    /// back, the document is renewed.
     pub fn get(&self, application: &Did, content: Digest, now: Timestamp) -> Option<Arc<str>> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let document = held.get(application)?;
@@ -44,7 +45,7 @@ impl SignedDocuments {
         is_current.then_some(document.text)
     }
 
-    /// Holds the application's document.
+    /// Stores the application's document.
     pub fn insert(&self, application: Did, document: SignedDocument) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.insert(application, document);

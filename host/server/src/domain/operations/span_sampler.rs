@@ -1,24 +1,25 @@
-//! Which requests are traced. One that is not has no spans, so it costs nothing.
+//! The choice of traced requests. A request that is not traced has no spans, so it costs nothing.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracing::Span;
 
-/// Chooses the share of the requests that is traced.
+/// The sampler of traced requests.
 #[derive(Debug, Default)]
 pub struct SpanSampler {
-    /// Of 2^32, how many are traced; 0 without an exporter.
+    /// The number of traced requests of 2^32. 0 without an exporter.
     share: u64,
-    /// Where the last decision stands in a sequence that is spread evenly.
+    /// The position of the last decision in an evenly distributed sequence.
     position: AtomicU64,
 }
 
-/// The step of the sequence: 2^32 divided by the golden ratio, so that each share is spread evenly over the requests.
+/// The step of the sequence: 2^32 divided by the golden ratio, so that the traced requests are evenly distributed for
+/// each share.
 const STEP: u64 = 0x9E37_79B9;
 const ALL: u64 = 1 << 32;
 
 impl SpanSampler {
-    /// A sampler that traces this share of the requests, from 0 to 1.
+    /// Returns a sampler that traces this share of the requests, from 0 to 1.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_precision_loss,
@@ -32,12 +33,12 @@ impl SpanSampler {
         }
     }
 
-    /// Whether any request is traced.
+    /// Returns whether any request is traced.
     pub const fn is_on(&self) -> bool {
         self.share > 0
     }
 
-    /// The span of work in the background, which is disabled if that is not traced.
+    /// Returns the span of background work. The span is disabled if the work is not traced.
     pub fn background(&self, span: impl FnOnce() -> Span) -> Span {
         if self.decide(None) {
             span()
@@ -46,8 +47,7 @@ impl SpanSampler {
         }
     }
 
-    /// Whether the next request is traced. `parent` says whether the trace that it belongs to is, where a proxy began
-    /// one.
+    /// Returns whether the next request is traced. `parent` says whether its trace is sampled, if a proxy began one.
     pub fn decide(&self, parent: Option<bool>) -> bool {
         if !self.is_on() {
             return false;

@@ -1,14 +1,14 @@
-//! The restarts of background tasks, as the metrics show them.
+//! The restarts of background tasks, for the metrics.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// How often each background task was restarted, by its name.
+/// The number of restarts of each background task, by its name.
 #[derive(Debug, Default)]
 pub struct TaskRestarts(Mutex<BTreeMap<&'static str, u64>>);
 
 impl TaskRestarts {
-    /// Makes a task known that was not restarted yet.
+    /// Registers a task that was not restarted yet.
     pub fn register(&self, task: &'static str) {
         self.restarts().entry(task).or_default();
     }
@@ -18,7 +18,7 @@ impl TaskRestarts {
         *self.restarts().entry(task).or_default() += 1;
     }
 
-    /// The restarts of all tasks.
+    /// Returns the restarts of all tasks.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
         self.restarts().clone()
     }

@@ -1,22 +1,22 @@
 //! Wake-ups of background tasks inside this process.
 //!
-//! A wake-up is a hint: each task also looks by itself, because another instance may have made the change. Requests
-//! that wait for a change are woken by the store instead, see [`Store::listen`](assent_store::Store::listen).
+//! A wake-up is only a hint. Each task also checks for work regularly, because another instance may have made the
+//! change. The store wakes requests that wait for a change, see [`Store::listen`](assent_store::Store::listen).
 
 use tokio::sync::Notify;
 
-/// The work that a wake-up reports.
+/// The kind of work for which a task is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wakeup {
-    /// An approval channel has a new delivery, or there is news of one.
+    /// An approval channel has a new or changed delivery.
     Carried,
     /// The outbox has a new email.
     MailQueued,
-    /// A session may have ended, so that applications are to be notified.
+    /// A session may have ended, and applications must be notified.
     LoggedOut,
 }
 
-/// Sends and receives wake-ups. Each has one receiver.
+/// The wake-ups of all tasks. Each has one receiver.
 #[derive(Debug, Default)]
 pub struct Wakeups {
     carried: Notify,
@@ -38,7 +38,7 @@ impl Wakeups {
         self.of(wakeup).notify_one();
     }
 
-    /// Returns when the wake-up came, also if it came since the last call.
+    /// Waits for the wake-up. Returns at once if it was sent since the last call.
     pub async fn received(&self, wakeup: Wakeup) {
         self.of(wakeup).notified().await;
     }

@@ -1,4 +1,4 @@
-//! The applications that a person may use, and how they get there.
+//! The applications that a user may use, and the ways to start them.
 
 use std::collections::HashMap;
 
@@ -11,37 +11,37 @@ use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::user::User;
 
-/// How many are listed at most.
+/// The largest number of applications in the list.
 const MOST: u32 = 200;
 
-/// An application that a person may use.
+/// An application that a user may use.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UsableApplication {
-    /// Its id.
+    /// The identifier of the application.
     pub id: Did,
     /// The name that users see.
     pub name: String,
-    /// The digest of its picture, where it has one.
+    /// The digest of its logo, if it has one.
     pub logo: Option<String>,
-    /// How a sign-in to it begins here.
+    /// The way in which a sign-in to it begins at this server.
     pub start: SignInStart,
-    /// The origin of its redirect URI, which tells a user where to open it. `None` for a native application and for a
-    /// SAML service provider.
+    /// The origin of its redirect URI, at which a user can open it. `None` for a native application and for a SAML
+    /// service provider.
     pub origin: Option<String>,
 }
 
-/// How a sign-in to an application begins at this server.
+/// The way in which a sign-in to an application begins at this server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignInStart {
-    /// By a response that nobody asked for (SAML profiles section 4.1.5).
+    /// With an unsolicited response (SAML profiles section 4.1.5).
     IdpInitiated,
-    /// At an address of the application's, which then asks (OpenID Connect Core section 4).
+    /// At a URI of the application, which then sends an authorization request (OpenID Connect Core section 4).
     LoginUri,
-    /// Not at all: the person opens the application.
+    /// Not possible at this server: the user must open the application.
     Elsewhere,
 }
 
-/// The applications that a person may use, by their names.
+/// Returns the applications that a user may use, in the order of their names.
 ///
 /// # Errors
 /// If the database fails.
@@ -85,7 +85,7 @@ pub async fn applications(
     Ok(usable.collect())
 }
 
-/// The origin of the first redirect URI that leads to another computer than the user's own.
+/// Returns the origin of the first redirect URI that is not on the user's own machine.
 fn origin_of(application: &RegisteredApplication) -> Option<String> {
     let RegisteredApplication::Client(client) = application else {
         return None;
@@ -100,8 +100,8 @@ fn origin_of(application: &RegisteredApplication) -> Option<String> {
         .find(|origin| origin.starts_with("https://"))
 }
 
-/// Where a person's browser is sent to have an application begin a sign-in with this server (OpenID Connect Core
-/// section 4). `None` if they may not use it, or it has no such address.
+/// Returns the URI at which an application begins a sign-in with this server (OpenID Connect Core section 4). Returns
+/// `None` if the user may not use the application, or it has no such URI.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,4 +1,5 @@
-//! A person's own devices. A new one is not made here: a browser's session must never be worth a key.
+//! A user's own devices. The portal cannot enrol a device, because a browser session must never be sufficient to obtain
+//! a key.
 
 use std::sync::Arc;
 
@@ -12,10 +13,10 @@ use assent_model::recovery::CodesOfDevice;
 use assent_model::saml::SessionEnd;
 use assent_model::user::User;
 
-/// How long ago a sign-in may be for what only a sign-in of a moment ago allows, in seconds.
+/// The largest age of a sign-in for actions that require a recent sign-in, in seconds.
 const RECENT: u32 = 10 * 60;
 
-/// A device of this person's, and whether it is their last.
+/// Returns a device of this user, and whether it is the last one.
 ///
 /// # Errors
 /// If the database fails.
@@ -32,12 +33,13 @@ pub async fn device(
         .map(|device| (device, last)))
 }
 
-/// Whether the person signed in a moment ago.
+/// Returns whether the sign-in is recent.
 pub fn is_recent(services: &Services, signed_in: &BrowserSession) -> bool {
     services.now() <= signed_in.session.authentication.at + seconds(RECENT)
 }
 
-/// When the recovery codes were made that a device of this person's made and that are good, if there are any.
+/// Returns the time of creation of this user's valid recovery codes, if there are any. They include only codes that a
+/// device of the user created.
 ///
 /// # Errors
 /// If the database fails.
@@ -51,19 +53,20 @@ pub async fn codes_of(
         .await?)
 }
 
-/// What came of revoking a device.
+/// The outcome of the revocation of a device.
 #[derive(Clone, Debug)]
 pub enum Revocation {
-    /// It is revoked, and the sessions that it approved have ended.
+    /// The device is revoked, and the sessions that it approved have ended.
     Done {
-        /// What is left to do where the session that asks was one of them.
+        /// The remaining steps of the sign-out, if the current session was one of them.
         here: Option<SessionEnd>,
-        /// Whether service providers took part in the others, which only their own browsers could have told.
+        /// Whether service providers took part in the other sessions. Only those browsers could have notified the
+        /// service providers.
         untold: bool,
     },
-    /// The sign-in was too long ago: who only found an open browser takes nobody's phone away.
+    /// The sign-in is not recent. An attacker with an unattended browser must not be able to revoke a device.
     NotRecent,
-    /// The person has no such device.
+    /// The user has no such device.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! The portal: what a person sees and undoes of their own. Everything here is about whoever is signed in, and their id
-//! is part of each question that the store is asked.
+//! The portal: the data that a user sees and can revoke. All of it belongs to the signed-in user, and each query of the
+//! store includes the user's identifier.
 
 mod applications;
 mod devices;

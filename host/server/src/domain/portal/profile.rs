@@ -1,4 +1,5 @@
-//! What an application sees of a person, as the person is shown it: by the code that makes it for the application.
+//! The claims about a user that an application receives, as the user sees them in the portal. They are created by the
+//! same code as for the application.
 
 use serde_json::{Map, Value};
 
@@ -12,18 +13,19 @@ use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 use assent_plugin_host::{SamlAttribute, Sink};
 
-/// What an application sees.
+/// The claims that an application receives.
 #[derive(Clone, Debug)]
 pub struct VisibleClaims {
     /// The application's name.
     pub application: String,
-    /// What it is told of the person, in the ID token or at UserInfo; or who keeps it from being told.
+    /// The claims in the ID token or at UserInfo, or the plugin that prevents the response.
     pub told: Result<Vec<(String, Vec<Value>)>, MapperStop>,
-    /// Whether the person has yet to agree: what it would see then.
+    /// Whether the user has not consented yet. Then the claims are those after a consent.
     pub after_consent: bool,
 }
 
-/// What an application sees of a person. `None` if they may not use it.
+/// Returns the claims about a user that an application receives. Returns `None` if the user may not use the
+/// application.
 ///
 /// # Errors
 /// If the database fails.
@@ -46,7 +48,8 @@ pub async fn seen_by(
                 .consented_scopes(user.id, application, services.now())
                 .await?;
             let settings = &client.settings;
-            // Whoever may always know that it is them is asked about the rest.
+            // With a consent to `openid`, the application receives only the claims of the agreed scopes. Without one,
+            // the view has the claims after a consent.
             let after_consent =
                 settings.consent == ConsentPolicy::Ask && !agreed.has(Scope::OpenId);
             let all = settings.consent == ConsentPolicy::Implied || after_consent;
@@ -82,7 +85,8 @@ pub async fn seen_by(
     }))
 }
 
-/// One place that is told: names and values. `None` if the account or the application is gone meanwhile.
+/// Returns the names and values for one sink. Returns `None` if the account or the application was deleted in the
+/// meantime.
 async fn told(
     services: &Services,
     (user, account): (&User, &Account),
@@ -119,7 +123,7 @@ fn of_attribute(attribute: SamlAttribute) -> impl Iterator<Item = (String, Value
         .map(move |value| (name.clone(), Value::String(value)))
 }
 
-/// Adds a value, once, to what goes by its name.
+/// Adds a value to the values with this name, unless it is among them.
 fn add(seen: &mut Vec<(String, Vec<Value>)>, name: String, value: Value) {
     match seen.iter_mut().find(|(known, _)| *known == name) {
         Some((_, values)) if values.contains(&value) => {}

@@ -1,6 +1,6 @@
-//! New recovery codes in the portal. A browser's session must never be worth a key, so the person's device approves
-//! them first, by a summary that says what it approves. The earlier codes stay valid until the person confirms that
-//! the new ones are saved.
+//! New recovery codes in the portal. A browser session must never be sufficient to obtain a key. The user's device must
+//! therefore approve the codes first, with a summary of the action. The earlier codes remain valid until the user
+//! confirms that the new ones are saved.
 
 use std::sync::Arc;
 
@@ -15,8 +15,8 @@ use assent_model::recovery::RecoveryCode;
 use assent_model::secret::Digest;
 use assent_store::{ClaimedAction, DeviceWrite};
 
-/// Asks the person's device whether new codes may be created. `None` if no device can be asked: the one that approved
-/// the session was removed or is a vendor's, or it received too many requests in the last minute.
+/// Requests the approval of new codes from the user's device. Returns `None` if no device can receive the request: the
+/// device that approved the session was removed, belongs to a vendor, or received too many requests.
 ///
 /// # Errors
 /// If the store fails.
@@ -35,17 +35,17 @@ pub async fn ask_for_codes(
 /// A request for new codes.
 #[derive(Clone, Debug)]
 pub enum CodesRequest {
-    /// The device was asked.
+    /// The device received the request.
     Pending(PendingAction),
     /// The codes can be created, once.
     Approved,
-    /// The person denied it.
+    /// The user denied the request.
     Denied,
-    /// It expired, or the codes were created.
+    /// The request expired, or the codes were created.
     Ended,
 }
 
-/// The state of a request of this browser; `None` if it made none with this id.
+/// Returns the state of a request of this browser. `None` if there is no such request.
 ///
 /// # Errors
 /// If the store fails.
@@ -67,8 +67,8 @@ pub async fn codes_request(
     })
 }
 
-/// Creates the codes that the device approved. They are shown once, and are valid when the person confirms them. `None`
-/// if the approval was not given, was used or expired.
+/// Creates the codes that the device approved. They are shown once, and become valid when the user confirms them.
+/// Returns `None` if there is no approval, or if it was used or expired.
 ///
 /// # Errors
 /// If the store fails.
@@ -94,7 +94,7 @@ pub async fn create_codes(
     {
         return Ok(None);
     }
-    // The codes end with the device that approved them.
+    // The codes are revoked with the device that approved them.
     let Some(device) = approving_device(services, id).await? else {
         return Ok(None);
     };
@@ -107,8 +107,8 @@ pub async fn create_codes(
     Ok((written == DeviceWrite::Done).then_some(codes))
 }
 
-/// Confirms that the codes of a request are saved: they are valid from now on, and those of before are not. Returns
-/// whether they are valid.
+/// Confirms that the codes of a request are saved. They become valid, and the earlier ones invalid. Returns whether
+/// they are valid.
 ///
 /// # Errors
 /// If the store fails.
@@ -122,19 +122,19 @@ pub async fn confirm_codes(
     recovery::confirm(services, (user, None), batch_of(id), &by).await
 }
 
-/// The codes that an approval permitted.
+/// Returns the batch of codes that an approval permits.
 const fn batch_of(id: ActionApprovalId) -> RecoveryBatchId {
     RecoveryBatchId::from_bytes(*id.as_bytes())
 }
 
-/// The action, and its digest: an approval of it permits nothing else.
+/// Returns the action and its digest. An approval is valid only for this action.
 fn action_of(user: UserId) -> Result<(ProtectedAction, Digest), InternalError> {
     let action = ProtectedAction::CreateRecoveryCodes(user);
     let digest = action.digest_in(Digest::sha256(b"recovery codes in the portal"))?;
     Ok((action, digest))
 }
 
-/// The device that approved a request.
+/// Returns the device that approved a request.
 async fn approving_device(
     services: &Services,
     id: ActionApprovalId,

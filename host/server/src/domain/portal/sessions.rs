@@ -1,4 +1,4 @@
-//! A person's own sessions, in whatever browsers they are.
+//! A user's own sessions in all browsers.
 
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::sessions::session::BrowserSession;
@@ -8,7 +8,7 @@ use assent_model::id::SessionId;
 use assent_model::user::User;
 use assent_store::OpenSession;
 
-/// A person's sessions that are open, the latest first.
+/// Returns the open sessions of a user, the latest first.
 ///
 /// # Errors
 /// If the database fails.
@@ -19,14 +19,14 @@ pub async fn sessions(services: &Services, user: &User) -> Result<Vec<OpenSessio
         .await?)
 }
 
-/// What became of sessions in other browsers.
+/// The outcome of ending sessions in other browsers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedSession {
-    /// Whether service providers took part, which only their own browser could have told.
+    /// Whether service providers took part. Only those browsers could have notified the service providers.
     pub untold: bool,
 }
 
-/// Ends a session of this person's in another browser. `None` if they have no such session that is open.
+/// Ends a session of this user in another browser. Returns `None` if there is no such open session.
 ///
 /// # Errors
 /// If the database fails.
@@ -46,7 +46,7 @@ pub async fn end(
     }))
 }
 
-/// Ends all sessions of this person's but the one that asks.
+/// Ends all sessions of this user except the current one.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,4 +1,4 @@
-//! What is to be done, in types.
+//! The types of protected actions.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum ProtectedAction {
     CreateUser {
         /// The name of the new user.
         name: LoginName,
-        /// The email address, with which the user signs in as well.
+        /// The email address, with which the user can sign in too.
         email: Option<LoginName>,
         /// The role.
         console_role: ConsoleRole,
@@ -44,7 +44,7 @@ pub enum ProtectedAction {
     CreateRecoveryCodes(UserId),
     /// Revokes the device of a user with a console role.
     RevokeDevice(DeviceId),
-    /// Lets an external authenticator approve as a user.
+    /// Sets the external authenticator that approves for a user.
     SetExternalAuthenticator {
         /// The user.
         user: UserId,
@@ -73,7 +73,7 @@ pub enum ProtectedAction {
     },
     /// Deletes an account.
     DeleteAccount(AccountId),
-    /// Gives a group another name, which applications receive.
+    /// Renames a group. Applications receive the name.
     RenameGroup {
         /// The group.
         group: GroupId,
@@ -88,9 +88,9 @@ pub enum ProtectedAction {
         group: GroupId,
         /// The digest of the users.
         digest: String,
-        /// How many users are added.
+        /// The number of added users.
         added: u64,
-        /// How many users are removed.
+        /// The number of removed users.
         removed: u64,
     },
     /// Assigns an application to a group or to everyone.
@@ -101,7 +101,7 @@ pub enum ProtectedAction {
         to: Assignee,
         /// The roles.
         roles: Vec<String>,
-        /// The roles before; `None` if it is a new assignment.
+        /// The previous roles. `None` if the assignment is new.
         replaced: Option<Vec<String>>,
     },
     /// Removes an assignment.
@@ -117,9 +117,9 @@ pub enum ProtectedAction {
     UpdateClient {
         /// The client.
         application: Did,
-        /// Before the update.
+        /// The client before the update.
         before: ClientState,
-        /// After the update.
+        /// The client after the update.
         after: ClientState,
         /// The members of the request.
         members: Vec<ChangedMember>,
@@ -130,20 +130,20 @@ pub enum ProtectedAction {
     UpdateServiceProvider {
         /// The service provider.
         application: Did,
-        /// Before the update.
+        /// The service provider before the update.
         before: ServiceProviderState,
-        /// After the update.
+        /// The service provider after the update.
         after: ServiceProviderState,
         /// The members of the request.
         members: Vec<ChangedMember>,
     },
-    /// Updates a service provider to what its metadata says.
+    /// Updates a service provider with its metadata.
     ApplyMetadata {
         /// The service provider.
         application: Did,
-        /// Before the update.
+        /// The service provider before the update.
         before: ServiceProviderState,
-        /// After the update.
+        /// The service provider after the update.
         after: ServiceProviderState,
         /// The members that differ.
         members: Vec<String>,
@@ -152,11 +152,11 @@ pub enum ProtectedAction {
     DeleteApplication(Did),
     /// Replaces the secrets of a client.
     RotateClientSecret(Did),
-    /// Gives a client another secret.
+    /// Creates another secret for a client.
     CreateClientSecret {
         /// The client.
         application: Did,
-        /// Whether it has one already, which stays valid.
+        /// Whether the client has a secret already, which remains valid.
         is_second: bool,
     },
     /// Deletes a secret of a client.
@@ -165,19 +165,19 @@ pub enum ProtectedAction {
         application: Did,
         /// The identifier of the secret.
         secret: ClientSecretId,
-        /// When the secret was created.
+        /// The time at which the secret was created.
         created_at: Timestamp,
     },
     /// Publishes the next certificate of a service provider.
     IssueCertificate(Did),
-    /// Lets a certificate of a service provider sign.
+    /// Activates a certificate of a service provider.
     ActivateCertificate {
         /// The service provider.
         application: Did,
         /// The digest of the certificate, in hexadecimal.
         sha256: String,
     },
-    /// Takes a certificate of a service provider out of its metadata.
+    /// Removes a certificate of a service provider from its metadata.
     WithdrawCertificate {
         /// The service provider.
         application: Did,
@@ -186,19 +186,19 @@ pub enum ProtectedAction {
     },
     /// Publishes the next signing keys.
     RotateSigningKeys {
-        /// The algorithm; all of them without one.
+        /// The algorithm. `None`: all algorithms.
         algorithm: Option<SigningAlgorithm>,
-        /// Whether they sign at once.
+        /// Whether the keys sign at once.
         now: bool,
     },
-    /// Takes a signing key out of use.
+    /// Revokes a signing key.
     RevokeSigningKey {
         /// The key's identifier.
         kid: String,
     },
-    /// Replaces the plugins by those that the settings name.
+    /// Replaces the plugins with those that the settings name.
     ReloadPlugins,
-    /// Restores the plugins that were there before the last exchange.
+    /// Restores the plugins before the last exchange.
     RollBackPlugins {
         /// The digest of these plugins.
         digest: String,
@@ -207,14 +207,14 @@ pub enum ProtectedAction {
     },
     /// Runs a component that is not loaded.
     TryComponent {
-        /// The plugin whose place it takes, and whose grants it has.
+        /// The plugin that the component replaces, and whose grants it has.
         plugin: String,
         /// The digest of the component.
         component: String,
     },
     /// Imports a table of users, or of the accounts of an application.
     ImportTable {
-        /// The application; users without one.
+        /// The application. `None`: a table of users.
         application: Option<Did>,
         /// The CSV file.
         table: ImportedTable,
@@ -227,39 +227,39 @@ pub enum ProtectedAction {
         digest: String,
         /// The numbers of changes.
         changes: ManifestChanges,
-        /// The changes in words, the most sensitive first.
+        /// The changes as text, the most sensitive first.
         objects: Vec<String>,
     },
 }
 
-/// How many objects a manifest changes.
+/// The numbers of objects that a manifest changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestChanges {
-    /// New objects.
+    /// The number of created objects.
     pub created: u64,
-    /// Objects that change.
+    /// The number of updated objects.
     pub updated: u64,
-    /// Objects that are deleted.
+    /// The number of deleted objects.
     pub deleted: u64,
 }
 
-/// A table, and what its import does.
+/// A table, and the effects of its import.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ImportedTable {
     /// The digest of its rows.
     pub digest: String,
-    /// The digest of the users or accounts that the rows create and change. A row can name a user by a name that
-    /// another user has later.
+    /// The digest of the users or accounts that the rows create and change. The rows are not sufficient, because the
+    /// name in a row may belong to another user later.
     pub targets: String,
-    /// How many rows it has.
+    /// The number of rows.
     pub rows: u64,
-    /// How many of them are new.
+    /// The number of rows that create an object.
     pub created: u64,
-    /// How many change what is there.
+    /// The number of rows that change an object.
     pub changed: u64,
-    /// How many change a name.
+    /// The number of rows that change a name.
     pub renamed: u64,
-    /// How many change an email address.
+    /// The number of rows that change an email address.
     pub readdressed: u64,
 }
 
@@ -273,7 +273,7 @@ pub struct ClientState {
 }
 
 impl ClientState {
-    /// The state of this client.
+    /// Returns the state of this client.
     pub fn from_client(client: &Application) -> Self {
         Self {
             name: client.name.clone(),
@@ -292,7 +292,7 @@ pub struct ServiceProviderState {
 }
 
 impl ServiceProviderState {
-    /// The state of this service provider.
+    /// Returns the state of this service provider.
     pub fn from_provider(provider: &ServiceProvider) -> Self {
         Self {
             name: provider.name.clone(),
@@ -301,12 +301,12 @@ impl ServiceProviderState {
     }
 }
 
-/// A member of a request that changes an application, with the value that was sent.
+/// A member of a request that changes an application, with its requested value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangedMember {
-    /// Its name in the admin API.
+    /// The name of the member in the admin API.
     pub name: String,
-    /// Its value.
+    /// The requested value.
     pub value: MemberValue,
 }
 
@@ -318,25 +318,26 @@ pub enum ProtectedUserChange {
     Terminate,
     /// Changes the user name, which applications receive as `preferred_username`.
     Name(LoginName),
-    /// Changes the email address, or removes it. Applications may know a user by it, so a change hands the user over.
+    /// Changes or removes the email address. Applications may identify a user by it, so a change may transfer the
+    /// user's access to another user.
     Email(Option<LoginName>),
     /// Grants a console role.
     GrantRole {
         /// The role.
         role: ConsoleRole,
-        /// With what the user approves: who enrolled one of these would have the role too.
+        /// The user's authenticators. An attacker who enrolled one of them would have the role too.
         authenticators: Authenticators,
     },
     /// Removes the console role.
     RemoveRole,
 }
 
-/// How many authenticators a user approves with.
+/// The numbers of authenticators with which a user approves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Authenticators {
-    /// The user's devices.
+    /// The number of the user's devices.
     pub devices: u64,
-    /// The user's identifiers at vendors.
+    /// The number of the user's external authenticators.
     pub external: u64,
 }
 
@@ -344,13 +345,13 @@ pub struct Authenticators {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectedAccountChange {
-    /// Changes the name by which the application knows the user.
+    /// Changes the name by which the application identifies the user.
     Name(String),
     /// Terminates the account.
     Terminate,
 }
 
-/// What an action concerns.
+/// The subject of an action.
 pub(super) enum ActionSubject<'a> {
     /// The server.
     Server,
@@ -371,7 +372,7 @@ pub(super) enum ActionSubject<'a> {
 }
 
 impl ProtectedAction {
-    /// The names in the action that a user would sign in with. The erasure of a user deletes pending actions by them.
+    /// Returns the user names in the action. The erasure of a user deletes pending actions with the user's names.
     pub fn login_names(&self) -> Vec<&LoginName> {
         match self {
             Self::CreateUser { name, email, .. } => std::iter::once(name).chain(email).collect(),
@@ -420,7 +421,7 @@ impl ProtectedAction {
         }
     }
 
-    /// The kind of the action.
+    /// Returns the kind of the action.
     pub const fn kind(&self) -> ProtectedActionKind {
         match self {
             Self::CreateUser { .. } | Self::UpdateUser { .. } => ProtectedActionKind::UpdateUser,
@@ -465,7 +466,7 @@ impl ProtectedAction {
         }
     }
 
-    /// What the action concerns.
+    /// Returns the subject of the action.
     pub(super) const fn subject(&self) -> ActionSubject<'_> {
         match self {
             Self::UpdateUser { user, .. }
@@ -509,7 +510,7 @@ impl ProtectedAction {
                 application: Some(application),
                 ..
             } => ActionSubject::Application(application),
-            // A new user or application has no id yet.
+            // A new user or application has no identifier yet.
             Self::CreateUser { .. }
             | Self::CreateApplication(_)
             | Self::RotateSigningKeys { .. }
@@ -524,7 +525,8 @@ impl ProtectedAction {
         }
     }
 
-    /// The digest of the action in the command with this digest: two actions with the same digest do the same.
+    /// Returns the digest of the action in the command with this digest. Two actions with the same digest have the same
+    /// effect.
     ///
     /// # Errors
     /// If the action cannot be serialized.

@@ -1,5 +1,5 @@
-//! What a change of an application would do, in words for the person to approve: of what it would be, as it would be
-//! kept.
+//! Summaries of changes of applications, for approval. They describe the application after the change, as it would be
+//! stored.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,7 @@ use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::{SamlSettings, SingleLogout};
 
-/// The summary of an update of a service provider. `name` is its current name, without quotes, here and below.
+/// Returns the summary of an update of a service provider. `name` is its current name, without quotes, here and below.
 pub(super) fn updated_service_provider(
     name: &str,
     before: &ServiceProviderState,
@@ -29,7 +29,7 @@ pub(super) fn updated_service_provider(
     )
 }
 
-/// The members of a change, each with its value if the summary lists it.
+/// Returns the members of a change, each with its value if the summary lists it.
 fn changed(application: &str, members: &[ChangedMember]) -> Message {
     Message::new("action-change-application")
         .text("application", application)
@@ -60,7 +60,7 @@ fn with_value(ChangedMember { name, value }: &ChangedMember) -> Message {
     }
 }
 
-/// What a member of a request is called on pages, or its own name.
+/// Returns the name of a member of a request on pages, or else the member's own name.
 fn member_name(member: &str) -> Message {
     match member {
         "name" => Message::new("action-member-name"),
@@ -78,7 +78,7 @@ fn member_name(member: &str) -> Message {
     }
 }
 
-/// The summary of what metadata that was read would change: the members, and what matters of them.
+/// Returns the summary of an update by metadata: the changed members, and their sensitive values.
 pub(super) fn applied_metadata(
     name: &str,
     before: &ServiceProviderState,
@@ -91,7 +91,7 @@ pub(super) fn applied_metadata(
     sentences([change].into_iter().chain(changed_provider(before, after)))
 }
 
-/// The summary of a new client.
+/// Returns the summary of a new client.
 pub(super) fn new_client(client: &ClientState) -> Message {
     let change =
         Message::new("action-create-application").text("application", unquoted(&client.name));
@@ -102,7 +102,7 @@ pub(super) fn new_client(client: &ClientState) -> Message {
     )
 }
 
-/// The summary of an update of a client.
+/// Returns the summary of an update of a client.
 pub(super) fn updated_client(
     (id, name): (&Did, &str),
     before: &ClientState,
@@ -119,7 +119,7 @@ pub(super) fn updated_client(
     ));
     if sets_admin_scopes {
         told.push(administers(after));
-        // Others may be called the same.
+        // Other applications may have the same name.
         told.push(Message::new("action-its-client-id").text("id", id.to_string()));
     }
     let (was, is) = (
@@ -153,7 +153,7 @@ pub(super) fn updated_client(
     sentences(told)
 }
 
-/// What disabling or enabling an application means.
+/// Returns the effect of disabling or enabling an application.
 fn availability(was_enabled: bool, is_enabled: bool) -> Option<Message> {
     (was_enabled != is_enabled).then(|| match is_enabled {
         true => Message::new("action-enabled"),
@@ -161,7 +161,7 @@ fn availability(was_enabled: bool, is_enabled: bool) -> Option<Message> {
     })
 }
 
-/// What the setting for passkeys means.
+/// Returns the effect of the setting for passkeys.
 fn passkeys(were_permitted: bool, are_permitted: bool) -> Option<Message> {
     (were_permitted != are_permitted).then(|| match are_permitted {
         true => Message::new("action-passkeys-permitted"),
@@ -169,7 +169,7 @@ fn passkeys(were_permitted: bool, are_permitted: bool) -> Option<Message> {
     })
 }
 
-/// Where users are sent to sign in to a client and after signing out, and where it is notified of that.
+/// Returns the URIs to which users are sent to sign in and after signing out, and the URI that receives logout tokens.
 fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
     let mut told = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
@@ -277,7 +277,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     told
 }
 
-/// Attributes of each assertion, of whomever it is.
+/// Returns the attributes of each assertion, which are the same for every user.
 fn changed_attributes(was: &SamlSettings, is: &SamlSettings) -> Vec<Message> {
     let (known, now) = (&was.custom_attributes, &is.custom_attributes);
     let new = now.iter().filter(|one| !known.contains(one));
@@ -294,8 +294,9 @@ fn changed_attributes(was: &SamlSettings, is: &SamlSettings) -> Vec<Message> {
     received.chain(lost).collect()
 }
 
-/// With what a client proves who it is, as people can compare it: thumbprints of keys (RFC 7638), digests of
-/// certificates as OpenSSL shows them. All of them: whoever has the key of one that is not seen could be the client.
+/// Returns the credentials with which a client authenticates, in a form that administrators can compare. These are
+/// thumbprints of keys (RFC 7638), and digests of certificates as OpenSSL shows them. The list is complete, because an
+/// attacker with an omitted key could act as the client.
 fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Option<Message> {
     let thumbprints = |authentication: Option<&ClientAuthentication>| match authentication {
         Some(ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(keys))) => {
@@ -314,7 +315,7 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
             let digest = certificate.sha256.to_string();
             Message::new("action-certificate-new").text("new", digest)
         }
-        // Of the one before nothing is kept that would do.
+        // The stored form of the previous secret cannot be used.
         ClientAuthentication::ClientSecretJwt if was.is_some() => {
             Message::new("action-new-client-secret")
         }
@@ -322,7 +323,7 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
     })
 }
 
-/// The new ones and those as before, each with an "and" between them, and none twice. `None` where there are none.
+/// Returns the new texts and the unchanged ones, each joined with "and", without duplicates. `None` for an empty list.
 fn known_and_new(was: &[String], is: &[String]) -> (Option<Message>, Option<Message>) {
     let distinct = BTreeSet::from_iter(is.iter().map(String::as_str));
     let (known, new): (Vec<&str>, Vec<&str>) = distinct
@@ -359,7 +360,7 @@ fn proven_by_certificates(was: &[String], is: &[String]) -> Message {
     }
 }
 
-/// The addresses after a change that were there before, and the new ones. `None` where there are none.
+/// Returns the addresses after a change that existed before, and the new ones. `None` for an empty list.
 fn kept_and_new(before: &[String], after: &[String]) -> (Option<Message>, Option<Message>) {
     let (kept, new): (Vec<&str>, Vec<&str>) = after
         .iter()
@@ -369,7 +370,7 @@ fn kept_and_new(before: &[String], after: &[String]) -> (Option<Message>, Option
     (listed(kept), listed(new))
 }
 
-/// Where an application is to be answered, what is new first: that is what somebody would send people to.
+/// Returns the redirect URIs or consumer services, the new ones first, because an attacker would add one.
 fn answered_at(before: &[String], after: &[String]) -> Message {
     match kept_and_new(before, after) {
         (None, None) => Message::new("action-answers-nowhere"),
@@ -381,7 +382,7 @@ fn answered_at(before: &[String], after: &[String]) -> Message {
     }
 }
 
-/// Where users return to after signing out, what is new first.
+/// Returns the URIs after signing out, the new ones first.
 fn returned_to(before: &[String], after: &[String]) -> Message {
     match kept_and_new(before, after) {
         (None, None) => Message::new("action-returns-nowhere"),

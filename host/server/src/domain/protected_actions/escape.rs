@@ -1,27 +1,28 @@
-//! Texts of others in a summary: none of them can pass for our own words, and the part that matters is shown.
+//! Texts by users in a summary. They are escaped so that they cannot imitate the server's own text, and shortened so
+//! that their significant part remains.
 
 use std::collections::BTreeSet;
 
 use crate::messages::Message;
 
-/// How much of a text is shown, in characters.
+/// The largest length of a shown text, in characters.
 const LONGEST: usize = 120;
-/// How much of a list is shown, in characters.
+/// The largest length of a shown list, in characters.
 const LONGEST_LIST: usize = 4 * LONGEST;
-/// What looks as if it began or ended quotes.
+/// Characters that look like quotes.
 const QUOTES: &str = "\"“”„‟″‶〃〝〞〟＂";
-/// How long the beginning of an address may be: a scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
+/// The largest length of the origin of an address: a scheme, a name of 253 characters (RFC 1035 section 2.3.4), a port.
 const LONGEST_ORIGIN: usize = 300;
 
-/// What somebody called something, for a place in quotes, which it can't end. It is shown whole where it was bounded
-/// before.
+/// Returns a name in a form that cannot end the quotes around it. The name is shown completely if its length was
+/// limited before.
 pub(super) fn unquoted(text: &str) -> String {
     text.chars()
         .filter(|c| !c.is_control() && !QUOTES.contains(*c))
         .collect()
 }
 
-/// As much of a text as a person reads.
+/// Returns a text, shortened to a readable length.
 pub(super) fn shortened(text: &str) -> String {
     shortened_to(text, LONGEST)
 }
@@ -36,25 +37,25 @@ fn shortened_to(text: &str, longest: usize) -> String {
     }
 }
 
-/// Where an address begins: scheme, name and port, which say whose it is.
+/// Returns the origin of an address: scheme, name and port, which identify its owner.
 fn origin(address: &str) -> String {
     let (scheme, rest) = address.split_once("://").unwrap_or((address, ""));
     let host = rest.split(['/', '\\', '?', '#']).next().unwrap_or_default();
     shortened_to(&format!("{scheme}://{host}"), LONGEST_ORIGIN)
 }
 
-/// An address, with all that says whose it is.
+/// Returns an address, shortened but with its complete origin.
 pub(super) fn address(address: &str) -> String {
     shortened_to(address, LONGEST.max(origin(address).chars().count() + 1))
 }
 
-/// Names of ours: so many as fit, and how many more there are.
+/// Returns a list of the server's own names: as many as fit, and the number of the others.
 pub(super) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> Message {
     let (list, more) = fitting(texts.into_iter().map(shortened));
     and_more(list.join(", "), more.len(), BTreeSet::new())
 }
 
-/// Addresses: so many as fit, and of the others each origin that is not among these.
+/// Returns a list of addresses: as many as fit, and the origins of the others that are not among these.
 pub(super) fn addresses(all: &[&str]) -> Message {
     let (list, _) = fitting(all.iter().map(|one| address(one)));
     let (shown, others) = all.split_at(list.len());
@@ -67,7 +68,7 @@ pub(super) fn addresses(all: &[&str]) -> Message {
     and_more(list.join(", "), others.len(), others_at)
 }
 
-/// Those that fit, and the others.
+/// Returns the texts that fit, and the others.
 fn fitting(texts: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
     let mut texts = texts.peekable();
     let (mut list, mut length) = (Vec::new(), 0);
@@ -78,7 +79,7 @@ fn fitting(texts: impl Iterator<Item = String>) -> (Vec<String>, Vec<String>) {
     (list, texts.collect())
 }
 
-/// A list, how many more there are, and the origins of those.
+/// Returns a list, the number of further texts, and their origins.
 fn and_more(list: String, more: usize, at: BTreeSet<String>) -> Message {
     let count = i64::try_from(more).unwrap_or(i64::MAX);
     if more == 0 {

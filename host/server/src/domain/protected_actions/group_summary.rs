@@ -1,4 +1,4 @@
-//! What a change of a group or of an assignment would do, in words for the administrator to approve.
+//! Summaries of changes of groups and assignments, for approval by the administrator.
 
 use super::action::ProtectedAction;
 use super::escape::{listed, unquoted};
@@ -6,7 +6,7 @@ use super::joined::sentences;
 use crate::messages::Message;
 use assent_model::group::Assignee;
 
-/// The summary of such an action, with the current names, without quotes.
+/// Returns the summary of such an action, with the current names, without quotes.
 pub(super) fn message(action: &ProtectedAction, group: &str, application: &str) -> Message {
     match action {
         ProtectedAction::RenameGroup { name, .. } => Message::new("action-rename-group")
@@ -36,7 +36,7 @@ pub(super) fn message(action: &ProtectedAction, group: &str, application: &str) 
                 .text("group", group)
                 .text("application", application),
         },
-        // The others have no group.
+        // The other actions have no group.
         _ => Message::new("action-delete-group").text("group", group),
     }
 }

@@ -1,8 +1,8 @@
-//! Several messages as one.
+//! The concatenation of messages.
 
 use crate::messages::Message;
 
-/// Sentences, one after the other.
+/// Joins sentences.
 pub(super) fn sentences(messages: impl IntoIterator<Item = Message>) -> Message {
     let joined = messages.into_iter().reduce(|first, next| {
         Message::new("action-sentences")
@@ -12,7 +12,7 @@ pub(super) fn sentences(messages: impl IntoIterator<Item = Message>) -> Message 
     joined.unwrap_or_else(|| Message::new("action-nothing"))
 }
 
-/// Messages with commas between them.
+/// Joins messages with commas.
 pub(super) fn in_a_row(messages: impl IntoIterator<Item = Message>) -> Message {
     let joined = messages.into_iter().reduce(|first, next| {
         Message::new("action-comma")
@@ -22,7 +22,7 @@ pub(super) fn in_a_row(messages: impl IntoIterator<Item = Message>) -> Message {
     joined.unwrap_or_else(|| Message::new("action-nothing"))
 }
 
-/// Messages with an "and" between them; `None` of none.
+/// Joins messages with "and". Returns `None` for an empty list.
 pub(super) fn joined_by_and(messages: impl IntoIterator<Item = Message>) -> Option<Message> {
     messages.into_iter().reduce(|first, next| {
         Message::new("action-and")

@@ -1,9 +1,9 @@
-//! Protected actions: what an administrator does in the console only with a fresh approval on their own device, for
-//! that very action.
+//! Protected actions: requests in the console that need a new approval on the administrator's own device for exactly
+//! that action.
 //!
-//! [`ProtectedAction`] says what is to be done, in types. [`summarize`] renders it with the current names; the
+//! [`ProtectedAction`] describes the action in types. [`summarize`] renders it with the current names. The
 //! administrator's device shows and signs the text, in its own language. The store keeps the action and the digest of
-//! its English summary, and no text. An approval holds for the same action with the same summary, and for nothing else.
+//! its English summary, and no text. An approval is valid only for the same action with the same summary.
 
 mod action;
 mod application_summary;

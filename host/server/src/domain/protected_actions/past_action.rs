@@ -1,5 +1,5 @@
-//! Past actions: what the audit log has of protected actions, with the current names. The log has the kind and ids, and
-//! no text.
+//! Past actions: the protected actions in the audit log, with the current names. The log has the kind and the
+//! identifiers, and no text.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,7 @@ use assent_model::id::{Did, UserId};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{Store, StoreError};
 
-/// Members of an entry's detail.
+/// Members of an entry's details.
 const KIND: &str = "action";
 const TARGET_USER: &str = "target_user";
 const TARGET_APPLICATION: &str = "target_application";
@@ -20,24 +20,24 @@ const TARGET_APPLICATION: &str = "target_application";
 /// A protected action in the audit log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastAction {
-    /// Its kind.
+    /// The kind of the action.
     pub kind: ProtectedActionKind,
-    /// What it concerned.
+    /// The subject of the action.
     pub target: ActionTarget,
 }
 
-/// What a past action concerned.
+/// The subject of a past action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ActionTarget {
-    /// No user and no application, or one that was new; or the viewer may not see which.
+    /// No user and no application, or a new one. Or the viewer may not see the subject.
     None,
     /// A user, an application or both, by their current names.
     Named(String),
-    /// A user whose data was erased, or what was deleted.
+    /// A user without personal data after an erasure, or a deleted object.
     Gone,
 }
 
-/// The same entry, with the outline of the protected action that it is about.
+/// Returns the entry with the outline of its protected action.
 pub fn with_outline(entry: Entry, outline: &ActionOutline) -> Entry {
     let mut entry = entry.with(KIND, outline.kind.as_str());
     if let Some(user) = outline.target_user {
@@ -49,7 +49,7 @@ pub fn with_outline(entry: Entry, outline: &ActionOutline) -> Entry {
     entry
 }
 
-/// The outline of the protected action that an entry is about, if it is about one.
+/// Returns the outline of the protected action of an entry, if there is one.
 pub fn outline_of(entry: &Entry) -> Option<ActionOutline> {
     let text = |name: &str| entry.detail.get(name).and_then(Value::as_str);
     Some(ActionOutline {
@@ -59,7 +59,7 @@ pub fn outline_of(entry: &Entry) -> Option<ActionOutline> {
     })
 }
 
-/// The current names of what past actions concerned, as far as the viewer may see them by now. Each is looked up once.
+/// The current names of the subjects of past actions, as far as the viewer may see them now. Each name is read once.
 #[derive(Debug)]
 pub struct TargetNames {
     role: Option<ConsoleRole>,
@@ -68,7 +68,7 @@ pub struct TargetNames {
 }
 
 impl TargetNames {
-    /// No names yet. An administrator who was suspended or lost the console role sees none.
+    /// Returns an empty set of names. An administrator who was suspended or lost the console role sees no names.
     pub fn for_viewer(viewer: Option<&User>) -> Self {
         let role = viewer
             .filter(|viewer| viewer.state == LifecycleState::Active)
@@ -84,7 +84,7 @@ impl TargetNames {
         self.role.is_some_and(|role| role.gives(permission))
     }
 
-    /// The protected action that an entry is about, if it is about one.
+    /// Returns the protected action of an entry, if there is one.
     ///
     /// # Errors
     /// If the database fails.

@@ -19,35 +19,35 @@ use assent_model::secret::Digest;
 use assent_model::user::{ConsoleRole, User};
 use assent_store::{Store, StoreError};
 
-/// How much of an id a summary shows, in characters.
+/// The number of characters of an identifier that a summary shows.
 const ID_END: usize = 8;
 
-/// How much of the digest of a plan a summary shows, in characters.
+/// The number of characters of a plan's digest that a summary shows.
 const DIGEST_BEGINNING: usize = 32;
 
-/// The summary of an action, and what the action concerns.
+/// The summary of an action, and the subject of the action.
 #[derive(Clone, Debug)]
 pub struct Summary {
-    /// What happens, and to whom: "Delete the user ada".
+    /// The action and its subject: "Delete the user ada".
     message: Message,
-    /// The user, as the text names them.
+    /// The user, in the version that the text names.
     pub user: Option<User>,
     /// The application.
     pub application: Option<Did>,
 }
 
 impl Summary {
-    /// The text in a language.
+    /// Returns the text in a language.
     pub fn text(&self, language: Language) -> String {
         self.message.plain(language)
     }
 
-    /// The digest of the summary: that of its English text, whatever the language of the device.
+    /// Returns the digest of the summary. It is the digest of the English text, regardless of the device's language.
     pub fn digest(&self) -> Digest {
         Digest::sha256(self.text(Language::English).as_bytes())
     }
 
-    /// The kind of this action, and the ids of what it concerns.
+    /// Returns the kind of this action, and the identifiers of its subject.
     pub fn outline(&self, action: &ProtectedAction) -> ActionOutline {
         ActionOutline {
             kind: action.kind(),
@@ -57,10 +57,10 @@ impl Summary {
     }
 }
 
-/// Why an action has no summary.
+/// The reason why an action has no summary.
 #[derive(Debug, thiserror::Error)]
 pub enum SummaryError {
-    /// What the action concerns does not exist any more.
+    /// The subject of the action does not exist any more.
     #[error("there is no such {0}")]
     Gone(&'static str),
     /// The database failed.
@@ -73,7 +73,7 @@ type Result<T> = std::result::Result<T, SummaryError>;
 /// Renders the summary of an action with the current names.
 ///
 /// # Errors
-/// [`SummaryError::Gone`] if what the action concerns does not exist.
+/// [`SummaryError::Gone`] if the subject of the action does not exist.
 pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summary> {
     let mut names = SubjectNames::default();
     let (user, application) = match action.subject() {
@@ -92,8 +92,8 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
         ActionSubject::Device(device) => {
             let found = store.device(device).await?;
             let device = found.ok_or(SummaryError::Gone("device"))?;
-            // Its holder can change the name, and would end the request to revoke it. The id and the date stay as they
-            // are.
+            // The user of the device can change its name, and would thereby end the request to revoke it. The
+            // identifier and the date never change.
             names.device_since = date(device.created_at);
             names.device_end = end_of(&device.id.to_string()).to_owned();
             (Some(device.user_id), None)
@@ -127,22 +127,22 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
     })
 }
 
-/// The current name of a group.
+/// Returns the current name of a group.
 async fn group_name(store: &Store, group: GroupId) -> Result<String> {
     let found = store.group(group).await?;
     let group = found.ok_or(SummaryError::Gone("group"))?;
     Ok(unquoted(group.name.as_str()))
 }
 
-/// The current names of what an action concerns. Those that others chose freely stand in quotes.
+/// The current names of an action's subject. Names that users chose freely are in quotes.
 #[derive(Default)]
 struct SubjectNames {
     user: String,
-    /// The date of the user's creation (UTC), which the user does not choose. It tells a known user from one with a
-    /// similar name.
+    /// The date of the user's creation (UTC), which the user does not choose. It distinguishes a known user from
+    /// another one with a similar name.
     since: String,
     email: Option<String>,
-    /// The date of the device's enrolment (UTC), and the end of its id.
+    /// The date of the device's enrolment (UTC), and the end of its identifier.
     device_since: String,
     device_end: String,
     account: String,
@@ -245,7 +245,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
     }
 }
 
-/// The summary of the changes of a manifest.
+/// Returns the summary of the changes of a manifest.
 fn manifest(owner: &str, digest: &str, changes: ManifestChanges, objects: &[String]) -> Message {
     let digest: String = digest.chars().take(DIGEST_BEGINNING).collect();
     Message::new("action-apply-manifest")
@@ -257,7 +257,7 @@ fn manifest(owner: &str, digest: &str, changes: ManifestChanges, objects: &[Stri
         .message("objects", listed(objects.iter().map(String::as_str)))
 }
 
-/// The summary of an action on an application's secrets or certificates.
+/// Returns the summary of an action on an application's secrets or certificates.
 fn credential(action: &ProtectedAction, application: &str) -> Message {
     use ProtectedAction as A;
     match action {
@@ -286,7 +286,7 @@ fn credential(action: &ProtectedAction, application: &str) -> Message {
     }
 }
 
-/// The summary of an action on the plugins.
+/// Returns the summary of an action on the plugins.
 fn plugins(action: &ProtectedAction) -> Message {
     use ProtectedAction as A;
     match action {
@@ -300,7 +300,7 @@ fn plugins(action: &ProtectedAction) -> Message {
     }
 }
 
-/// The day of a time, in UTC: "2026-11-24".
+/// Returns the date of a time, in UTC: "2026-11-24".
 fn date(at: Timestamp) -> String {
     jiff::Timestamp::from_second(at.seconds())
         .unwrap_or_default()
@@ -309,7 +309,7 @@ fn date(at: Timestamp) -> String {
         .to_string()
 }
 
-/// The last characters of an id. They are random; the first ones are the time of creation.
+/// Returns the last characters of an identifier. They are random, while the first ones are the time of creation.
 fn end_of(id: &str) -> &str {
     id.len()
         .checked_sub(ID_END)
@@ -334,7 +334,7 @@ fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> M
     }
 }
 
-/// A role in the console, as what a user becomes.
+/// Returns the name of a console role, for the sentence that grants it.
 const fn role_name(role: ConsoleRole) -> Message {
     match role {
         ConsoleRole::Owner => Message::new("action-role-owner"),
@@ -404,7 +404,7 @@ fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> Message {
     }
 }
 
-/// With what a user approves: whoever has one of these would have the role too.
+/// Returns the authenticators with which a user approves. Any holder of one of them would have the role too.
 fn approves_with(user: &str, Authenticators { devices, external }: Authenticators) -> Message {
     match (devices, external) {
         (0, 0) => Message::new("action-approves-with-nothing").text("user", user),
@@ -460,7 +460,7 @@ fn import(application: Option<&str>, table: &ImportedTable) -> Message {
             .number("created", created)
             .number("changed", changed),
     };
-    // Applications may know a user by the name or the address.
+    // Applications may identify a user by the name or the address.
     let import = match table.renamed {
         0 => import,
         count => Message::new("action-import-renamed")

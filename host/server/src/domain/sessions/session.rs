@@ -1,4 +1,4 @@
-//! Sessions: who a browser is signed in as.
+//! Sessions: the signed-in users of browsers.
 
 use std::time::Duration;
 
@@ -15,19 +15,20 @@ use assent_model::session::{Authentication, Session};
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
 
-/// A use of a session moves its end only if it does so by this much, so that not each use is a write.
+/// A use of a session moves its end only by at least this time, so that not every use is a write.
 const BETWEEN_MOVES: Duration = Duration::from_secs(60);
 
-/// A signed-in person.
+/// A signed-in user.
 #[derive(Clone, Debug)]
 pub struct BrowserSession {
     /// The session.
     pub session: Session,
-    /// The person, who may sign in.
+    /// The user, who may sign in.
     pub user: User,
 }
 
-/// Who the browser with this session cookie is signed in as, if its session is good and the person may sign in.
+/// Returns the signed-in user of the browser with this session cookie, if the session is valid and the user may sign
+/// in.
 ///
 /// # Errors
 /// If the database fails.
@@ -56,7 +57,7 @@ pub async fn current(
     Ok(Some(BrowserSession { session, user }))
 }
 
-/// The session after a use of it. With an idle timeout its end moves on, but not past the absolute timeout.
+/// Returns the session after a use. With an idle timeout its end moves, but not beyond the absolute timeout.
 async fn prolonged(services: &Services, mut session: Session) -> Result<Session, InternalError> {
     let settings = services.settings.session;
     let Some(idle_timeout) = settings.idle_timeout else {
@@ -72,7 +73,8 @@ async fn prolonged(services: &Services, mut session: Session) -> Result<Session,
     Ok(session)
 }
 
-/// A session for this person, with a fresh id, and its cookie. It begins when the login is answered.
+/// Returns a session for this user with a new identifier, and its cookie. The session begins when the sign-in is
+/// answered.
 pub fn prepare(
     services: &Services,
     user: User,
@@ -91,9 +93,11 @@ pub fn prepare(
     (BrowserSession { session, user }, token)
 }
 
-/// Ends what the person is signed in to by this session: the session itself, the tokens that it gave but for
-/// `offline_access`, and the person's being in its applications. Clients are told behind the person's back; the service
-/// providers that are answered can only be told by the browser.
+/// Ends the session, revokes the tokens that were issued in it except those for `offline_access`, and signs the user
+/// out of its applications.
+///
+/// The server notifies clients over the back channel. The returned service providers can be notified only through the
+/// browser.
 ///
 /// # Errors
 /// If the database fails.
@@ -116,7 +120,7 @@ pub async fn end(
     Ok(ended)
 }
 
-/// The same for the session with this `sid`, in whatever browser it is, because `by` says so.
+/// Ends the session with this `sid` like [`end`], in any browser. `by` is the actor.
 ///
 /// # Errors
 /// If the database fails.
@@ -137,8 +141,8 @@ pub async fn end_named(
     Ok(ended)
 }
 
-/// Ends what a session gave that has run out by itself. One that is still open somewhere stays: who only holds an ID
-/// token signs nobody out of another browser.
+/// Revokes the tokens of a session that has expired. A session that is still open remains, because the holder of only
+/// an ID token must not be able to sign out another browser.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,8 +1,8 @@
-//! Whether a user may use an application, and with which account.
+//! The decision whether a user may use an application, and with which account.
 //!
-//! A user has access by an account of their own, by a group that the application is assigned to, or because it is
-//! assigned to everyone. The roles are the union of all of these. A suspended or terminated account denies access,
-//! whatever the assignments are.
+//! A user has access with an own account, by a group to which the application is assigned, or because it is assigned to
+//! everyone. The roles are the union of all of these. A suspended or terminated account denies access, regardless of
+//! the assignments.
 
 use std::sync::Arc;
 
@@ -14,23 +14,23 @@ use assent_model::id::Did;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{FamilyState, UserAccount};
 
-/// The person's account in the application.
+/// The user's access to an application.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// It may be used. One that was invited is active once it is. One that only an assignment implies is not stored
-    /// yet.
+    /// The account may be used. An invited account becomes active by its use. An account that only an assignment
+    /// implies is not stored yet.
     Granted(Account),
-    /// The person has none, and no assignment gives access.
+    /// The user has no account, and no assignment grants access.
     NoAccount,
-    /// The user or the account is suspended or terminated, or the user has nothing to approve with yet.
+    /// The user or the account is suspended or terminated, or the user has no authenticator yet.
     Closed,
 }
 
-/// What keeps a person out of an application, whatever the plugins say. It is told to administrators alone, with what
-/// they can do.
+/// The reason why a user has no access to an application, apart from the plugins. Only administrators see it, with a
+/// remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AccessDenied {
-    /// The user was invited, and never had a device.
+    /// The user was invited, and has no device yet.
     NoDevice,
     /// The user is suspended.
     UserSuspended,
@@ -42,12 +42,12 @@ pub enum AccessDenied {
     AccountSuspended,
     /// The account is terminated.
     AccountTerminated,
-    /// A service provider is to call the person by an email address, and there is none.
+    /// The NameID of the service provider is an email address, and the user has none.
     NoName,
 }
 
 impl AccessDenied {
-    /// What it is, and what to do.
+    /// Returns the reason and its remedy.
     pub const fn words(self) -> &'static str {
         match self {
             Self::NoDevice => "the user has no device: create an enrolment link for the user",
@@ -69,7 +69,7 @@ impl AccessDenied {
         }
     }
 
-    /// Whether it is a decision of an administrator's that the person does not get in.
+    /// Returns whether an administrator decided that the user has no access.
     pub const fn is_decision(self) -> bool {
         matches!(
             self,
@@ -81,7 +81,7 @@ impl AccessDenied {
     }
 }
 
-/// What keeps a person out who has this account in an application, or none.
+/// Returns the reason why a user with this account, or without one, has no access.
 pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> {
     match (user.state, account.map(|account| account.state)) {
         (LifecycleState::Invited, _) => Some(AccessDenied::NoDevice),
@@ -100,7 +100,7 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> 
     }
 }
 
-/// The user's account in the application: the stored one, or the one that an assignment implies.
+/// Returns the user's account in the application: the stored one, or the one that an assignment implies.
 ///
 /// # Errors
 /// If the database fails.
@@ -109,7 +109,8 @@ pub async fn account_in(
     user: &User,
     application: &Did,
 ) -> Result<Option<Account>, InternalError> {
-    // One statement, whatever it finds: a user without an account is not told apart by a slower answer.
+    // The query is one statement for any result, so that the response time does not reveal whether the user has an
+    // account.
     let (account, assigned) = services.store.access_of(user.id, application).await?;
     let implied = || {
         let is_assigned = assigned.gives_access();
@@ -118,7 +119,7 @@ pub async fn account_in(
     Ok(account.or_else(implied))
 }
 
-/// Whether a person may use an application at this moment.
+/// Returns the current access of a user to an application.
 ///
 /// # Errors
 /// If the database fails.
@@ -127,7 +128,8 @@ pub async fn access(
     user: &User,
     application: &Did,
 ) -> Result<Access, InternalError> {
-    // Asked first, so that who is suspended is not told apart by a quicker answer.
+    // The account is read before the user's state is checked, so that the response time does not reveal whether the
+    // user is suspended.
     let account = account_in(services, user, application).await?;
     Ok(match (obstacle(user, account.as_ref()), account) {
         (None, Some(account)) => Access::Granted(account),
@@ -136,7 +138,7 @@ pub async fn access(
     })
 }
 
-/// What keeps a person out of an application at this moment.
+/// Returns the reason why a user currently has no access to an application.
 ///
 /// # Errors
 /// If the database fails.
@@ -149,8 +151,8 @@ pub async fn kept_out(
     Ok(obstacle(user, account.as_ref()))
 }
 
-/// The same as [`access`] for a user who is signed in: the account that an assignment implies is stored, so that the
-/// application knows the user by one name from now on.
+/// Returns the access of a signed-in user, like [`access`]. It stores the account that an assignment implies, so that
+/// the application identifies the user by one name from now on.
 ///
 /// # Errors
 /// If the database fails.
@@ -168,7 +170,7 @@ pub async fn signed_in_access(
     }
 }
 
-/// Stores an implied account. Its name is the user's, or, if another account has that, the name with the short code.
+/// Stores an implied account. Its name is the user's name, or, if another account has it, the name with the short code.
 async fn store_implied(
     services: &Services,
     user: &User,
@@ -200,7 +202,7 @@ async fn store_implied(
             .store
             .insert_implied_account(account, entry)
             .await?;
-        // Another request may have inserted one at the same time.
+        // Another request may have inserted an account at the same time.
         match access(services, user, &application).await? {
             Access::Granted(found) if !found.is_stored() => {}
             found => {
@@ -215,7 +217,7 @@ async fn store_implied(
     Ok(Access::Closed)
 }
 
-/// The user and the account of a token family, if they may still use its application.
+/// Returns the user and the account of a token family, if they may still use its application.
 ///
 /// # Errors
 /// If the database fails.

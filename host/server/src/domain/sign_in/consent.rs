@@ -1,4 +1,4 @@
-//! Consents: what a person lets an application know.
+//! Consents: a user's permissions for an application to receive claims.
 
 use crate::domain::{InternalError, Services, audit};
 use assent_model::application::{Application, ConsentPolicy};
@@ -8,8 +8,8 @@ use assent_model::login::AuthorizationRequest;
 use assent_model::user::User;
 use assent_store::{Consent, ConsentGrant};
 
-/// Whether the person has to be asked before the request is answered: because the application wants it so, or because
-/// they have not agreed to all of it lately.
+/// Returns whether the user must consent before the request is answered. This is so if the application requires it, or
+/// if the user has no current consent to all of the request.
 ///
 /// # Errors
 /// If the database fails.
@@ -34,7 +34,7 @@ pub async fn is_needed(
     }
 }
 
-/// The person's consent to all that the request asks for, to be remembered with the answer.
+/// Returns the user's consent to the whole request, which is stored with the answer.
 pub fn consent_to(
     services: &Services,
     user: &User,
@@ -50,7 +50,7 @@ pub fn consent_to(
     }
 }
 
-/// The consents of a person that hold.
+/// Returns the valid consents of a user.
 ///
 /// # Errors
 /// If the database fails.
@@ -58,7 +58,7 @@ pub async fn consents_of(services: &Services, user: &User) -> Result<Vec<Consent
     Ok(services.store.consents_of(user.id, services.now()).await?)
 }
 
-/// Takes a consent back: the application's tokens end, and it has to ask again.
+/// Withdraws a consent. The application's tokens for the user are revoked, and it must request consent again.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,4 +1,4 @@
-//! What the protocols have in common when they answer a sign-in: the context that they receive, and the outcomes.
+//! The common parts of the protocols when they answer a sign-in: the context and the outcomes.
 //!
 //! An observer follows a sign-in. Production sign-ins have [`NoObserver`].
 
@@ -15,17 +15,17 @@ use assent_model::login::SignInDenied;
 use assent_model::saml::NameId;
 use assent_plugin_host::{MapFailure, MapperRun, Sink};
 
-/// What an observer returns.
+/// The future that an observer returns.
 pub type Observation<'a, T = ()> = BoxFuture<'a, Result<T, InternalError>>;
 
-/// Follows one sign-in. Each method does nothing by default.
+/// The observer of one sign-in. By default, its methods do nothing.
 pub trait SignInObserver: Send + Sync {
-    /// Whether the login may be answered for this user.
+    /// Returns whether the sign-in may be answered for this user.
     fn admit(&self, _login: LoginId, _user: UserId) -> Observation<'_, Admission> {
         Box::pin(ready(Ok(Admission::Admitted)))
     }
 
-    /// The sign-in reached a step.
+    /// Observes a step of the sign-in.
     fn observe<'a>(&'a self, _event: SignInEvent<'a>) -> Observation<'a> {
         Box::pin(ready(Ok(())))
     }
@@ -37,12 +37,12 @@ pub struct NoObserver;
 
 impl SignInObserver for NoObserver {}
 
-/// Whether a login may be answered for a user.
+/// The decision whether a sign-in may be answered for a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// It may.
+    /// The sign-in may be answered.
     Admitted,
-    /// It expired, or another login replaced it.
+    /// The sign-in expired, or another one replaced it.
     Expired,
     /// Only another user may complete it.
     OtherUser,
@@ -57,57 +57,57 @@ pub enum SignInEvent<'a> {
     NameIdChosen(Option<&'a NameId>),
     /// The claim mappers ran.
     ClaimsMapped {
-        /// What the claims are for.
+        /// The receiver of the claims.
         sink: Sink,
-        /// What each mapper did, or why one of them failed.
+        /// The run of each mapper, or the failure of one of them.
         result: Result<&'a [MapperRun], &'a MapFailure>,
     },
-    /// The application receives its answer.
+    /// The application receives its response.
     Granted {
-        /// The session that the sign-in is part of.
+        /// The session of the sign-in.
         session: SessionId,
-        /// Whether the user was asked for consent; `None` if the protocol has no consent.
+        /// Whether the user has consented. `None` if the protocol has no consent.
         agreement: Option<Agreement>,
     },
     /// The user is rejected.
     Denied(&'a SignInDenied),
 }
 
-/// Whether the user was asked for their consent to this request.
+/// The user's consent to this request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agreement {
-    /// Not yet.
+    /// The user has not been asked yet.
     Open,
-    /// They were, on the page, and agreed.
+    /// The user consented on the page.
     Given,
 }
 
-/// What the protocols receive to answer a sign-in.
+/// The context in which the protocols answer a sign-in.
 #[derive(Clone, Copy)]
 pub struct SignInContext<'a> {
-    /// The server.
+    /// The services of the server.
     pub services: &'a Services,
     /// The sign-in's observer.
     pub observer: &'a dyn SignInObserver,
 }
 
-/// The outcome of a sign-in: `A` is the protocol's answer, `C` its question for consent.
+/// The outcome of a sign-in: `A` is the protocol's response, `C` its request for consent.
 #[derive(Debug)]
 pub enum SignInAnswer<A, C = Infallible> {
-    /// The application receives what it requested. The session, if it is a new one, has begun.
+    /// The application receives the requested response. A new session has begun.
     Granted(A),
     /// The application receives an error. No session began.
     Failed(A),
     /// The user must consent first.
     AskConsent(C),
-    /// A page tells the user the reason. They may return to the application from there.
+    /// A page shows the reason to the user, who may return to the application from there.
     Denied(SignInDenied),
-    /// It was answered before, or the session that it continues has ended.
+    /// The sign-in was answered before, or the session that it continues has ended.
     AnsweredBefore,
 }
 
-/// Answers a login, if its observer admits the user, and reports the outcome to the observer. `agreement` is `None` if
-/// the protocol has no consent.
+/// Answers a sign-in, if its observer admits the user, and reports the outcome to the observer. `agreement` is `None`
+/// if the protocol has no consent.
 ///
 /// # Errors
 /// The errors of the answer and of the observer.
@@ -125,7 +125,7 @@ pub async fn answer_observed<A, C>(
         Admission::Admitted => {}
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {
-            // Whether this ended the login or another request did, this user is refused.
+            // The user is rejected, even if another request ended the sign-in.
             let _ = login::end_without_sign_in(services, login).await?;
             return Ok(SignInAnswer::Denied(SignInDenied::OthersTestSignIn));
         }

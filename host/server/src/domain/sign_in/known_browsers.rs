@@ -1,12 +1,13 @@
 //! Known browsers: those in which a user signed in before.
 //!
-//! A cookie says so, sealed with the master key and bound to the cookie that identifies the browser. A request that is
-//! typed in a known browser has places and limits of its own, so an attacker who types the user's name elsewhere does
-//! not lock the user out. A browser without the cookie sees no difference.
+//! A cookie identifies them, sealed with a sealing key and bound to the cookie that identifies the browser. Requests
+//! for a name typed in a known browser have separate rate limits and a separate limit of pending requests. Therefore an
+//! attacker who types the user's name elsewhere does not lock the user out. A browser without the cookie shows no
+//! difference.
 //!
 //! A report of a request from a known browser revokes the trust in all known browsers of the user. An attacker who uses
-//! such a browser must not notice the report. So the limits that refuse a request still count it as one from a known
-//! browser, but it is sent to a device only within the places of unknown browsers.
+//! such a browser must not notice the report. So the limits that reject a request still count it as one from a known
+//! browser. However, it is sent to a device only within the number of pending requests for unknown browsers.
 
 use serde::{Deserialize, Serialize};
 
@@ -16,38 +17,38 @@ use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 
-/// A browser knows at most so many users.
+/// The largest number of users that a browser's cookie contains.
 const MOST_USERS: usize = 5;
-/// For how many seconds after the last sign-in there a browser is known: a year.
+/// The time after the last sign-in for which a browser is known, in seconds: a year.
 pub const LIFE: u32 = 365 * 24 * 60 * 60;
 
-/// A user who signed in in the browser.
+/// A user who signed in with the browser.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct KnownUser {
     user: UserId,
-    /// When they last signed in there, in milliseconds since the epoch.
+    /// The time of the last sign-in there, in milliseconds since the epoch.
     at: i64,
 }
 
-/// What a browser is to the user of a name.
+/// The relation of a browser to the user of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BrowserStatus {
-    /// The user signed in there, and reported no request from a known browser since.
+    /// The user signed in there, and has reported no request from a known browser since.
     Known,
-    /// The user signed in there before such a report. The limits that refuse a request count it as one from a known
-    /// browser, but it is sent to a device only within the places of unknown browsers. The browser is known again after
-    /// a sign-in.
+    /// The user signed in there before such a report. The limits that reject a request count it as one from a known
+    /// browser. It is sent to a device only within the number of pending requests for unknown browsers. The browser is
+    /// known again after a sign-in.
     Stale,
-    /// The user never signed in there, as far as its cookies show.
+    /// The user never signed in there, according to the browser's cookies.
     Unknown,
 }
 
-/// The users who signed in in a browser, the latest first.
+/// The users who signed in with a browser, the latest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnownUsers(Vec<KnownUser>);
 
 impl KnownUsers {
-    /// Opens the cookie of a browser. A cookie of another browser, or none of ours, knows no one.
+    /// Opens the cookie of a browser. A cookie of another browser or an invalid one contains no users.
     pub fn open(services: &Services, browser: Digest, cookie: &str) -> Self {
         let opened = services.sealing_keys.open(&purpose(browser), cookie).ok();
         let known: Vec<KnownUser> = opened
@@ -63,7 +64,7 @@ impl KnownUsers {
         )
     }
 
-    /// The value of the cookie after this user signed in.
+    /// Returns the value of the cookie after a sign-in of this user.
     ///
     /// # Errors
     /// If the cryptographic library fails.
@@ -86,7 +87,7 @@ impl KnownUsers {
         Ok(services.seal(&purpose(browser), &plain)?)
     }
 
-    /// What this browser is to the user with this name.
+    /// Returns the relation of this browser to the user with this name.
     ///
     /// # Errors
     /// If the database fails.
@@ -95,7 +96,7 @@ impl KnownUsers {
         services: &Services,
         name: &LoginName,
     ) -> Result<BrowserStatus, InternalError> {
-        // A browser that knows no one makes no query, whatever the name is.
+        // A browser without known users makes no query, for any name.
         if self.0.is_empty() {
             return Ok(BrowserStatus::Unknown);
         }

@@ -1,4 +1,4 @@
-//! A login, from the request to its answer.
+//! A sign-in, from the request to its answer.
 
 mod view;
 
@@ -18,12 +18,12 @@ use assent_telemetry::SPANS;
 
 pub use view::{GivenApproval, LoginEnd, LoginView, typed_name, view};
 
-/// A login that has begun and is not answered.
+/// A sign-in that has begun and is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenLogin {
-    /// The database has it, and lets one answer succeed.
+    /// The sign-in is stored in the database, which permits one answer.
     Stored(LoginId),
-    /// Only this request has it: the browser's session is enough to answer at once.
+    /// The sign-in exists only in this request, because the browser's session is sufficient to answer at once.
     Unstored(LoginId),
 }
 
@@ -34,8 +34,8 @@ impl std::fmt::Display for OpenLogin {
     }
 }
 
-/// A new login in the browser whose cookie has this digest. `session` is the one that it goes on with, where that is
-/// enough for the request. The database does not have it yet: see [`store`].
+/// Returns a new sign-in in the browser with this cookie digest. `session` is the session that it continues, if it is
+/// sufficient for the request. The sign-in is not stored yet: see [`store`].
 pub fn new(
     services: &Services,
     request: LoginRequest,
@@ -55,7 +55,7 @@ pub fn new(
     }
 }
 
-/// Stores a new login. `from` is the browser's network, unless a signed-in user begins the login.
+/// Stores a new sign-in. `from` is the browser's network, unless a signed-in user begins the sign-in.
 ///
 /// # Errors
 /// If the database fails.
@@ -74,7 +74,7 @@ pub async fn store(
     Ok(())
 }
 
-/// Begins a login and stores it: [`new`] and [`store`].
+/// Begins a sign-in and stores it: [`new`] and [`store`].
 ///
 /// # Errors
 /// If the database fails.
@@ -92,19 +92,19 @@ pub async fn begin(
     Ok(login)
 }
 
-/// A person whose approval is about to be used, or whose session is.
+/// A user with an approval or session that is about to be used.
 #[derive(Debug)]
 pub struct AuthenticatedUser {
-    /// Who, and in which session.
+    /// The user and the session.
     pub signed_in: BrowserSession,
-    /// The cookie of the session, where it is a new one.
+    /// The cookie of the session, if it is new.
     pub cookie: Option<Token>,
-    /// From where they come.
+    /// The IP address and browser of the user.
     pub origin: Origin,
 }
 
-/// The person who approved, if they may still sign in: their state is checked again when the approval is used. If the
-/// browser's session, `old`, is the same person's, the new one is known to applications by the same `sid`.
+/// Returns the user who approved, if the user may still sign in. The state is checked again when the approval is used.
+/// If the browser's session, `old`, belongs to the same user, the new one has the same `sid` for applications.
 ///
 /// # Errors
 /// If the database fails.
@@ -139,21 +139,21 @@ pub async fn authenticated_user(
     }))
 }
 
-/// What a login's answer brings about for the person.
+/// The effects of a sign-in's answer.
 #[derive(Debug)]
 pub struct LoginCompletion<'a> {
-    /// Who it is.
+    /// The user.
     pub person: &'a AuthenticatedUser,
-    /// The browser's session until now, which ends if a new one begins.
+    /// The current session of the browser, which ends if a new one begins.
     pub old: Option<&'a BrowserSession>,
-    /// What the application is given, and the person's account there.
+    /// The grant that the application receives, and the user's account in the application.
     pub given: Option<(IssuedGrant, &'a Account)>,
-    /// What the person agreed to.
+    /// The consent of the user.
     pub consent: Option<ConsentGrant>,
 }
 
-/// Gives the login its one answer: a new session begins, the browser's old one ends, the application is given
-/// what it asked for, a consent is remembered, all of it or nothing.
+/// Answers the sign-in. In one transaction, a new session begins, the browser's old one ends, the application receives
+/// its grant, and a consent is stored. A sign-in has only one answer.
 ///
 /// # Errors
 /// If the database fails.
@@ -204,8 +204,8 @@ pub async fn answer(
                 .answer_with_session(grant, record, now)
                 .await?
         }
-        // A new session needs an approval, which only a stored login has. A user with a session has nothing to sign in
-        // to.
+        // Only a stored sign-in has the approval for a new session. Without a new session and a grant, there is no
+        // effect.
         (OpenLogin::Unstored(_), Some(_), _) | (_, None, None) => return Ok(Transition::NotOpen),
     };
     if answered == Transition::Done {
@@ -219,8 +219,7 @@ pub async fn answer(
     Ok(answered)
 }
 
-/// What the audit log is told of an outcome; and what it is told where the account was invited, and is active from now
-/// on.
+/// Returns the audit entries about an outcome. If an invited account becomes active, there is an entry about it too.
 fn audit_entries(
     services: &Services,
     outcome: &LoginCompletion<'_>,
@@ -252,7 +251,8 @@ fn audit_entries(
             .with("new_session", began)
             .with("amr", methods),
     ];
-    // Somebody else was signed in there. Whoever came after them is none of theirs to know, nor of their data.
+    // The previous session belongs to another user, who must not learn about the new one. The entry therefore has no
+    // data of the new user.
     if let Some(old) = old.filter(|old| began && old.user.id != user.id) {
         entries.push(
             audit::entry(services, Event::SessionEnded, &AuditContext::SERVER)
@@ -276,7 +276,7 @@ fn audit_entries(
     )
 }
 
-/// Ends the login without signing anybody in.
+/// Ends the sign-in without signing in a user.
 ///
 /// # Errors
 /// If the database fails.
@@ -293,7 +293,7 @@ pub async fn end_without_sign_in(
     }
 }
 
-/// The person goes on with the session that their browser has.
+/// Continues the sign-in with the browser's session.
 ///
 /// # Errors
 /// If the database fails.
@@ -309,7 +309,7 @@ pub async fn continue_with_session(
     Ok(())
 }
 
-/// The person gave up in the browser while the phone was asked.
+/// Cancels the pending approval request, because the user cancelled the sign-in in the browser.
 ///
 /// # Errors
 /// If the database fails.
@@ -320,7 +320,7 @@ pub async fn cancel(services: &Services, login: &Login) -> Result<(), InternalEr
     Ok(())
 }
 
-/// Begins anew with the question who the person is.
+/// Restarts the sign-in at the identification of the user.
 ///
 /// # Errors
 /// If the database fails.

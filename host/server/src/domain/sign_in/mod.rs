@@ -1,9 +1,9 @@
-//! From the first request of a browser to its answer: who signs in, whether the application admits the user, what the
-//! user agrees to.
+//! From the first request of a browser to its answer: the authentication of the user, the access to the application,
+//! and the consent.
 //!
-//! - A page behaves the same for a user name that does not exist and for one that exists.
+//! - A page behaves the same for existing and unknown user names.
 //! - The user is checked again when the sign-in ends, not only when a device approves it.
-//! - An observer follows a sign-in; only a test sign-in has one that does something.
+//! - An observer follows a sign-in. Only the observer of a test sign-in has an effect.
 
 pub mod access;
 pub mod consent;

@@ -1,11 +1,11 @@
-//! Signing in with a passkey on the login page (W3C Web Authentication Level 3, section 7.2).
+//! The sign-in with a passkey on the login page (W3C Web Authentication Level 3, section 7.2).
 //!
-//! The page asks for a discoverable credential, so it sends no credential ids for a name (`allowCredentials` is always
-//! empty), real or fake: neither the page nor its challenge depends on a name, and so they cannot reveal one. Only who
-//! holds an agreed passkey finds out that it is one.
+//! The page requests a discoverable credential, so it sends no credential ids for a name (`allowCredentials` is always
+//! empty), real or fake. The page and its challenge do not depend on a name, so they cannot reveal one. Only the holder
+//! of an agreed passkey can find out that it is one.
 //!
-//! What the browser answers is valid once, for this sign-in and its browser's cookie. Every rejection is the same to
-//! the browser; the log has the reason.
+//! The browser's assertion is valid once, for this sign-in and its browser's cookie. All rejections look the same to
+//! the browser. The log has the reason.
 
 use webauthn_rs::prelude::{
     DiscoverableAuthentication, PublicKeyCredential, RequestChallengeResponse, WebauthnError,
@@ -28,8 +28,8 @@ use assent_model::user::{LifecycleState, User};
 use assent_store::{PasskeyApproval, PasskeyApprovalOutcome, StoreError};
 use assent_telemetry::SPANS;
 
-/// Whether the login page offers it: the server has a domain, the application has the setting and is enabled, and the
-/// request admits it. It does not depend on a name.
+/// Returns whether the login page offers a passkey. The server must have a domain, the application must have the
+/// setting and be enabled, and the request must permit it. This does not depend on a name.
 ///
 /// # Errors
 /// If the database fails.
@@ -44,12 +44,12 @@ pub async fn is_offered(services: &Services, login: &Login) -> Result<bool, Inte
     Ok(found.is_some_and(|found| found.is_enabled() && found.permits_passkeys()))
 }
 
-/// A fresh challenge for a login page, in place of the one before: `PublicKeyCredentialRequestOptions` (section 5.5).
-/// It ends with the sign-in, because the browser's list of passkeys waits as long as the page. `None` if the page may
-/// not ask, or the sign-in does not wait for its user.
+/// Returns a new challenge for a login page, in place of the previous one: `PublicKeyCredentialRequestOptions` (section
+/// 5.5). It expires with the sign-in, because the browser's list of passkeys waits as long as the page. Returns `None`
+/// if the page may not request a passkey, or the sign-in does not wait for its user.
 ///
 /// # Errors
-/// If the database fails, or the challenge cannot be made.
+/// If the database fails, or the challenge cannot be created.
 pub async fn challenge(
     services: &Services,
     login: &Login,
@@ -71,29 +71,28 @@ pub async fn challenge(
     Ok(begun.then(|| Box::new(options)))
 }
 
-/// An answer of the browser.
+/// A passkey assertion of the browser.
 #[derive(Clone, Debug)]
 pub struct PasskeyAnswer {
     /// The assertion.
     pub assertion: PublicKeyCredential,
-    /// Whether the passkey is in the device of the browser, by the browser's own account. If it is in another device,
-    /// the page names the account before the user is signed in: its owner may be another person than the user of the
-    /// browser.
+    /// Whether the passkey is in the browser's own device, according to the browser. If it is in another device, its
+    /// owner may not be the user of the browser. The page then names the account before the user is signed in.
     pub is_same_device: bool,
 }
 
-/// The outcome of an answer.
+/// The outcome of an assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PasskeySignInOutcome {
     /// The sign-in is approved.
     Approved,
-    /// It is not.
+    /// The sign-in is not approved.
     Rejected,
     /// The sign-in does not wait for its user any more.
     NotOpen,
 }
 
-/// Takes an answer to the challenge of a login page. `context` is what the browser says about itself.
+/// Processes the assertion for the challenge of a login page. `context` is the browser's description of itself.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -108,7 +107,7 @@ pub async fn answer(
     if !is_offered(services, login).await? {
         return Ok(PasskeySignInOutcome::Rejected);
     }
-    // First, so that this challenge has one answer even if a later step fails.
+    // The challenge is claimed first, so that it accepts one assertion even if a later step fails.
     let state = services
         .store
         .claim_sign_in_ceremony(login.id, login.browser, services.now())
@@ -152,14 +151,14 @@ fn rejected(login: &Login, reason: &'static str) -> PasskeySignInOutcome {
     PasskeySignInOutcome::Rejected
 }
 
-/// Whose passkey it is.
+/// The owner of a passkey.
 struct PasskeyOwner {
     passkey: DevicePasskey,
     device: Device,
     user: User,
 }
 
-/// The owner of the passkey that an assertion names, if they agreed to sign in with it. The authenticator returns the
+/// Returns the owner of an assertion's passkey, if the owner agreed to sign in with it. The authenticator returns the
 /// user handle of a discoverable credential (section 7.2, step 6), which must be that of the device.
 async fn owner_of(
     services: &Services,
@@ -197,7 +196,7 @@ async fn owner_of(
 }
 
 /// Verifies an assertion: type, challenge, origin, RP ID, user presence and verification, signature and counter
-/// (section 7.2, steps 7 to 22). `None` if it is not valid.
+/// (section 7.2, steps 7 to 22). Returns `None` if it is invalid.
 async fn verify(
     services: &Services,
     login: &Login,
@@ -216,7 +215,8 @@ async fn verify(
     let verified =
         webauthn.finish_discoverable_authentication_v2(&answer.assertion, state, &credential);
     match verified {
-        // The library says so itself where it was required; that it was is what the approval stands on.
+        // The library checks user verification if it was required. It is checked again here, because the approval
+        // depends on it.
         Ok(shown) if shown.user_verified() && credential.update_credential(&shown).is_some() => {
             Ok(Some(PasskeyUse {
                 credential: to_stored(&credential)?,
@@ -237,8 +237,8 @@ async fn verify(
     }
 }
 
-/// Whether the browser says that the page was in a frame of another origin (section 7.2, step 10). No page of a sign-in
-/// may be framed.
+/// Returns whether the browser reports that the page was in a frame of another origin (section 7.2, step 10). No page
+/// of a sign-in may be framed.
 fn is_cross_origin(assertion: &PublicKeyCredential) -> bool {
     #[derive(serde::Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -250,7 +250,7 @@ fn is_cross_origin(assertion: &PublicKeyCredential) -> bool {
         .is_ok_and(|data| data.cross_origin)
 }
 
-/// The approval, as it is stored.
+/// Returns the approval in its stored form.
 async fn approved(
     services: &Services,
     login: &Login,

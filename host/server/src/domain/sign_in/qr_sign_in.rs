@@ -1,9 +1,8 @@
-//! Signing in without typing: the login page shows a code, and whoever scans it with their authenticator says who signs
-//! in.
+//! QR sign-in: the login page shows a code, and the user scans it with a device.
 //!
-//! The code says nothing of the user. The approval that follows is like any other: the browser shows a number, and the
-//! device shows what that browser said about itself when its login began, whoever shows the code. Only if the device is
-//! in the browser of the login does it need no number.
+//! The code contains no data about the user. The approval request that follows is an ordinary one. The browser shows a
+//! number, and the device shows the browser's description from the start of the sign-in, regardless of where the code
+//! is shown. Only if the device is in the browser of the sign-in, no number is needed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,16 +25,17 @@ use assent_model::secret::Digest;
 use assent_model::user::LifecycleState;
 use assent_store::RequestOutcome;
 
-/// How many bytes of the code are a login's id, and how many show that this server made it.
+/// The lengths in bytes of the two parts of a code: the identifier of the sign-in, and the proof that this server
+/// created the code.
 const ID: usize = 16;
 const PROOF: usize = 16;
 
-/// How long a page is told of a scan at once. It asks again by itself, so that whoever leaves holds no connection for
-/// long.
+/// The longest time for which a page waits for a scan. Then it repeats the request, so that an abandoned page holds no
+/// connection for long.
 const TELLING: Duration = Duration::from_secs(60);
 
-/// The path of the link that the code of a login's page is made of. The token is in the fragment, which browsers do not
-/// send and nobody logs.
+/// Returns the path of the link in the QR code of a login page. The token is in the fragment, which browsers do not
+/// send and which no server logs.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -47,7 +47,8 @@ pub fn path(services: &Services, login: &Login) -> Result<String, InternalError>
     ))
 }
 
-/// It can't be guessed, and follows from the login and its browser, so that each host knows it.
+/// Returns the proof of a code. It cannot be guessed, and is derived from the sign-in and its browser, so that each
+/// instance can compute it.
 fn proof(services: &Services, login: &Login) -> Result<[u8; PROOF], InternalError> {
     let message = [login.id.as_bytes().as_slice(), login.browser.as_bytes()].concat();
     let code = services.root_secret.derive("login code", &message)?;
@@ -56,19 +57,19 @@ fn proof(services: &Services, login: &Login) -> Result<[u8; PROOF], InternalErro
     Ok(proof)
 }
 
-/// What a person is shown of a login before they say that it is theirs. Nobody learns from it who scanned.
+/// The details of a sign-in that a user sees before accepting it. They do not reveal who scanned the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QrSignInDetails {
-    /// The name of the application that they would sign in to.
+    /// The name of the application.
     pub application: String,
-    /// Where the browser seems to be, and what it is.
+    /// The approximate location and the description of the browser.
     pub context: BrowserContext,
-    /// Whether the device is in the browser of the login, so that the user needs no number.
+    /// Whether the device is in the browser of the sign-in, so that the user needs no number.
     pub is_same_browser: bool,
 }
 
-/// The login of a code. `None` if the code is not valid, or its login ended or has a user already. `browser` is the
-/// digest of the browser cookie that the device sent.
+/// Returns the sign-in of a code. Returns `None` if the code is invalid, or the sign-in ended or has a user already.
+/// `browser` is the digest of the browser cookie that the device sent.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -88,27 +89,27 @@ pub async fn preview(
     }))
 }
 
-/// What came of a scan.
+/// The outcome of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanOutcome {
-    /// The user is asked, and the browser shows the number.
+    /// The user received an approval request, and the browser shows the number.
     Asked {
         /// The request.
         approval: ApprovalId,
-        /// The login, if the device is in its browser.
+        /// The sign-in, if the device is in its browser.
         login_page: Option<LoginId>,
     },
-    /// The code is none of ours, its login is over, or somebody said already who signs in.
+    /// The code is invalid, or its sign-in ended or has a user already.
     NotOpen,
-    /// The person may not sign in.
+    /// The user may not sign in.
     Closed,
-    /// The device scanned too many.
+    /// The device reached its rate limit.
     TooMany(RateLimitError),
 }
 
-/// Takes what a device scanned, or the link of a login page that was opened in the device's own browser. It has a
-/// limit of its own. What others do with the user's name does not hold it: neither the limits of those who type it, nor
-/// a cooldown, which is for requests that the user did not begin.
+/// Processes a scanned code, or the link of a login page that was opened in the device's own browser. It has its own
+/// rate limit. Other clients cannot delay it: the rate limits of typed names and cooldowns do not apply, because the
+/// user began this sign-in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -160,12 +161,12 @@ pub async fn scan(
                         approval: approval.id,
                         login_page,
                     },
-                    // The login ended at this moment.
+                    // The sign-in ended at this moment.
                     None => ScanOutcome::NotOpen,
                 }
             }
             RequestOutcome::NotOpen => ScanOutcome::NotOpen,
-            // The person was suspended at this moment.
+            // The user was suspended at this moment.
             RequestOutcome::NotPrompted => ScanOutcome::Closed,
             RequestOutcome::TooMany => ScanOutcome::TooMany(RateLimitError::within(
                 services.settings.lifetimes.approval.get(),
@@ -174,15 +175,15 @@ pub async fn scan(
     )
 }
 
-/// A login whose code may be scanned.
+/// A sign-in with a code that can be scanned.
 struct Scannable {
     login: Login,
-    /// The pending approval that the device in the login's browser requested before.
+    /// The pending approval that the device in the browser of the sign-in requested before.
     scanned: Option<ApprovalId>,
 }
 
-/// The login that a token belongs to, if its user is still undecided: no name was typed, or the typed request is
-/// pending. The device in the login's browser may ask again: the response may have been lost.
+/// Returns the sign-in of a token, if it has no authenticated user yet: no name was typed, or the typed request is
+/// pending. The device in the browser of the sign-in may repeat its request, because the response may have been lost.
 async fn find(
     services: &Services,
     token: &str,
@@ -202,14 +203,14 @@ async fn find(
         .store
         .login(LoginId::from_bytes(id), services.now())
         .await?;
-    // A login from before browsers were kept would show nothing to recognise.
+    // A sign-in without a stored description of its browser would show no details for the user to recognize.
     let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
         return Ok(None);
     };
     let mut scanned = None;
     let is_open = match login.stage {
         LoginStage::Identify => true,
-        // The page that waits for a typed request shows the code as well.
+        // The page of a pending typed request shows the code too.
         LoginStage::Asked(approval) => {
             let found = services.store.approval(approval).await?;
             let pending = found.filter(|found| found.stage_at(services.now()).is_waiting());
@@ -231,8 +232,8 @@ async fn find(
     Ok(genuine.then_some(Scannable { login, scanned }))
 }
 
-/// Returns when the page of this login has something new to show, since its code was scanned or its time is over:
-/// `true`; or when it should ask again: `false`.
+/// Waits until the page of this sign-in must change, because its code was scanned or it expired. Returns `false` if the
+/// page should repeat the request.
 ///
 /// # Errors
 /// If the database fails.
@@ -247,7 +248,8 @@ pub async fn is_scanned(services: &Services, id: LoginId) -> Result<bool, Intern
             listener.changed(Some(login.expires_at)).await;
         }
     };
-    // Counted by the machine's clock, not the server's: a test that stops the one must not stop the other.
+    // The timeout uses the machine's clock and not the server's, so that a test that stops the latter does not stop
+    // this.
     tokio::time::timeout(TELLING, decided)
         .await
         .unwrap_or(Ok(false))

@@ -1,4 +1,4 @@
-//! Accounts: people in applications.
+//! Accounts: users in applications.
 
 use std::sync::Arc;
 
@@ -26,9 +26,9 @@ use assent_model::group::AssignedGroup;
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
 
-/// The name of an account asks the phone, since applications know people by it: to give another, and to make one free
-/// by deleting or closing the account that has it. Its roles do not: to give and take them is everyday work, which an
-/// application may need many times a day. A whole table of them asks.
+/// The routes of accounts. A change of an account's name needs an action approval, because applications identify users
+/// by it. So does a deletion or termination, because it releases the name, and an import. A change of roles needs none,
+/// because an application may need many such changes a day.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
@@ -110,7 +110,7 @@ async fn view(
     Ok(VersionedResponse(account.version, shown(account, &names)))
 }
 
-/// What the people and applications of these accounts are called.
+/// Reads the names of the users and applications of these accounts.
 async fn names<'a>(
     services: &Services,
     accounts: impl IntoIterator<Item = &'a Account> + Clone,
@@ -124,7 +124,7 @@ async fn names<'a>(
 
 fn shown(account: Account, names: &Names) -> AccountView {
     let effective_roles = account.effective_roles();
-    // The compiler asks for each value, so the view lacks none.
+    // The pattern names each value, so that the compiler reports a value that the view lacks.
     let Account {
         id,
         user_id,
@@ -180,7 +180,7 @@ async fn create(
     Ok((StatusCode::CREATED, view(&services, account).await?))
 }
 
-/// Which accounts are listed.
+/// The filters of the list of accounts.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -203,7 +203,7 @@ struct AccountsQuery {
 
 /// List and search an application's accounts.
 ///
-/// In the order of creation; with `q`, in the order of the matching terms.
+/// The accounts are in the order of creation; with `q`, in the order of the matching terms.
 #[utoipa::path(
     get,
     path = "/applications/{id}/accounts",
@@ -240,7 +240,7 @@ async fn list(
     )))
 }
 
-/// Up to `limit` accounts of an application after a cursor, each with its own.
+/// Returns up to `limit` accounts of an application after a cursor, each with its own cursor.
 pub(super) async fn page(
     services: &Services,
     application: &Did,

@@ -21,7 +21,7 @@ use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::ActionApprovalId;
 
-/// How long an answer waits at most, in seconds.
+/// The maximum time for which a response waits, in seconds.
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
@@ -56,7 +56,7 @@ struct Standing {
     state: StateView,
 }
 
-/// How long to wait for a decision.
+/// The query parameter of the wait for a decision.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -67,7 +67,7 @@ struct DecisionWaitQuery {
     wait: u64,
 }
 
-/// Whose approvals a request is about: those of the console session, or of the caller with a token.
+/// The holder of the approvals that a request concerns: the console session, or the caller with a token.
 fn holder<'a>(session: Option<&'a Extension<ConsoleSession>>, caller: &'a Caller) -> Holder<'a> {
     match session {
         Some(Extension(session)) => Holder::Console(&session.console),
@@ -92,7 +92,7 @@ async fn read(
     let id: ActionApprovalId = id_of(&id, "action approval")?;
     let holder = holder(session.as_ref(), &caller);
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
-    // A request that is still pending then is answered so.
+    // After the wait, a request without a decision is reported as pending.
     tokio::select! {
         biased;
         decided = action_approvals::decided(&services, holder, id) => decided?,

@@ -1,4 +1,4 @@
-//! What people are signed in to, what they agreed to, and what happened in their names.
+//! The sessions, consents and activity of users.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The list of applications, with how each is used.
+//! The list of applications, with the usage of each.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use assent_model::application::Protocol;
 use assent_model::id::Did;
 use assent_store::{ApplicationCursor, ApplicationOrder};
 
-/// Which applications are listed.
+/// The filters of the list of applications.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,4 +1,4 @@
-//! How an application is used, as lists show it.
+//! The usage of an application, as lists show it.
 
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,7 +23,7 @@ pub(super) struct UsageView {
     last_sign_in_at: Option<String>,
 }
 
-/// How the usage of an application is shown.
+/// Returns the view of an application's usage.
 pub(super) fn view(application: &Did, usage: ApplicationUsage) -> UsageView {
     let ApplicationUsage {
         accounts,

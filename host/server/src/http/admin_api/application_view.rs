@@ -111,7 +111,7 @@ pub(super) struct ClientKeysView {
 
 pub(super) fn view(application: Application) -> ApplicationView {
     let token_endpoint_auth_method = application.settings.auth_method();
-    // The compiler asks for each setting, so the view lacks none.
+    // The pattern names each setting, so that the compiler reports a setting that the view lacks.
     let Application {
         id,
         name,
@@ -209,7 +209,7 @@ pub(super) enum RegisteredApplicationView {
 }
 
 impl RegisteredApplicationView {
-    /// Adds how the application is used.
+    /// Adds the usage of the application.
     pub(super) fn with_usage(self, usage: UsageView) -> Self {
         match self {
             Self::Client(mut view) => {

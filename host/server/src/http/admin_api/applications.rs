@@ -1,4 +1,4 @@
-//! Applications.
+//! Applications: OpenID Connect clients and SAML service providers.
 
 use std::sync::Arc;
 
@@ -77,7 +77,7 @@ pub(super) fn routes() -> Area {
         )
 }
 
-/// A body that has a protocol.
+/// The member of a body that names the protocol.
 #[derive(Deserialize)]
 struct WithProtocol {
     #[serde(default)]
@@ -133,7 +133,7 @@ impl New {
     }
 }
 
-/// The problem of a body that is one of a service provider, but for the protocol.
+/// Returns a problem if the body is valid for a service provider, except that it does not name the protocol.
 fn without_protocol(members: Map<String, Value>) -> Option<Problem> {
     NewServiceProvider::read(members).ok()?;
     Some(Problem::field(
@@ -143,7 +143,7 @@ fn without_protocol(members: Map<String, Value>) -> Option<Problem> {
 }
 
 impl NewServiceProvider {
-    /// Reads the members of a body but for the protocol.
+    /// Reads the members of a body without the protocol.
     fn read(mut members: Map<String, Value>) -> Result<Self, Problem> {
         let given = parse(&written(&members))?;
         members.remove("metadata");
@@ -170,7 +170,7 @@ pub(super) enum AnyChange {
 }
 
 impl AnyChange {
-    /// Reads a body for an application of this protocol.
+    /// Reads a body for an application of a protocol.
     fn read(protocol: Protocol, body: &Bytes) -> Result<Self, Problem> {
         match protocol {
             Protocol::OpenidConnect => parse_strictly(body).map(Self::Client),
@@ -214,7 +214,7 @@ async fn create(
     }
 }
 
-/// A service provider that was just saved, with the notes of its import and those of its settings.
+/// Returns the view of a saved service provider, with the notes of its import and of its settings.
 fn saved(
     services: &Services,
     provider: ServiceProvider,

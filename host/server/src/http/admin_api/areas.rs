@@ -1,4 +1,4 @@
-//! The areas of the API, which have all nouns and routes.
+//! The areas of the admin API, which contain all nouns and routes.
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
@@ -8,7 +8,7 @@ use crate::http::admin_api::{
     transfers, users,
 };
 
-/// The areas, which have all nouns and routes.
+/// Returns all areas.
 pub(super) fn areas() -> Vec<Area> {
     vec![
         me::routes(),
@@ -39,7 +39,7 @@ pub(super) fn areas() -> Vec<Area> {
     ]
 }
 
-/// Every route.
+/// Returns all routes.
 pub(super) fn all_routes() -> Vec<Route> {
     areas().into_iter().flat_map(Area::into_routes).collect()
 }

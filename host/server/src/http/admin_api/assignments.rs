@@ -21,7 +21,8 @@ use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::group::Assignee;
 use assent_model::id::Did;
 
-/// An assignment gives access to many users at once, so it asks the phone, and so does its end.
+/// The routes of assignments. An assignment gives access to many users at once, so its creation and its removal need an
+/// action approval.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
@@ -99,7 +100,7 @@ struct AssignmentView {
     roles: Vec<String>,
 }
 
-/// Whom an application is assigned to.
+/// The groups and the users that have access to an application by an assignment.
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApplicationAssignments)]
 struct AssignmentsView {
@@ -231,7 +232,7 @@ async fn remove_everyone(
 
 /// List the roles that are known for an application.
 ///
-/// Those of its assignments and of its 500 newest accounts, sorted.
+/// The result has the roles of its assignments and of its 500 newest accounts, sorted.
 #[utoipa::path(
     get,
     path = "/applications/{id}/roles",

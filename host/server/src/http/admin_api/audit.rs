@@ -95,11 +95,10 @@ struct ActorView {
     name: Option<String>,
 }
 
-/// The entries as they are shown, with the current names of users and applications in them.
+/// Returns the views of entries, with the current names of users and applications.
 ///
-/// A protected action of an administrator can concern an application that the user has nothing to do with. So whoever
-/// reads the activity of a user sees the application's name only with a permission to read applications or the audit
-/// log.
+/// A protected action of an administrator can concern an application that is unrelated to the user. So a reader of a
+/// user's activity sees the application's name only with a permission to read applications or the audit log.
 pub(super) async fn views(
     services: &Services,
     caller: &Caller,
@@ -138,7 +137,8 @@ pub(super) async fn views(
     Ok(shown.collect())
 }
 
-/// The place of an entry's IP address. Folded entries have the address of a network, whose place is not looked up.
+/// The location of an entry's IP address. Folded entries have the address of a network, whose location is not looked
+/// up.
 fn place_of(services: &Services, entry: &Entry, language: Language) -> Option<String> {
     let address = entry.personal.get("ip_address")?.as_str()?;
     services
@@ -152,7 +152,7 @@ fn browser_of(entry: &Entry, language: Language) -> Option<String> {
     Some(user_agent::again(browser).plain(language))
 }
 
-/// Where a request came from, in the language of the one who reads it.
+/// The origin of a request, in the language of the reader.
 struct OriginTexts {
     place: Option<String>,
     browser: Option<String>,
@@ -210,7 +210,7 @@ fn view(
     }
 }
 
-/// Which entries are listed.
+/// The filters of the audit log.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -315,7 +315,8 @@ async fn events() -> Json<List<String>> {
     Json(List::whole(names))
 }
 
-/// How many entries the API verifies: so many take no time that anybody notices. `assent audit verify` looks at all.
+/// The number of entries that the API verifies. So few entries cause no noticeable delay. `assent audit verify`
+/// verifies all.
 const VERIFIED: i64 = 10_000;
 
 /// The result of a verification.

@@ -1,4 +1,4 @@
-//! Who calls: with the machine's token, with a session of the console, or as a service account.
+//! The authentication of callers: with an operator token, with a console session, or as a service account.
 
 use std::sync::Arc;
 
@@ -24,19 +24,19 @@ use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
 use assent_model::token::{TokenScopes, prefix};
 
-/// The header with the token that shows that a request comes from the console's own page.
+/// The header with the token that proves that a request comes from the console's own page.
 pub(super) const CSRF: &str = "x-assent-csrf";
 
-/// A session of the console that asks: what its page needs to ask for more than reading.
+/// The console session of the caller, with the values that its page needs for requests other than reads.
 #[derive(Clone, Debug)]
 pub(super) struct ConsoleSession {
     /// The value of the header [`CSRF`].
     pub(super) csrf: String,
-    /// Whose it is, and in which browser.
+    /// The administrator and the browser.
     pub(super) console: Console,
 }
 
-/// Rejects calls of other sites' pages, and limits how often an address may come without a good token or session.
+/// Rejects calls of other sites' pages, and limits the requests of an address without a valid token or session.
 pub(super) async fn limit_failures(
     State(services): State<Arc<Services>>,
     from: Network,
@@ -64,7 +64,7 @@ pub(super) async fn limit_failures(
     .await
 }
 
-/// Lets only somebody who is known through, and tells the handlers who it is.
+/// Authenticates the caller, and adds the caller to the request for the handlers. Rejects unknown callers.
 pub(super) async fn authorize(
     State(services): State<Arc<Services>>,
     request: Request,
@@ -84,7 +84,7 @@ pub(super) async fn authorize(
     next.run(request).await
 }
 
-/// Answers of the API are nobody else's.
+/// Prevents caches from storing responses of the API.
 pub(super) async fn never_stored(request: Request, next: Next) -> Response {
     let mut response = next.run(request).await;
     response
@@ -139,7 +139,7 @@ fn unknown() -> Problem {
     Problem::with_kind(ProblemKind::Unauthenticated, detail)
 }
 
-/// Whoever shows an access token that was given for the admin API.
+/// Authenticates a service account by its access token for the admin API.
 async fn by_service_account(
     services: &Services,
     token: &str,
@@ -163,7 +163,8 @@ async fn by_service_account(
     }
 }
 
-/// Whoever is signed in in this browser, with enough for the console and with a role in it.
+/// Authenticates a user by the session of the browser. The session must be sufficient for the console, and the user
+/// must have a role in it.
 async fn by_session(
     services: &Services,
     browser: &Browser,
@@ -215,8 +216,8 @@ fn purpose(session: SessionId) -> String {
     format!("admin-api {session}")
 }
 
-/// Whether another site's page may have made this request. Browsers that are not very old say where it comes from; what
-/// changes something needs the token besides, which no other site can read.
+/// Whether a page of another site may have sent this request. Current browsers send the origin of a request. Changes
+/// also need the token, which no other site can read.
 fn is_forged(
     services: &Services,
     browser: &Browser,
@@ -224,7 +225,7 @@ fn is_forged(
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<bool, InternalError> {
-    // Only the user types an address or opens a bookmark, and neither changes anything.
+    // A GET or HEAD changes nothing, and other sites cannot read the response.
     if matches!(*method, Method::GET | Method::HEAD) {
         return Ok(false);
     }

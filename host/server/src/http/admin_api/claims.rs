@@ -1,4 +1,4 @@
-//! Claims: what an application would be told, and why it was told what it was.
+//! Claims: previews, and the traces of issued tokens and assertions.
 
 mod comparison;
 mod preview_view;
@@ -47,7 +47,7 @@ pub(super) fn routes() -> Area {
         .route("claim-traces.show", Permission::ClaimsRead, routes!(read))
 }
 
-/// What is to be previewed.
+/// The subject of a preview.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 struct PreviewQuery {
@@ -63,7 +63,7 @@ struct PreviewQuery {
     sink: Option<Vec<Sink>>,
 }
 
-/// Reads the query. What is unknown or repeated is an error, but for `sink`.
+/// Reads the query. Unknown parameters are errors, and so are repeated ones, except `sink`.
 fn read_query(query: &str) -> Result<PreviewQuery, Problem> {
     let malformed = |detail: String| Problem::with_kind(ProblemKind::Malformed, detail);
     let (mut account, mut user, mut scope, mut sinks) = (None, None, None, Vec::new());
@@ -143,7 +143,7 @@ async fn preview(
     Ok(Json(view(&application, request.account, previews)))
 }
 
-/// Which traces are listed.
+/// The filters of the list of traces.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]

@@ -1,5 +1,5 @@
-//! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of what is
-//! shown.
+//! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of the
+//! resource.
 
 use std::convert::Infallible;
 
@@ -16,7 +16,7 @@ use serde::Serialize;
 use crate::domain::admin::{AdminError, ExpectedVersion};
 use crate::http::problem::Problem;
 
-/// An answer that has a version.
+/// A response with the version of its resource.
 pub(super) struct VersionedResponse<T>(pub(super) i64, pub(super) T);
 
 fn tag_of(version: i64) -> String {
@@ -33,7 +33,7 @@ impl<T: Serialize> IntoResponse for VersionedResponse<T> {
     }
 }
 
-/// The tags that a header names; `None` where it is not there.
+/// The tags in a header; `None` if the header is missing.
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
     let lines: Vec<_> = headers.get_all(name).iter().collect();
     let texts = lines.iter().filter_map(|value| value.to_str().ok());
@@ -44,12 +44,12 @@ fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
     (!lines.is_empty()).then_some(tags)
 }
 
-/// What `If-Match` wants: a change is made only to a version that it names.
+/// The condition of `If-Match`: a change applies only to a version that the header names.
 #[derive(Clone, Debug)]
 pub(super) struct IfMatch(Option<Vec<String>>);
 
 impl IfMatch {
-    /// The versions that a command may change.
+    /// The versions to which a command applies.
     pub(super) fn expected(&self) -> ExpectedVersion {
         let Some(tags) = &self.0 else {
             return ExpectedVersion::Any;
@@ -57,7 +57,7 @@ impl IfMatch {
         if tags.iter().any(|tag| tag == "*") {
             return ExpectedVersion::Any;
         }
-        // A weak tag never matches here (section 13.1.1), and ours are strong.
+        // A weak tag never matches here (section 13.1.1), and the tags of this server are strong.
         let version = |tag: &String| tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok();
         ExpectedVersion::OneOf(tags.iter().filter_map(version).collect())
     }
@@ -71,7 +71,7 @@ impl<S: Sync> FromRequestParts<S> for IfMatch {
     }
 }
 
-/// Answers 304 where whoever asks has what would be answered.
+/// Responds with 304 if the caller has the current version.
 pub(super) async fn not_modified(request: Request, next: Next) -> Response {
     let known = tags(request.headers(), &IF_NONE_MATCH);
     let mut response = next.run(request).await;
@@ -82,7 +82,7 @@ pub(super) async fn not_modified(request: Request, next: Next) -> Response {
     else {
         return response;
     };
-    // The comparison is the weak one (section 13.1.2).
+    // This is the weak comparison (section 13.1.2).
     let names = |tags: Vec<String>| {
         tags.iter()
             .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
@@ -96,7 +96,7 @@ pub(super) async fn not_modified(request: Request, next: Next) -> Response {
     response
 }
 
-/// Refuses to change something under a tag that it can't have, since it has none.
+/// Rejects a change with `If-Match` of a resource without a version, because no tag can match.
 pub(super) async fn without_version(request: Request, next: Next) -> Response {
     match tags(request.headers(), &IF_MATCH) {
         Some(tags) if !tags.iter().any(|tag| tag == "*") => {

@@ -1,4 +1,4 @@
-//! The context of a command, as a request brings it.
+//! The context of a command, from its request.
 
 use std::sync::Arc;
 
@@ -14,18 +14,18 @@ use crate::http::problem::{Problem, ProblemKind};
 use crate::http::texts;
 use assent_model::login::BrowserContext;
 
-/// Who asks, where, for which version, and with which approval.
+/// The caller, the browser, the expected version, and the named approval of a command.
 pub(super) struct Context(pub(super) AdminContext, BrowserContext);
 
 impl Context {
-    /// The same, with the approval of the administrator with this name.
+    /// Returns the same context, with the approval of the administrator with this name.
     pub(super) async fn approved_by(self, name: &str) -> Result<Self, Problem> {
         let Self(context, place) = self;
         let context = context.approved_by(name, place.clone()).await?;
         Ok(Self(context, place))
     }
 
-    /// Plans the command, has it approved where it is protected, and executes it.
+    /// Plans the command, requires an approval if it is protected, and executes it.
     pub(super) async fn run<C: AdminCommand>(&self, command: C) -> Result<C::Outcome, Problem> {
         Ok(self.0.run(&command).await?)
     }

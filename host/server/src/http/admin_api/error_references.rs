@@ -1,4 +1,4 @@
-//! The reference numbers of error pages.
+//! The references of error pages.
 
 use std::sync::Arc;
 
@@ -36,7 +36,8 @@ pub(super) fn routes() -> Area {
 struct ErrorReferenceView {
     /// The number on the page.
     reference: String,
-    /// The id of the request (`x-request-id`), which all its lines of the log have; empty if nobody asked for the page.
+    /// The id of the request (`x-request-id`), which all its log lines have; empty if the page was not the response to
+    /// a request.
     request_id: String,
     /// When the page was shown.
     #[schema(format = DateTime)]

@@ -25,10 +25,10 @@ use assent_model::id::{Did, UserId};
 use assent_model::user::{ConsoleRole, LifecycleState};
 use assent_store::UserOrder;
 
-/// How many rows are read at a time.
+/// The number of rows that each query reads.
 const ROWS: u32 = 500;
 
-/// Which users are exported.
+/// The filters of the export of users.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -45,7 +45,7 @@ pub(super) struct UsersQuery {
     role: Option<ConsoleRole>,
 }
 
-/// Which accounts are exported.
+/// The filters of the export of accounts.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -59,14 +59,14 @@ pub(super) struct AccountsQuery {
     state: Option<LifecycleState>,
 }
 
-/// Some rows of a table, and where the next ones begin.
+/// Some rows of a table, and the position of the next ones.
 struct Rows {
     rows: Vec<Vec<String>>,
     next: Option<String>,
 }
 
 impl Rows {
-    /// Where there may be more, the next ones begin at the cursor of the last one.
+    /// A full page may have a successor, which begins at the cursor of the last row.
     fn from_records<R>(
         found: &[R],
         cursor: impl Fn(&R) -> String,
@@ -80,14 +80,14 @@ impl Rows {
     }
 }
 
-/// Where a table is read that is sent.
+/// The position of an export in its table.
 enum ExportPosition {
     Beginning,
     After(String),
     End,
 }
 
-/// A table that is sent as it is read: a page after the other, each of which says where the next one begins.
+/// Streams a table page by page. Each page returns the position of the next one.
 fn streamed<P>(name: &'static str, columns: &'static [&'static str], page: P) -> Response
 where
     P: Fn(Option<String>) -> BoxFuture<'static, Result<Rows, Problem>> + Send + 'static,
@@ -104,7 +104,7 @@ where
                 ExportPosition::After(after) => ("", None, Some(after)),
                 ExportPosition::End => return Ok(None),
             };
-            // Whoever reads it sees that it broke off.
+            // A client detects an incomplete file by the aborted response.
             let found = page(after)
                 .await
                 .map_err(|_| std::io::Error::other("the table broke off"))?;
@@ -147,7 +147,7 @@ pub(super) async fn export_users(
     Query(UsersQuery { q, state, role }): Query<UsersQuery>,
 ) -> Result<Response, Problem> {
     let q = q.text();
-    // What was looked for may say who somebody is, and no erasure would find it.
+    // The search text may identify a user, and an erasure would not find it in the audit log.
     let entry = audit::entry(&services, Event::UsersExported, &caller.by)
         .with("searched", q.is_some())
         .with("state", state.map(LifecycleState::as_str))

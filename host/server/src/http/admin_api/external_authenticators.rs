@@ -1,4 +1,4 @@
-//! The identifiers by which vendors' authenticators know users.
+//! External authenticators: the identifiers of users at vendors.
 
 use std::sync::Arc;
 

@@ -32,8 +32,8 @@ use assent_model::id::GroupId;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
 
-/// To create a group and to add and remove single members asks no phone, as giving accounts does not. Another name, the
-/// end of a group, and a whole table of members do.
+/// The routes of groups. Creating a group, and adding and removing single members need no action approval, like the
+/// creation of accounts. Renaming or deleting a group, and replacing or importing its members do.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
@@ -171,7 +171,7 @@ fn member((membership, user): (Membership, User)) -> MemberView {
     }
 }
 
-/// Which groups are listed.
+/// The filters of the list of groups.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -386,7 +386,7 @@ struct Users {
     users: Vec<String>,
 }
 
-/// How many members were added and removed.
+/// The number of members that were added and removed.
 #[derive(Serialize, ToSchema)]
 #[schema(as = GroupMembersChanged)]
 struct ChangedView {

@@ -24,13 +24,13 @@ use crate::http::admin_api::context::ACTION_APPROVAL;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::id::UserId;
 
-/// The header.
+/// The header `Idempotency-Key`.
 pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
-/// How long a key may be, in characters.
+/// The maximum length of a key, in characters.
 pub(super) const LONGEST: usize = 255;
 /// Headers that are stored with a response.
 const KEPT: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
-/// The largest response that is stored, in bytes.
+/// The maximum size of a stored response, in bytes.
 const LARGEST: usize = 4 << 20;
 
 /// A stored response.
@@ -75,9 +75,9 @@ pub(super) async fn once(
 
 /// The result of claiming a key.
 enum ClaimOutcome {
-    /// This request is the first, and is to be executed.
+    /// The request is the first, and must be executed.
     Ours(KeyedRequest, Box<Request>),
-    /// The request was executed, with this stored response.
+    /// The request was executed, and this response was stored.
     Executed(Vec<u8>),
 }
 
@@ -205,18 +205,18 @@ async fn store_response(
         idempotency::release(services, asked).await
     };
     if let Err(error) = kept {
-        // The client gets the response all the same. A repetition would be told that the request is in progress.
+        // The client gets the response all the same. For a retry, the request is in progress.
         tracing::error!(%error, "response for an Idempotency-Key not stored");
     }
     Response::from_parts(parts, Body::from(bytes))
 }
 
-/// Whether a text has the form of an id; all kinds have the same.
+/// Whether a text has the form of an id. All kinds of ids have the same form.
 fn is_id(text: &str) -> bool {
     text.parse::<UserId>().is_ok()
 }
 
-/// Adds the ids in an answer, at every depth.
+/// Adds the ids in a response, at every depth.
 fn add_ids(answer: &Value, ids: &mut BTreeSet<String>) {
     match answer {
         Value::String(text) if is_id(text) => {

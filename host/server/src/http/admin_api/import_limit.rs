@@ -14,7 +14,7 @@ use crate::domain::operations::rate_limits::{CallerKey, ConcurrencyPermit};
 use crate::http::admin_api::input;
 use crate::http::problem::{Problem, ProblemKind};
 
-/// The claim of the one import that a host does at a time.
+/// The permit of the one import that an instance runs at a time.
 pub(super) type ImportPermit = Arc<ConcurrencyPermit<()>>;
 
 /// Runs one import at a time, after its body was read, so that a slow upload delays no other import.
@@ -39,7 +39,8 @@ pub(super) async fn alone(
     next.run(request).await
 }
 
-/// Plans a few manifests at a time, one of each caller: a manifest is in memory until its plan is made.
+/// Limits the number of concurrent plans, one for each caller, because a manifest is in memory until its plan is
+/// complete.
 pub(super) async fn limited(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
@@ -59,8 +60,8 @@ pub(super) async fn limited(
     next.run(request).await
 }
 
-/// A request whose body has been read. A caller sends one at a time, and all callers together a few, because
-/// the whole body is in memory.
+/// Reads the body of a request. A caller uploads one at a time, and all callers together a few, because the whole body
+/// is in memory.
 async fn arrived(
     services: &Services,
     caller: &Caller,

@@ -1,4 +1,4 @@
-//! What a request brings: JSON bodies and queries, read strictly, with errors that say where.
+//! The input of a request: JSON bodies and queries, parsed strictly, with errors that name the position.
 
 use std::collections::HashSet;
 
@@ -15,9 +15,9 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::problem::{Problem, ProblemKind};
 
-/// A JSON body, as a type that knows its members. Unknown members are errors, and the problem names the place. So is a
-/// value that is written in another form than its own: serde reads the value of an enumeration from an object too, and
-/// an object from an array.
+/// A JSON body of a type that knows its members. Unknown members are errors, and the problem names the position. A
+/// value in another form than its own is an error, too. Without that check serde would also read the value of an
+/// enumeration from an object, and an object from an array.
 pub(super) struct Body<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T> {
@@ -29,7 +29,7 @@ impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T>
     }
 }
 
-/// Reads a JSON object as [`parse`] does, and refuses values in another form than their own.
+/// Reads a JSON object as [`parse`] does, and rejects values in another form than their own.
 pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<T, Problem> {
     let value: T = parse(body)?;
     let sent: Map<String, Value> = parse(body)?;
@@ -48,8 +48,8 @@ pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Re
     }
 }
 
-/// Whether a value that was sent is the one that was read, which may have defaults beside it. Texts of a list may be in
-/// another order: some lists are sets. It takes a time that is linear in the size of the values.
+/// Whether the sent value equals the parsed one, which may contain defaults as well. The texts of a list may be in
+/// another order, because some lists are sets. The time is linear in the size of the values.
 fn is_same(sent: &Value, own: &Value) -> bool {
     match (sent, own) {
         (Value::Object(sent), Value::Object(own)) => sent
@@ -66,7 +66,7 @@ fn is_same(sent: &Value, own: &Value) -> bool {
     }
 }
 
-/// Whether all of a list are texts that are in the other one.
+/// Whether all items of a list are texts that are also in the other list.
 fn has_texts(sent: &[Value], own: &[Value]) -> bool {
     if !sent.iter().all(Value::is_string) {
         return false;
@@ -77,7 +77,7 @@ fn has_texts(sent: &[Value], own: &[Value]) -> bool {
         .all(|text| own.contains(text))
 }
 
-/// A JSON body that is not read yet.
+/// A JSON body before parsing.
 pub(super) struct UnparsedJson(pub(super) Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for UnparsedJson {
@@ -111,7 +111,7 @@ impl<S: Send + Sync> FromRequest<S> for RawBody {
     }
 }
 
-/// Reads the body of a request.
+/// Returns the body of a request.
 pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<Bytes, Problem> {
     Bytes::from_request(request, state)
         .await
@@ -123,7 +123,7 @@ pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
         })
 }
 
-/// What is said of a body that is too large.
+/// The detail of the problem of a body that is too large.
 pub(super) const TOO_LARGE: &str =
     "the body is larger than 64 KiB, or as a file larger than 12 MiB";
 
@@ -137,8 +137,8 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
         || (merges && kind.eq_ignore_ascii_case("application/merge-patch+json"))
 }
 
-/// Reads a JSON object; unknown members are errors, and the problem names the place. An array would be read as the
-/// members in their order, which nobody means, and which what looks for a member by its name does not see.
+/// Reads a JSON object. Unknown members are errors, and the problem names the position. serde would read an array as
+/// the members in their order. That is never intended, and code that searches a member by its name would not find it.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     if holds_nul(body) {
         return Err(Problem::with_kind(
@@ -161,7 +161,7 @@ pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
     Ok(value)
 }
 
-/// Whether a text of a JSON body holds NUL, which PostgreSQL can't keep. It can be written in one way alone.
+/// Whether a text of a JSON body contains NUL, which PostgreSQL cannot store. JSON has only one way to write it.
 fn holds_nul(body: &[u8]) -> bool {
     let mut rest = body;
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
@@ -169,13 +169,13 @@ fn holds_nul(body: &[u8]) -> bool {
         if escape.starts_with(b"u0000") {
             return true;
         }
-        // What follows a backslash is no beginning of an escape itself.
+        // The character after a backslash does not begin another escape.
         rest = escape.get(1..).unwrap_or_default();
     }
     false
 }
 
-/// The parameters of the query, as a type that knows them. Unknown ones are errors.
+/// The query parameters, of a type that knows them. Unknown ones are errors.
 pub(super) struct Query<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
@@ -190,7 +190,7 @@ impl<T: DeserializeOwned, S: Sync> FromRequestParts<S> for Query<T> {
     }
 }
 
-/// How many rows a page of a list has at most.
+/// The maximum number of rows on a page of a list.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct PageLimit(u32);
@@ -210,27 +210,27 @@ impl TryFrom<String> for PageLimit {
 }
 
 impl PageLimit {
-    /// How many rows.
+    /// The number of rows.
     pub(super) const fn get(self) -> u32 {
         self.0
     }
 
-    /// One more, to see whether there is more.
+    /// One more than the number of rows, to detect a further page.
     pub(super) const fn and_one(self) -> u32 {
         self.0 + 1
     }
 }
 
-/// What is looked for: how a name begins, or an identifier.
+/// The text of a search: the beginning of a name, or an identifier.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub(super) struct Search(String);
 
 impl Search {
-    /// How long it may be, in characters: as long as the longest name.
+    /// The maximum length, in characters: that of the longest name.
     pub(super) const LONGEST: usize = 254;
 
-    /// The text; none where it is blank.
+    /// The text; `None` if it is blank.
     pub(super) fn text(self) -> Option<String> {
         Some(self.0).filter(|text| !text.trim().is_empty())
     }
@@ -262,13 +262,13 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// Where the page begins.
+    /// The position at which the page begins.
     pub(super) fn after<T: std::str::FromStr>(&self) -> Result<Option<T>, Problem> {
         after(self.after.as_deref())
     }
 }
 
-/// Where a page begins that this cursor stands for.
+/// Parses the cursor of a page.
 pub(super) fn after<T: std::str::FromStr>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
     let invalid = || {
         Problem::with_kind(
@@ -292,7 +292,7 @@ pub(super) struct List<T> {
 }
 
 impl<T> List<T> {
-    /// Makes a page of rows that were asked for with one more than `limit`, to see whether there is more.
+    /// Creates a page from rows that were requested with one more than `limit`, to detect a further page.
     pub(super) fn from_rows<R>(
         mut rows: Vec<R>,
         limit: u32,
@@ -309,7 +309,7 @@ impl<T> List<T> {
         }
     }
 
-    /// All that there is.
+    /// A list of all items, without further pages.
     pub(super) fn whole(items: impl IntoIterator<Item = T>) -> Self {
         Self {
             items: items.into_iter().collect(),

@@ -100,7 +100,7 @@ struct InvitationView {
     display_name: String,
     email: Option<String>,
     state: StateView,
-    /// Whether the user has a role in the console, so that only the user's own page creates links.
+    /// Whether the user has a role in the console, so that links are created only on the page of the user.
     has_console_role: bool,
     /// The kind of caller that created the link: `user`, `admin_token`, `application` or `server`.
     inviter_kind: Option<String>,
@@ -169,7 +169,7 @@ fn view(invitation: Invitation, names: &Names, now: Timestamp) -> InvitationView
     view
 }
 
-/// Which invitations are listed.
+/// The filters of the list of invitations.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -233,7 +233,7 @@ pub(super) struct InvitationMessage {
     text: String,
 }
 
-/// The message with which an administrator hands a link over.
+/// Returns the message with which an administrator hands a link over.
 pub(super) fn message(
     services: &Services,
     user: &User,
@@ -248,7 +248,7 @@ pub(super) fn message(
     }
 }
 
-/// A link, or why there is none.
+/// A link, or the reason why there is none.
 #[derive(Serialize, ToSchema)]
 #[schema(as = CreatedInvitation)]
 struct CreatedView {

@@ -1,4 +1,4 @@
-//! The keys that ID tokens are signed with.
+//! The keys that sign ID tokens.
 
 use std::sync::Arc;
 

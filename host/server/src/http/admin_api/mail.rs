@@ -1,4 +1,4 @@
-//! Email: a preview, and a test.
+//! Email: a preview, and a test message.
 
 use std::sync::Arc;
 
@@ -100,16 +100,17 @@ struct TestMail {
     to: String,
 }
 
-/// The result of a test.
+/// The result of a test email.
 #[derive(Serialize, ToSchema)]
 struct TestMailResult {
-    /// The answer of the SMTP server.
+    /// The reply of the SMTP server.
     answer: String,
 }
 
 /// Send a test email.
 ///
-/// The response waits for the SMTP server. If that rejects the message, the problem `mail-failed` has its answer.
+/// The response waits for the SMTP server. If the SMTP server rejects the message, the problem `mail-failed` has its
+/// reply.
 #[utoipa::path(
     post,
     path = "/mail/test",

@@ -1,4 +1,4 @@
-//! Applications by the keys of their owners, for tools that create or update them by a description.
+//! Applications by the keys of their owners, for tools that create or update them from a description.
 
 use std::str::FromStr;
 use std::sync::Arc;
@@ -94,7 +94,7 @@ impl ManagedApplication {
     }
 }
 
-/// The owner and the key of a path; another text names nothing.
+/// The owner and the key in a path. A text of another form names no object.
 fn management(owner: &str, key: &str) -> Result<Management, Problem> {
     Ok(Management {
         owner: id_of(owner, "application")?,
@@ -161,7 +161,7 @@ async fn put(
     Ok((status, VersionedResponse(version, view)))
 }
 
-/// The part of a path that names something new.
+/// The part of a path that names a new object.
 fn slug<T: FromStr<Err = SlugError>>(name: &str, text: &str) -> Result<T, Problem> {
     text.parse()
         .map_err(|error: SlugError| Problem::field(name, &error.to_string()))

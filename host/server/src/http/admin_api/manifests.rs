@@ -68,7 +68,7 @@ struct ApplyRequest {
     #[serde(default)]
     #[schema(required = false)]
     prune: bool,
-    /// The digest of the plan. If the plan is another one by now, nothing is changed.
+    /// The digest of the plan. If the current plan differs, nothing is changed.
     digest: String,
     /// The name of an administrator who must approve the plan on a device. The response is the problem
     /// `approval-required` then. Not in the console, where the caller approves.
@@ -85,7 +85,7 @@ struct PlanView {
     prune: bool,
     /// The SHA-256 digest of the changes, with the versions of the objects that they change.
     digest: String,
-    /// The changes; empty if all is as the manifest describes it.
+    /// The changes; empty if all objects match the manifest.
     changes: Vec<ChangeView>,
     /// Warnings for the manifest owner.
     warnings: Vec<String>,
@@ -142,8 +142,8 @@ async fn plan(
 
 /// Apply a manifest: make the changes of the plan with this digest.
 ///
-/// The server plans again, and makes all changes in one transaction. If the plan is another one by now, it changes
-/// nothing, and the response is the problem `plan-changed`.
+/// The server plans again, and makes all changes in one transaction. If the current plan differs, it changes nothing,
+/// and the response is the problem `plan-changed`.
 #[utoipa::path(
     post,
     path = "/plans/apply",

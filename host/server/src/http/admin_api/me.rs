@@ -1,4 +1,4 @@
-//! Who calls.
+//! The caller.
 
 use std::sync::Arc;
 
@@ -27,11 +27,11 @@ pub(super) fn routes() -> Area {
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum CallerKind {
-    /// With a token of `assent admin token`.
+    /// A caller with a token of `assent admin token`.
     AdminToken,
-    /// With a session of the console.
+    /// A user with a session of the console.
     User,
-    /// As a service account.
+    /// An application as a service account.
     Application,
 }
 

@@ -1,6 +1,6 @@
-//! The admin API, under `/admin/api/v1`: JSON, problem details as errors. Whoever calls is known by a token of the
-//! machine, a session of the console or an access token of a service account; each route names the permission that it
-//! needs. Lists have `items` and, where there is more, `next`, which the next request gives as `after`.
+//! The admin API, under `/admin/api/v1`: JSON, with problem details as errors. Callers authenticate with an operator
+//! token, a session of the console or an access token of a service account. Each route names the permission that it
+//! needs. Lists have `items` and, if there is another page, `next`, which is the value of `after` in the next request.
 
 mod accounts;
 mod action_approvals;
@@ -63,12 +63,12 @@ use crate::http::admin_api::areas::all_routes;
 pub use openapi::text as openapi_document;
 pub use routes::Rule;
 
-/// Where the API is.
+/// The path of the API.
 const BASE: &str = "/admin/api/v1";
-/// The largest body with a file, in bytes: a table, or a component of 8 MiB in base64.
+/// The maximum size of a body with a file, in bytes: a table, or a component of 8 MiB in base64.
 pub(super) const LARGEST_FILE: usize = 12 << 20;
 
-/// The routes with who may use them: method, path and rule.
+/// The routes with their rules: method, path and rule.
 pub fn rules() -> Vec<(Method, String, Rule)> {
     all_routes()
         .into_iter()
@@ -76,7 +76,7 @@ pub fn rules() -> Vec<(Method, String, Rule)> {
         .collect()
 }
 
-/// The routes of the admin API but for those that take files, below its own path.
+/// The routes of the admin API except those that take files, below its own path.
 pub(super) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = all_routes().into_iter().filter(|route| !route.takes_file());
     let router = routes.fold(Router::new(), |router, route| {
@@ -88,18 +88,19 @@ pub(super) fn routes(services: &Arc<Services>) -> Router<Arc<Services>> {
             "there is no such path in the admin API",
         )
     };
-    // By routes: what a fallback takes would be the console's, whose pages are all that is below `/admin`.
+    // Routes are needed here: without them, the fallback of the console would serve these paths, because its pages are
+    // all paths below `/admin`.
     let router = router
         .route("/", any(nothing))
         .route("/{*path}", any(nothing))
         .fallback(nothing);
     guarded(router, services)
-        // It is for everybody.
+        // The document is public.
         .route("/openapi.json", get(openapi::serve))
         .layer(from_fn(authorize::never_stored))
 }
 
-/// The routes of the admin API that take files, whose bodies are larger, with their whole paths.
+/// The routes of the admin API that take files, with their complete paths. Their bodies may be larger.
 pub(super) fn file_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     let routes = all_routes().into_iter().filter(Route::takes_file);
     let router = routes.fold(Router::new(), |router, route| {
@@ -110,7 +111,7 @@ pub(super) fn file_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         .layer(DefaultBodyLimit::max(LARGEST_FILE))
 }
 
-/// Lets only those in who are known.
+/// Rejects callers without authentication.
 fn guarded(router: Router<Arc<Services>>, services: &Arc<Services>) -> Router<Arc<Services>> {
     router
         .layer(from_fn_with_state(
@@ -123,14 +124,14 @@ fn guarded(router: Router<Arc<Services>>, services: &Arc<Services>) -> Router<Ar
         ))
 }
 
-/// Whether the path is one of this API.
+/// Whether the path belongs to this API.
 pub(super) fn is_path(path: &str) -> bool {
     path.strip_prefix(BASE)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Says as problems what was refused before the API could say it itself: a body that is too large, another method, an
-/// answer that took too long.
+/// Converts rejections of outer layers into problems: a body that is too large, an unsupported method, a response that
+/// took too long.
 pub(super) fn in_its_words(response: Response) -> Response {
     let status = response.status();
     let kind = response
@@ -156,7 +157,7 @@ pub(super) fn in_its_words(response: Response) -> Response {
         _ => "the server could not answer; try again",
     };
     let mut answer = Problem::new(status, detail).into_response();
-    // What the refusal said in other headers stands, such as `Allow`.
+    // The rejection's other headers stay, such as `Allow`.
     for (name, value) in response.headers() {
         let is_own = name == header::CONTENT_TYPE
             || name == header::CONTENT_LENGTH

@@ -1,5 +1,5 @@
-//! The OpenAPI document, made of the routes themselves. What all routes have in common is said here: security,
-//! problems, headers.
+//! The OpenAPI document, generated from the routes. This module adds the parts that all routes have in common:
+//! security, problems, headers.
 
 mod operation;
 
@@ -47,7 +47,7 @@ pub fn text() -> &'static str {
     &DOCUMENT
 }
 
-/// `GET /openapi.json`: for everybody, since it says nothing of anybody.
+/// `GET /openapi.json`: public, because it contains no personal data.
 pub(super) async fn serve(request: Request) -> Response {
     static TAG: LazyLock<String> = LazyLock::new(|| {
         format!(
@@ -122,7 +122,8 @@ fn document(areas: Vec<Area>) -> Value {
     {
         let known = schemas.clone();
         schemas.values_mut().for_each(|schema| join(schema, &known));
-        // What is not sent stays as it is, and some generators would have it sent.
+        // A member that a request omits keeps its value. With a `default` in the schema, some generated clients would
+        // send it.
         let members = schemas
             .values_mut()
             .filter_map(|schema| schema.get_mut("properties")?.as_object_mut());
@@ -141,7 +142,7 @@ fn document(areas: Vec<Area>) -> Value {
                 *items = json!({"$ref": format!("#/components/schemas/{item}")});
             }
         }
-        // An empty change is one of either protocol.
+        // An empty change is valid for both protocols.
         if let Some(change) = schemas
             .get_mut("ApplicationChange")
             .and_then(Value::as_object_mut)
@@ -160,8 +161,8 @@ fn document(areas: Vec<Area>) -> Value {
     document
 }
 
-/// Makes one object of the parts of a type that serde flattens. As parts of an `allOf`, each would refuse the members
-/// of the others.
+/// Joins the parts of a type that serde flattens into one object. As parts of an `allOf`, each part would reject the
+/// members of the others.
 fn join(schema: &mut Value, known: &Map<String, Value>) {
     let Some(Value::Array(parts)) = schema
         .as_object_mut()
@@ -228,7 +229,7 @@ fn security() -> Value {
     })
 }
 
-/// The answers that are problems, one for each status, with the types that go with it.
+/// The problem responses, one for each status, with the problem types of that status.
 fn problems() -> Value {
     let mut responses: Map<String, Value> = Map::new();
     for kind in ProblemKind::ALL {

@@ -1,4 +1,4 @@
-//! How the server fares: the counts of the overview, and the settings in force.
+//! The state of the server: the counts of the overview, and the settings in force.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -155,11 +155,11 @@ enum RangeView {
 enum BucketView {
     /// By the hour.
     Hour,
-    /// By the day, as UTC has it.
+    /// By the day, in UTC.
     Day,
 }
 
-/// How far back to look.
+/// The query parameter of the overview.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -221,7 +221,7 @@ async fn overview(
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 enum SettingSource {
-    /// Nobody set it.
+    /// The default of the server.
     Default,
     /// The settings file.
     File,
@@ -235,7 +235,7 @@ enum SettingSource {
 struct SettingView {
     /// Its key, with the tables that contain it.
     key: String,
-    /// What it is for.
+    /// Its purpose.
     description: Option<&'static str>,
     /// Its value; `null` for a secret.
     #[serde(skip_serializing_if = "Option::is_none")]

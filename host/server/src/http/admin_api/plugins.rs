@@ -1,4 +1,4 @@
-//! The plugins of this server: what is loaded, how it fares, and its exchange.
+//! The plugins of this server: the loaded ones, their metrics, and their reload.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_plugin_host::{PluginIdentity, PluginStatus};
 
-/// How long an answer waits for an exchange at most, in seconds: less than any answer may take.
+/// The maximum time for which a response waits for a reload, in seconds. It is less than the time limit of responses.
 const LONGEST_WAIT: u64 = 50;
 
 pub(super) fn routes() -> Area {
@@ -51,14 +51,14 @@ struct PluginsView {
     last_reload: Option<ReloadView>,
     /// Whether a reload is in progress; `last_reload` has its result afterwards.
     reloading: bool,
-    /// The plugins of before the last reload, which a rollback restores; `null` if there was no reload since the
-    /// instance started.
+    /// The plugins before the last reload, which a rollback restores; `null` if there was no reload since the instance
+    /// started.
     previous: Option<PreviousView>,
     /// Whether the files or settings on disk differ from the loaded ones. A reload or restart loads them.
     changed_on_disk: bool,
 }
 
-/// The plugins of before the last reload.
+/// The plugins before the last reload.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PreviousPlugins)]
 struct PreviousView {
@@ -70,7 +70,7 @@ struct PreviousView {
     plugins: Vec<PluginIdentity>,
 }
 
-/// How long to wait for the exchange.
+/// The query parameter of the wait for a reload.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -207,7 +207,7 @@ async fn reload(
     }
 }
 
-/// Restore the plugins of before the last reload.
+/// Restore the plugins before the last reload.
 ///
 /// They have the components and settings of that time, until the next reload or restart. Another rollback restores the
 /// current plugins.

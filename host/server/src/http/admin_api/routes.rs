@@ -1,4 +1,4 @@
-//! A route of the admin API: handler, permission and description stand in one place, so none is without the others.
+//! A route of the admin API: its handler, permission and description are in one place, so that none can be missing.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use crate::domain::admin::Caller;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 
-/// Single resources whose answers have an `ETag`, and that are changed under `If-Match`.
+/// The resources with an `ETag` in their responses. Their changes support `If-Match`.
 pub(super) const VERSIONED: [&str; 5] = [
     "/users/{id}",
     "/accounts/{id}",
@@ -32,10 +32,10 @@ pub(super) const VERSIONED: [&str; 5] = [
     "/groups/{id}",
 ];
 
-/// Who may use a route, and which protected action its command may be.
+/// The permission of a route, and the kind of protected action of its command.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rule {
-    /// The permission that it needs.
+    /// The required permission.
     pub permission: Permission,
     /// The kind of protected action that the command may be.
     pub protected_action: Option<ProtectedActionKind>,
@@ -43,32 +43,32 @@ pub struct Rule {
 
 /// A route with its description.
 pub(super) struct Route {
-    /// The method.
+    /// The HTTP method.
     pub(super) method: Method,
-    /// The path below the API's own, with `{name}` for what varies.
+    /// The path below that of the API, with `{name}` for the variable segments.
     pub(super) path: String,
-    /// Who may use it.
+    /// The rule for callers.
     pub(super) rule: Rule,
     /// The operation's name: nouns and a verb. It is the OpenAPI operationId and, with spaces for the dots, the command
     /// of the command line.
     pub(super) name: &'static str,
     /// The OpenAPI operation as the handler describes it.
     pub(super) operation: Map<String, Value>,
-    /// The schemas that it names.
+    /// The schemas that the operation refers to.
     pub(super) schemas: Vec<(String, RefOr<Schema>)>,
     handler: MethodRouter<Arc<Services>>,
 }
 
-/// What the names of operations begin with, and what it stands for.
+/// The prefix of operation names, with its description.
 #[derive(Clone, Copy)]
 pub(super) struct Noun {
-    /// One word or several with dots, as in `users.sessions`.
+    /// One or several words with dots, as in `users.sessions`.
     pub(super) name: &'static str,
-    /// One sentence.
+    /// The description, in one sentence.
     pub(super) about: &'static str,
 }
 
-/// The routes of one area, with the nouns that their names begin with.
+/// The routes of one area, with the nouns of their names.
 pub(super) struct Area {
     /// The nouns that the area adds.
     pub(super) nouns: Vec<Noun>,
@@ -76,7 +76,7 @@ pub(super) struct Area {
 }
 
 impl Area {
-    /// An area without routes.
+    /// Creates an area without routes.
     pub(super) const fn new() -> Self {
         Self {
             nouns: Vec::new(),
@@ -84,13 +84,13 @@ impl Area {
         }
     }
 
-    /// With one more noun.
+    /// Adds a noun.
     pub(super) fn noun(mut self, name: &'static str, about: &'static str) -> Self {
         self.nouns.push(Noun { name, about });
         self
     }
 
-    /// With one more route.
+    /// Adds a route.
     pub(super) fn route(
         self,
         name: &'static str,
@@ -104,7 +104,7 @@ impl Area {
         self.add(name, rule, described)
     }
 
-    /// With one more route, whose command may be a protected action of this kind.
+    /// Adds a route with a command that may be a protected action of this kind.
     pub(super) fn protected(
         self,
         name: &'static str,
@@ -154,26 +154,26 @@ impl Area {
         self
     }
 
-    /// The routes.
+    /// Returns the routes.
     pub(super) fn into_routes(self) -> Vec<Route> {
         self.routes
     }
 }
 
 impl Route {
-    /// What its name begins with: the name without the verb.
+    /// The noun of the route: its name without the verb.
     pub(super) fn noun(&self) -> &'static str {
         self.name
             .rsplit_once('.')
             .map_or(self.name, |(noun, _)| noun)
     }
 
-    /// Whether it is a resource whose version counts.
+    /// Whether the route is a resource with a version.
     pub(super) fn is_versioned(&self) -> bool {
         VERSIONED.contains(&self.path.as_str())
     }
 
-    /// Whether its body has a file in it, and may be larger than others: a table, a component, SAML metadata, or a
+    /// Whether the body contains a file, and may be larger than others: a table, a component, SAML metadata, or a
     /// manifest.
     pub(super) fn takes_file(&self) -> bool {
         const WITH_FILES: [&str; 5] = [
@@ -195,7 +195,7 @@ impl Route {
         self.path.starts_with("/plans")
     }
 
-    /// Adds it to a router, behind what it needs; its path begins with `base`.
+    /// Adds the route to a router, behind the layers that it needs. Its path begins with `base`.
     pub(super) fn mount(
         self,
         router: Router<Arc<Services>>,
@@ -215,7 +215,7 @@ impl Route {
                 .route_layer(from_fn(conditional::without_version)),
         };
         let rule = self.rule;
-        // Before anything else reads the body.
+        // This layer must come before any reader of the body.
         let handler = if is_import {
             handler.route_layer(from_fn_with_state(
                 Arc::clone(services),
@@ -239,7 +239,7 @@ impl Route {
     }
 }
 
-/// Lets only those through who have the permission of the route.
+/// Rejects callers without the permission of the route.
 async fn permit(
     Extension(caller): Extension<Caller>,
     Extension(rule): Extension<Rule>,

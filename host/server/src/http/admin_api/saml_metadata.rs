@@ -1,4 +1,4 @@
-//! Service providers from their metadata: new ones, and what has changed of one that is known.
+//! Service providers from their metadata: new ones, and the differences of a registered one.
 
 use axum::Json;
 use axum::extract::Path;
@@ -17,8 +17,8 @@ use crate::saml::metadata::{
     self, ApplyMetadata, MemberDifference, MetadataComparison, MetadataRefresh, MetadataSource,
 };
 
-/// What creates a service provider. With `metadata` or `metadata_url` the metadata specifies the missing members;
-/// `entity_id` then selects one of several service providers. Returns the notes of the import beside it.
+/// Returns the values of a new service provider, with the notes of the import. With `metadata` or `metadata_url` the
+/// metadata specifies the missing members; `entity_id` then selects one of several service providers.
 pub(super) async fn described(
     context: &Context,
     given: &MetadataSource,
@@ -63,7 +63,7 @@ pub(super) struct MetadataComparisonView {
 /// Compare an application with its metadata, or apply the metadata.
 ///
 /// Returns the differences between the metadata and the registered values. `apply` applies them; with `digest`, only if
-/// they are the differences that an earlier response had. Without `metadata` and `metadata_url` the server fetches the
+/// they equal the differences of an earlier response. Without `metadata` and `metadata_url` the server fetches the
 /// registered URL.
 #[utoipa::path(
     post,

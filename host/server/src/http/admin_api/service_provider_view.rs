@@ -65,7 +65,7 @@ pub(super) struct ServiceProviderView {
 }
 
 impl ServiceProviderView {
-    /// Adds how it is used.
+    /// Adds the usage.
     pub(super) fn with_usage(self, usage: UsageView) -> Self {
         Self {
             usage: Some(usage),
@@ -73,19 +73,19 @@ impl ServiceProviderView {
         }
     }
 
-    /// Adds the manifest that manages it.
+    /// Adds the manifest.
     pub(super) fn with_management(self, managed_by: Option<ManagementView>) -> Self {
         Self { managed_by, ..self }
     }
 
-    /// Adds the notes for the administrator who saved it.
+    /// Adds the notes for the administrator who saved the service provider.
     pub(super) fn with_notes(self, notes: Vec<String>) -> Self {
         Self { notes, ..self }
     }
 }
 
 pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
-    // The compiler asks for each setting, so the view lacks none.
+    // The pattern names each setting, so that the compiler reports a setting that the view lacks.
     let ServiceProvider {
         id,
         name,

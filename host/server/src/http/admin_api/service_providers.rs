@@ -1,4 +1,4 @@
-//! SAML service providers, which are applications too.
+//! The certificates of SAML service providers.
 
 use std::sync::Arc;
 

@@ -1,8 +1,8 @@
-//! Tables as files (CSV, RFC 4180), as spreadsheets read and write them.
+//! Tables as files (CSV, RFC 4180), for spreadsheets.
 //!
-//! A spreadsheet takes a cell that begins with `=` for a formula, and whoever gets to choose their own name could
-//! choose one; one that separates cells at `;` or tabs finds such a beginning in the midst of a cell, too. So an
-//! apostrophe stands before a sign that would begin a formula there; reading takes it off again.
+//! A spreadsheet evaluates a cell that begins with `=` as a formula, and users who choose their own names could inject
+//! one (CSV injection). A spreadsheet that separates cells at `;` or tabs finds such a beginning within a cell, too. So
+//! the writer puts an apostrophe before a character that would begin a formula, and the reader removes it.
 
 use std::sync::Arc;
 
@@ -16,13 +16,13 @@ use super::input;
 use crate::domain::admin::ImportRow;
 use crate::http::problem::{Problem, ProblemKind};
 
-/// What tells a spreadsheet that a file is UTF-8.
+/// The byte order mark, by which spreadsheets recognise UTF-8.
 pub(super) const MARK: &str = "\u{feff}";
 
-/// How many rows a table has at most: all of it is checked before anything is done.
+/// The maximum number of rows of a table, because the server checks all rows before it changes anything.
 const MOST_ROWS: usize = 50_000;
 
-/// The body of a request, a table.
+/// The body of a request with a table.
 pub(super) struct CsvBody(Bytes);
 
 impl<S: Send + Sync> FromRequest<S> for CsvBody {
@@ -55,7 +55,7 @@ fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 impl CsvBody {
-    /// The rows of a file, which may be a large one. Others have their turn meanwhile.
+    /// Returns the rows of a file. Parsing a large file runs on another thread, so that it blocks no other request.
     pub(super) async fn read(
         self,
         columns: &'static [&'static str],
@@ -71,8 +71,8 @@ impl CsvBody {
             })?
     }
 
-    /// The rows, of which no column is another than these. The cells are separated by commas, or by semicolons where
-    /// the first line has these alone.
+    /// Returns the rows. Columns other than `columns` are errors. Commas separate the cells, or semicolons if the first
+    /// line has no commas.
     fn rows(&self, columns: &'static [&'static str]) -> Result<Vec<ImportRow>, Problem> {
         let malformed = |detail: String| Problem::with_kind(ProblemKind::Malformed, detail);
         let text = std::str::from_utf8(&self.0).map_err(|_| {
@@ -118,7 +118,7 @@ impl CsvBody {
         for record in reader.records() {
             let record = record.map_err(unreadable)?;
             let line = place.line_at(record.position());
-            // Spreadsheets leave such lines at the end.
+            // Spreadsheets leave such lines at the end of a file.
             if record.iter().all(str::is_empty) {
                 continue;
             }
@@ -143,8 +143,8 @@ impl CsvBody {
     }
 }
 
-/// Finds the line of a record in a text that is gone through once. The reader's own count leaves out the blank lines
-/// before a record, and whoever looks for the line in an editor counts them.
+/// Finds the line of a record in a single pass through the text. The count of the CSV reader omits the blank lines
+/// before a record, but an editor counts them.
 struct LineCount<'a> {
     text: &'a [u8],
     passed: usize,
@@ -167,7 +167,7 @@ impl LineCount<'_> {
     }
 }
 
-/// Lines of a table.
+/// Returns the lines of a table.
 pub(super) fn lines<C: AsRef<str>>(
     rows: impl IntoIterator<Item = impl IntoIterator<Item = C>>,
 ) -> std::io::Result<Vec<u8>> {
@@ -184,14 +184,14 @@ pub(super) fn lines<C: AsRef<str>>(
         .map_err(|error| std::io::Error::other(error.to_string()))
 }
 
-/// What begins a formula.
+/// The characters that begin a formula.
 const SIGNS: [char; 8] = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
 
-/// Where in a cell something stands. Apostrophes, quotes and blanks move nothing: a spreadsheet may pass over them.
+/// A position in a cell. Apostrophes, quotes and blanks do not change it, because a spreadsheet may skip them.
 #[derive(Clone, Copy)]
 enum CellPosition {
     Beginning,
-    /// Behind what separates cells or lines for some spreadsheets.
+    /// After a character that separates cells or lines in some spreadsheets.
     AfterSeparator,
     Within,
 }
@@ -206,7 +206,7 @@ impl CellPosition {
         }
     }
 
-    /// Whether an apostrophe has to stand before this character here.
+    /// Whether this character needs an apostrophe before it at this position.
     fn endangers(self, character: char) -> bool {
         match self {
             Self::Beginning => {

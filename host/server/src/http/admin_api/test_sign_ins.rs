@@ -1,4 +1,4 @@
-//! Test sign-ins: the sign-in of an application, as its administrator goes through it.
+//! Test sign-ins: the sign-in of an application, performed by its administrator.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use assent_model::administration::Permission;
 use assent_model::id::TestSignInId;
 use assent_model::test_sign_in::TestSignInStep;
 
-/// How long an answer waits at most, in seconds.
+/// The maximum time for which a response waits, in seconds.
 const LONGEST_WAIT: u64 = 25;
 
 pub(super) fn routes() -> Area {
@@ -91,13 +91,13 @@ async fn begin(
 #[serde(rename_all = "snake_case")]
 #[schema(as = TestSignInState)]
 enum StateView {
-    /// The sign-in goes on.
+    /// The sign-in is in progress.
     Pending,
-    /// The application would have signed the person in.
+    /// The application would have signed the user in.
     Completed,
-    /// It would not.
+    /// The application would not have signed the user in.
     Failed,
-    /// Its time is over; nothing of it is shown any more.
+    /// It expired, and its data is not available any more.
     Expired,
 }
 
@@ -128,7 +128,7 @@ struct StepView {
     name: TestSignInStep,
     /// A short title.
     title: &'static str,
-    /// Whether it succeeded.
+    /// Whether the step succeeded.
     succeeded: bool,
     /// The result, in a sentence.
     detail: String,
@@ -210,7 +210,7 @@ struct AttributeView {
     values: Vec<String>,
 }
 
-/// How long to wait for news.
+/// The query parameter of the wait for progress.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -240,7 +240,8 @@ async fn read(
         return Err(AdminError::NotFound("test sign-in").into());
     };
     let patience = std::time::Duration::from_secs(wait.min(LONGEST_WAIT));
-    // Whoever is still waiting then is told how it stands, and at once where enough others wait.
+    // After the wait the response has the current state. It has it at once if enough other requests of the session
+    // wait.
     let waiting = services
         .rate_limits
         .test_sign_in_waits

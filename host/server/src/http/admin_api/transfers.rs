@@ -1,4 +1,4 @@
-//! Users and accounts as tables: export and import.
+//! Import and export of users and accounts as tables.
 
 use axum::extract::Path;
 use axum::{Extension, Json};
@@ -48,7 +48,7 @@ pub(super) fn of_accounts() -> Area {
         )
 }
 
-/// How a table is imported.
+/// The options of an import.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -120,7 +120,7 @@ pub(super) fn import_view(dry_run: bool, report: ImportReport) -> Json<ImportVie
     })
 }
 
-/// Lets an import go on to its end even where nobody waits for it any more. None begins before that.
+/// Lets an import complete even if its client disconnects. No other import begins before its end.
 pub(super) async fn to_the_end(
     alone: ImportPermit,
     import: impl Future<Output = Result<ImportReport, Problem>> + Send + 'static,
@@ -139,7 +139,7 @@ pub(super) async fn to_the_end(
     })?
 }
 
-/// Imports the accounts of an application, or else users.
+/// Imports the accounts of an application, or users if there is no application.
 async fn imported(
     context: Context,
     alone: ImportPermit,
@@ -185,8 +185,8 @@ async fn import_users(
 
 /// Import an application's accounts from CSV.
 ///
-/// By the rules of the import of users. `user` is a user's name, email address or id. `roles` are separated by `;` or
-/// blanks, or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is
+/// The rules of the import of users apply. `user` is a user's name, email address or id. `roles` are separated by `;`
+/// or blanks, or are a JSON array. A new account has the user's name if `name` is missing, and is active if `state` is
 /// missing.
 #[utoipa::path(
     post,

@@ -57,7 +57,7 @@ pub(super) async fn enrol(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
-/// A device that a user approves with.
+/// A device with which a user approves.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Device)]
 pub(super) struct DeviceView {

@@ -157,13 +157,13 @@ impl From<OrderQuery> for UserOrder {
     }
 }
 
-/// How a user is shown.
+/// Returns the view of a user.
 pub(super) fn view(user: User) -> VersionedResponse<UserView> {
     VersionedResponse(user.version, shown(user))
 }
 
 fn shown(user: User) -> UserView {
-    // The compiler asks for each value, so the view lacks none.
+    // The pattern names each value, so that the compiler reports a value that the view lacks.
     let User {
         id,
         did,
@@ -209,7 +209,7 @@ async fn create(
     Ok((StatusCode::CREATED, view(user)))
 }
 
-/// Which users are listed.
+/// The filters of the list of users.
 #[derive(Deserialize, IntoParams)]
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
@@ -239,7 +239,7 @@ struct UsersQuery {
 
 /// List and search users.
 ///
-/// In the order of creation, or in another `order`; with `q`, in the order of the matching terms.
+/// The users are in the order of creation, or in another `order`; with `q`, in the order of the matching terms.
 #[utoipa::path(
     get,
     path = "/users",
@@ -279,7 +279,7 @@ async fn list(
     Ok(Json(UserListView { items, next, total }))
 }
 
-/// Up to `limit` users after a cursor, each with its own.
+/// Returns up to `limit` users after a cursor, each with its own cursor.
 pub(super) async fn page(
     services: &Services,
     q: Option<String>,

@@ -1,16 +1,16 @@
-//! Ids and moments, as the API reads and writes them.
+//! Ids and times, as the API reads and writes them.
 
 use crate::domain::admin;
 use crate::http::problem::Problem;
 use assent_model::id::UserId;
 
-/// Reads an id of a path; what is none names nothing.
+/// Parses an id in a path. A text of another form is the id of no object.
 pub(super) fn id_of<T: std::str::FromStr>(text: &str, what: &'static str) -> Result<T, Problem> {
     text.parse()
         .map_err(|_| admin::AdminError::NotFound(what).into())
 }
 
-/// Reads the member `users` of a body: ids of users.
+/// Parses the member `users` of a body: ids of users.
 pub(super) fn user_ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
     let invalid = |_| Problem::field("users", "expected the ids of users");
     texts
@@ -19,7 +19,7 @@ pub(super) fn user_ids(texts: &[String]) -> Result<Vec<UserId>, Problem> {
         .collect()
 }
 
-/// A moment in the form of RFC 3339.
+/// Formats a time (RFC 3339).
 pub(super) fn moment(at: assent_model::clock::Timestamp) -> String {
     crate::domain::audit::moment_text(at)
 }

@@ -1,7 +1,7 @@
-//! Where vendors and other services call back about approvals: `POST /approvals/callbacks/{id}`.
+//! Callbacks of vendors and other services about approvals: `POST /approvals/callbacks/{id}`.
 //!
-//! Anybody may call. The answer is the same whatever came of it, so nobody learns from it whether there is such a
-//! request.
+//! No authentication is required. The response is the same for each result, so that it does not reveal whether a
+//! request exists.
 
 use std::sync::Arc;
 
@@ -18,12 +18,12 @@ use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
 use assent_plugin_host::Callback;
 
-/// How many headers reach a plugin at most.
+/// The maximum number of headers that a plugin receives.
 const MOST_HEADERS: usize = 64;
-/// Bytes of all their names and values at most.
+/// The maximum size of their names and values together, in bytes.
 const LARGEST_HEADERS: usize = 16 << 10;
 
-/// `POST /approvals/callbacks/{id}`: 204, or 404 where no channel has this address.
+/// `POST /approvals/callbacks/{id}`: 204, or 404 if no channel has this address.
 pub(crate) async fn take(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -62,7 +62,7 @@ pub(crate) async fn take(
     })
 }
 
-/// The headers as the plugin sees them, all but cookies, which are none of its business. `None` if they are too many.
+/// Returns the headers for the plugin, without cookies, which it must not see. Returns `None` if there are too many.
 fn plugin_headers(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
     let mut size = 0;
     let mut told = Vec::new();

@@ -1,3 +1,3 @@
-//! Where other services call about approval requests.
+//! The endpoints for callbacks about approval requests.
 
 pub(crate) mod callbacks;

@@ -12,7 +12,7 @@ use crate::http::devices::signed_call::SignedCall;
 use assent_model::device::PushSubscription;
 use assent_model::recovery::CodesOfDevice;
 
-/// Where the device receives push messages. Further members are rejected.
+/// The address to which the device receives push messages. Further members are rejected.
 #[derive(Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 #[schema(as = Push)]

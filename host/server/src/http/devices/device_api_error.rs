@@ -1,4 +1,4 @@
-//! Answers of the authenticator API that are errors.
+//! The error responses of the authenticator API.
 
 use axum::Json;
 use axum::response::{IntoResponse, Response};
@@ -49,24 +49,24 @@ pub(super) struct ErrorView {
 /// A rejected call.
 pub(crate) struct DeviceApiError(Box<ErrorView>);
 
-/// Marks an answer to a caller without a valid link or signature.
+/// Marks a response to a caller without a valid link or signature.
 #[derive(Clone, Copy)]
 pub(super) struct UnauthenticatedCaller;
 
 impl DeviceApiError {
-    /// The same, with the server's time.
+    /// Adds the server's time.
     pub(super) fn at(mut self, now: Timestamp) -> Self {
         self.0.now = Some(now.seconds());
         self
     }
 
-    /// The same, with the time until the next attempt.
+    /// Adds the time until the next attempt.
     pub(crate) fn retry_after(mut self, exhausted: RateLimitError) -> Self {
         self.0.retry_after = Some(exhausted.seconds());
         self
     }
 
-    /// A typed number that is not the request's.
+    /// Creates the error for a typed number that differs from the request's.
     pub(super) fn number_mismatch(attempts_left: u32, other: Option<OtherRequest>) -> Self {
         let mut failure = Self::from(ErrorCode::NumberMismatch);
         failure.0.attempts_left = Some(attempts_left);
@@ -74,7 +74,7 @@ impl DeviceApiError {
         failure
     }
 
-    /// A call that the passkey must confirm, by these options.
+    /// Creates the error for a call that the passkey must confirm, with these options.
     pub(super) fn passkey_required(options: Box<RequestChallengeResponse>) -> Self {
         let mut failure = Self::from(ErrorCode::PasskeyRequired);
         failure.0.options = Some(options);

@@ -1,4 +1,4 @@
-//! Enrolment: the link, and the device that is enrolled by it.
+//! Enrolment: the link, and the device that it enrols.
 
 use std::sync::Arc;
 
@@ -70,7 +70,7 @@ pub(super) async fn preview(
     }))
 }
 
-/// The link as a QR code for a phone's camera, in SVG; nothing where it is too long for one.
+/// Returns the link as a QR code for a device's camera, in SVG; `None` if it is too long for one.
 pub(crate) fn qr_code(link: &str) -> Option<String> {
     let code = qrcode::QrCode::new(link).ok()?;
     Some(
@@ -131,7 +131,7 @@ pub(super) async fn enrol(
         token: enrolment.token,
         device_name: enrolment.device_name,
         key: enrolment.public_key,
-        // What is no base64url is no signature either, and verifies as none.
+        // Text that is not base64url becomes an empty signature, which is never valid.
         signature: URL_SAFE_NO_PAD
             .decode(enrolment.signature)
             .unwrap_or_default(),
@@ -163,7 +163,7 @@ pub(super) async fn enrol(
     }
 }
 
-/// The key for push subscriptions, where a channel would use them.
+/// Returns the key for push subscriptions, if a channel uses them.
 fn push_key(services: &Services) -> Option<&str> {
     let notified = services
         .plugins

@@ -9,7 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 /// Defines the codes: name, status, message. The comment is the description in the document.
 macro_rules! codes {
     ($($(#[doc = $about:literal])+ $name:ident = $text:literal, $status:ident, $message:literal;)*) => {
-        /// The fault. The names are stable: apps rely on them.
+        /// The error. The names are stable, because apps rely on them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         pub(crate) enum ErrorCode {
             $($(#[doc = $about])+ $name,)*
@@ -33,14 +33,14 @@ macro_rules! codes {
                 }
             }
 
-            /// An English sentence for a client that has no words of its own for the code.
+            /// An English sentence for clients without a text of their own for the code.
             pub(super) const fn message(self) -> &'static str {
                 match self {
                     $(Self::$name => $message,)*
                 }
             }
 
-            /// When the API returns it.
+            /// The condition under which the API returns the code.
             pub(super) fn about(self) -> &'static str {
                 match self {
                     $(Self::$name => concat!($($about),+).trim_ascii_start(),)*
@@ -83,7 +83,7 @@ codes! {
     /// changed nothing.
     PasskeyRequired = "passkey_required", CONFLICT,
         "This phone has a passkey: confirm with it, in the browser that it was added in.";
-    /// The issuer has an IP address in place of a domain name, so it can have no passkeys.
+    /// The issuer has an IP address instead of a domain name, so it cannot have passkeys.
     PasskeysUnsupported = "passkeys_unsupported", CONFLICT,
         "This server has an address in place of a name, and passkeys need a name.";
     /// The user has 20 devices, which is the limit.

@@ -12,7 +12,7 @@ use crate::http::devices::signed_call::SignedCall;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::statement::application_identifier;
 
-/// How a request ended.
+/// The outcome of a request.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 #[schema(as = PastOutcome)]

@@ -1,7 +1,7 @@
 //! The authenticator, its API, and recovery.
 //!
 //! The web app is at `/authenticator`, the API below `/authenticator/api`. `routes` has the operations of the API, each
-//! with its errors; `openapi` makes the document of them.
+//! with its errors; `openapi` creates the OpenAPI document from them.
 
 mod device;
 mod device_api_error;

@@ -1,5 +1,5 @@
-//! The OpenAPI document of the authenticator API, made of the operations. What all operations have in common is here:
-//! the signature of calls, and errors.
+//! The OpenAPI document of the authenticator API, generated from the operations. This module adds the parts that all
+//! operations have in common: the signature of calls, and errors.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -105,7 +105,7 @@ fn document(operations: Vec<DeviceOperation>) -> Value {
     document
 }
 
-/// The operations of a path.
+/// Returns the operations of a path.
 fn descriptions(item: PathItem) -> Vec<(&'static str, Description)> {
     let operations = [
         ("get", item.get),
@@ -120,13 +120,13 @@ fn descriptions(item: PathItem) -> Vec<(&'static str, Description)> {
         .collect()
 }
 
-/// The description of an operation, with its errors.
+/// Returns the description of an operation, with its errors.
 fn described_with(description: &Description, is_signed: bool, errors: &[ErrorCode]) -> Value {
     let mut value = serde_json::to_value(description).unwrap_or_default();
     let Some(operation) = value.as_object_mut() else {
         return value;
     };
-    // The macro names the module as the tag.
+    // The macro uses the name of the module as a tag.
     operation.remove("tags");
     if !is_signed {
         operation.insert("security".to_owned(), json!([]));
@@ -153,7 +153,7 @@ fn described_with(description: &Description, is_signed: bool, errors: &[ErrorCod
     value
 }
 
-/// The answer with one of these errors.
+/// Returns the response with one of these errors.
 fn response(codes: &[ErrorCode]) -> Value {
     let about: Vec<String> = codes
         .iter()

@@ -1,7 +1,7 @@
 //! The devices of a user, as the user manages them: all of them, another one, recovery codes, and notifications.
 //!
-//! A browser's session does not authorise these calls. What lets a person in later is made only with a device, and with
-//! its passkey where it has one.
+//! A browser's session does not authorise these calls. New credentials for later sign-ins are created only with a
+//! device, and with its passkey if it has one.
 
 use axum::Json;
 use axum::extract::Path;
@@ -116,8 +116,8 @@ pub(super) async fn revoke(
     let found = device::of_owner(&call.services, call.device.user_id, id)
         .await?
         .ok_or(ErrorCode::DeviceNotFound)?;
-    // Else a person who can use this device and not its passkey could remove the others, which receive notifications of
-    // it.
+    // Otherwise an attacker who can use this device without its passkey could remove the other devices, which receive
+    // notifications.
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
@@ -213,7 +213,7 @@ pub(super) async fn confirm_recovery_codes(
     }
 }
 
-/// Counts a call to a limit of its device.
+/// Counts a call toward a limit of its device.
 fn within(limit: &Limit<DeviceId>, call: &SignedCall) -> Result<(), DeviceApiError> {
     limit
         .count_call(&call.device.id, call.services.now())

@@ -150,7 +150,7 @@ pub(super) fn creation_options<S: Serializer>(
     options.public_key.serialize(serializer)
 }
 
-/// The same where there may be none.
+/// Writes the options as [`PasskeyCreationOptions`], if there are any.
 #[expect(clippy::ref_option, reason = "serde passes a reference to the member")]
 pub(super) fn optional_creation_options<S: Serializer>(
     options: &Option<Box<CreationChallengeResponse>>,

@@ -30,11 +30,11 @@ use assent_model::passkey::PasskeySignIn;
 pub(crate) enum PasskeyState {
     /// The device has one, and approves only with it.
     Set,
-    /// The same, and the user agreed to sign in with it on login pages.
+    /// The device has one, and the user agreed to sign in with it on login pages.
     SignsIn,
-    /// It has none.
+    /// The device has none.
     None,
-    /// The issuer has an IP address in place of a domain name, so it can have none.
+    /// The issuer has an IP address instead of a domain name, so the device cannot have one.
     Unsupported,
 }
 
@@ -160,7 +160,8 @@ impl Confirmation {
     }
 }
 
-/// Has the device's passkey confirm this call, where it has one. Without it the answer is `passkey_required`.
+/// Requires a confirmation of this call by the device's passkey, if the device has one. Without the confirmation the
+/// response is `passkey_required`.
 pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(call)?;
     match passkey::confirm(

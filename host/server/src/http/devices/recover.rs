@@ -31,14 +31,14 @@ pub(crate) fn recover_address(login: LoginId) -> String {
     format!("{RECOVER}?login={login}")
 }
 
-/// The sign-in that led here, as the query names it.
+/// The query with the sign-in that led here.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct RecoverQuery {
     #[serde(default)]
     login: String,
 }
 
-/// This sign-in, if it is one of this browser that is still open.
+/// Returns this sign-in, if it is still open in this browser.
 async fn open_login(
     services: &Services,
     browser: &Browser,
@@ -53,7 +53,7 @@ async fn open_login(
     })
 }
 
-/// The link back to a sign-in. A name that was typed there stays.
+/// The link back to a sign-in. A name that the user typed there stays.
 fn to_sign_in(login: LoginId) -> Link {
     Link {
         address: format!("/login/{login}?{RETRY}"),
@@ -93,7 +93,7 @@ pub(crate) async fn show(
     })
 }
 
-/// `POST /recover`: the answer for a name that nobody has is the one for a code that is not good.
+/// `POST /recover`: the response for an unknown name is the same as for an invalid code.
 pub(crate) async fn redeem(
     State(services): State<Arc<Services>>,
     query: Result<Query<RecoverQuery>, QueryRejection>,
@@ -126,10 +126,10 @@ pub(crate) async fn redeem(
             Err(_) => None,
         };
         match redeemed {
-            // Its page has an address of its own: whoever loads it again must not use up another code.
+            // The page has an address of its own, so that a reload does not use up another code.
             Some(link) => Ok(see_other(&recovered(&services, &browser, &link, login)?)),
             None => {
-                // Whether this one was still within the limit is for the next to find out.
+                // The result is not needed here, because the next attempt checks the limit.
                 let _ = services
                     .rate_limits
                     .recovery_failures
@@ -145,7 +145,8 @@ pub(crate) async fn redeem(
     })
 }
 
-/// The address of the page of a good code: with its link, which can be read there alone, and in this browser alone.
+/// Returns the address of the page after a valid code. It contains the link, which only this page can open, and only in
+/// this browser.
 fn recovered(
     services: &Services,
     browser: &Browser,
@@ -197,7 +198,7 @@ pub(crate) async fn done(
     }
 }
 
-/// The form. What was typed as the code is not shown again.
+/// The recovery form. It never shows the typed code again.
 fn form(
     services: &Services,
     browser: &Browser,

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::error_code::ErrorCode;
 
-/// Reads a body. Members that the type does not have are ignored, unless it denies them.
+/// Parses a body. Unknown members are ignored, unless the type denies them.
 pub(crate) fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T, DeviceApiError> {
     serde_json::from_slice(body).map_err(|_| ErrorCode::InvalidRequest.into())
 }

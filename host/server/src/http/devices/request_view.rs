@@ -71,7 +71,7 @@ pub(super) struct OtherRequest {
     state: OtherRequestState,
 }
 
-/// A request, with the logo of its application by its digest.
+/// Returns a request, with the logo of its application by its digest.
 pub(super) fn approval_request(
     services: &Services,
     prompt: &Prompt,
@@ -103,7 +103,7 @@ pub(super) fn approval_request(
     }
 }
 
-/// The request that has the typed number.
+/// Returns the request with the typed number.
 pub(super) fn other_request(services: &Services, other: &Prompt) -> OtherRequest {
     let state = match other.approval.stage {
         ApprovalStage::Replaced => OtherRequestState::Replaced,

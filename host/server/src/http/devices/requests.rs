@@ -31,7 +31,7 @@ use assent_model::user::LifecycleState;
 /// The longest time that a call waits for a change, in seconds.
 const LONGEST_WAIT: u32 = 30;
 
-/// What the app shows, and how long it waits for a change.
+/// The state that the app shows, and the time to wait for a change.
 #[derive(Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
 pub(super) struct PendingQuery {
@@ -225,7 +225,7 @@ pub(super) async fn decide(
     let proof = DeviceProof {
         decision: decision.decision,
         number: decision.number,
-        // What is no base64url is no signature either, and verifies as none.
+        // Text that is not base64url becomes an empty signature, which is never valid.
         signature: URL_SAFE_NO_PAD
             .decode(decision.signature)
             .unwrap_or_default(),

@@ -27,7 +27,7 @@ pub(super) struct DeviceOperation {
     pub(super) described: UtoipaMethodRouter<Arc<Services>, Infallible>,
     /// Whether an enrolled device signs the call.
     pub(super) is_signed: bool,
-    /// The errors of this operation. Those that every operation has are not among them.
+    /// The errors of this operation, without the common errors of all operations.
     pub(super) errors: &'static [ErrorCode],
 }
 

@@ -28,7 +28,7 @@ pub(crate) struct SignedCall {
 }
 
 impl SignedCall {
-    /// Who calls, and from where.
+    /// The device and the origin of the call.
     pub(crate) fn by(&self) -> AuditContext {
         AuditContext::new(Actor::Device(self.device.id), self.origin.clone())
     }
@@ -42,7 +42,7 @@ impl FromRequest<Arc<Services>> for SignedCall {
         services: &Arc<Services>,
     ) -> Result<Self, DeviceApiError> {
         let (parts, body) = request.into_parts();
-        // Routes below a nest see their own part of the path alone; the device signed the whole of it.
+        // A nested route sees only its part of the path, but the device signed the complete path.
         let path = parts
             .extensions
             .get::<OriginalUri>()

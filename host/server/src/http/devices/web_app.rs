@@ -24,7 +24,7 @@ pub(crate) async fn app(
         },
         None,
     );
-    // It holds nothing personal, and its service worker keeps it for when the phone is offline.
+    // The page contains no personal data. Its service worker caches it for use without a network.
     response
         .headers_mut()
         .insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

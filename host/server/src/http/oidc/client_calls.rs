@@ -25,7 +25,7 @@ use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
 
-/// Where these endpoints are.
+/// The paths of these endpoints.
 const ENDPOINTS: [(&str, ClientEndpoint); 3] = [
     ("/oidc/token", ClientEndpoint::Token),
     ("/oidc/token/introspection", ClientEndpoint::Introspection),
@@ -39,7 +39,7 @@ fn endpoint_at(path: &str) -> Option<ClientEndpoint> {
         .map(|(_, endpoint)| endpoint)
 }
 
-/// A form that an application posted, with the application that authenticated itself by it.
+/// A form that an application posted, with the application, which the form authenticates.
 pub(crate) struct AuthenticatedForm {
     client: AuthenticatedClient,
     parameters: Parameters,
@@ -62,7 +62,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
         let certificate = certificate.map_err(IntoResponse::into_response)?;
         let is_form = is_form(request.headers());
         let credentials = request.headers().get(AUTHORIZATION).cloned();
-        // The token endpoint's rules are the strictest.
+        // The rules of the token endpoint are the strictest.
         let endpoint = endpoint_at(request.uri().path()).unwrap_or(ClientEndpoint::Token);
         let body = Bytes::from_request(request, services)
             .await
@@ -124,7 +124,7 @@ pub(crate) async fn revoke(
     }
 }
 
-/// RFC 6749 section 5.2.
+/// Returns the error response (RFC 6749 section 5.2).
 fn refused(services: &Services, error: &TokenError) -> Response {
     let mut description = error.to_string();
     let status = match error {
@@ -164,13 +164,13 @@ fn refused(services: &Services, error: &TokenError) -> Response {
     never_stored(response)
 }
 
-/// Whether one of these endpoints is at the path.
+/// Whether the path is that of one of these endpoints.
 pub(crate) fn is_endpoint(path: &str) -> bool {
     endpoint_at(path).is_some()
 }
 
-/// Says in the words of RFC 6749 section 5.2 what was refused before these endpoints could say it themselves: a body
-/// that is too large, another method, an answer that took too long.
+/// Converts rejections of outer layers into the form of RFC 6749 section 5.2: a body that is too large, an unsupported
+/// method, a response that took too long.
 pub(crate) fn in_its_words(response: Response) -> Response {
     let status = response.status();
     let is_json = response
@@ -199,7 +199,7 @@ pub(crate) fn in_its_words(response: Response) -> Response {
         Json(json!({"error": error, "error_description": description})),
     )
         .into_response();
-    // What the refusal said in other headers stands, such as `Allow`.
+    // The rejection's other headers stay, such as `Allow`.
     for (name, value) in response.headers() {
         if name != CONTENT_TYPE && name != CONTENT_LENGTH {
             answer.headers_mut().append(name, value.clone());
@@ -208,7 +208,7 @@ pub(crate) fn in_its_words(response: Response) -> Response {
     never_stored(answer)
 }
 
-/// RFC 6749 section 5.1.
+/// Forbids caching (RFC 6749 section 5.1).
 fn never_stored(mut response: Response) -> Response {
     response
         .headers_mut()
@@ -229,12 +229,12 @@ pub(crate) fn is_form(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
 }
 
-/// The `Authorization` header.
+/// Returns the `Authorization` header.
 pub(crate) fn authorization(headers: &HeaderMap) -> Option<&str> {
     headers.get(AUTHORIZATION).map(text_of)
 }
 
-/// A header that is no text is still a header: it fails as one, and is not taken for none.
+/// Returns the text of a header. A header that is not text must still fail as a header, and must not count as missing.
 fn text_of(value: &HeaderValue) -> &str {
     value.to_str().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! The certificate by which an application authenticates itself (RFC 8705), as the edge saw it.
+//! The certificate with which an application authenticates (RFC 8705), from the TLS handshake or from a proxy.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -17,16 +17,17 @@ use crate::domain::Services;
 use crate::http::forwarded::is_trusted;
 use crate::http::handshake::HandshakeCredentials;
 
-/// The header of RFC 9440.
+/// The header `Client-Cert` (RFC 9440).
 const HEADER: http::HeaderName = http::HeaderName::from_static("client-cert");
-/// The longest value of that header, in bytes. A certificate of an RSA key has about 2,000.
+/// The maximum length of that header's value, in bytes. A certificate of an RSA key has about 2,000.
 const LONGEST: usize = 16 * 1024;
 
-/// The certificate whose key the client proved to hold. Nothing else of it was checked: no name, no time, no authority.
+/// The certificate whose key the client proved to hold. The server checked nothing else of it: no name, no validity
+/// period, no authority.
 ///
 /// A handler takes `Option<ClientCertificate>`. It comes from the handshake, or, with `http.client_cert_header`, from
 /// the trusted proxy that performed the handshake. The server ignores the header from any other peer. It also ignores
-/// it at our own listener for client certificates, because a proxy in front forwards the client's own headers.
+/// it at its own listener for client certificates, because a proxy in front forwards the client's own headers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     der: Arc<[u8]>,
@@ -70,13 +71,13 @@ fn presented(
     if settings.client_cert_header
         && peer.is_some_and(|peer| is_trusted(peer, &settings.trusted_proxies))
     {
-        // A certificate of such a connection would be the proxy's own.
+        // A certificate of such a connection would be that of the proxy.
         return from_header(&parts.headers);
     }
     Ok(parts.extensions.get::<ClientCertificate>().cloned())
 }
 
-/// The header is there, and is no certificate.
+/// The header is present, but contains no certificate.
 #[derive(Debug, PartialEq, Eq)]
 pub struct ClientCertificateError;
 
@@ -89,8 +90,10 @@ impl IntoResponse for ClientCertificateError {
     }
 }
 
-/// Reads the header: a byte sequence (RFC 9651 section 3.3.5) which is a certificate in DER form (RFC 9440 section
-/// 2.2).
+/// Reads the header: a byte sequence (RFC 9651 section 3.3.5) that is a certificate in DER form (RFC 9440 section 2.2).
+///
+/// # Errors
+/// If the header is repeated, too long, or no certificate.
 pub fn from_header(
     headers: &HeaderMap,
 ) -> Result<Option<ClientCertificate>, ClientCertificateError> {
@@ -107,7 +110,7 @@ pub fn from_header(
     let BareItem::ByteSequence(der) = item.bare_item else {
         return Err(ClientCertificateError);
     };
-    // What is compared later is the exact bytes, so nothing may follow the certificate.
+    // Later comparisons use the exact bytes, so nothing may follow the certificate.
     match X509::from_der(&der).and_then(|certificate| certificate.to_der()) {
         Ok(again) if again == der => Ok(Some(der.into())),
         _ => Err(ClientCertificateError),

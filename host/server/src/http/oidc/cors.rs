@@ -1,8 +1,8 @@
-//! Cross-origin requests (CORS, <https://fetch.spec.whatwg.org/#http-cors-protocol>): which other sites' pages may read
-//! the answers of the endpoints that single-page applications call.
+//! Cross-origin requests (CORS, <https://fetch.spec.whatwg.org/#http-cors-protocol>): the sites whose pages may read
+//! the responses of the endpoints that single-page applications call.
 //!
-//! Those of the origins that such applications registered redirect URIs of, without cookies. No other answer of this
-//! host may be read by another site.
+//! These are the origins of the redirect URIs that such applications registered, without cookies. Other sites cannot
+//! read any other response of this host.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,18 +17,20 @@ use tower_http::cors::{AllowOrigin, CorsLayer};
 use crate::domain::Services;
 use assent_model::clock::Timestamp;
 
-/// How long browsers may keep the answer of a preflight request.
+/// How long browsers may cache the response to a preflight request.
 const PREFLIGHT: Duration = Duration::from_secs(600);
-/// How long it may take until a removed origin is forgotten.
+/// The maximum time until the server stops accepting a removed origin.
 const REMEMBERED: Duration = Duration::from_secs(5);
-/// The longest time until a newly registered origin is known. Made-up origins cause at most one query in this time.
+/// The maximum time until the server accepts a newly registered origin. Invented origins cause at most one query in
+/// this time.
 const UNKNOWN: Duration = Duration::from_secs(1);
-/// How long the query may take. Requests from other sites wait for it, also for documents that are served from memory.
+/// The maximum time of the query. Requests from other sites wait for it, also for documents that are served from
+/// memory.
 const LONGEST_QUERY: Duration = Duration::from_secs(1);
-/// The longest origin that is looked for, in bytes: a scheme, a name of 253, a port.
+/// The maximum length of an origin, in bytes: a scheme, a name of 253, a port. The server ignores longer ones.
 const LONGEST: usize = 300;
 
-/// Lets pages of single-page applications read the answers of the routes below it.
+/// Lets pages of single-page applications read the responses of the routes below it.
 pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
     let allowed =
         AllowOrigin::async_predicate(move |origin, _| async move { origins.has(&origin).await });
@@ -41,8 +43,8 @@ pub(crate) fn layer(origins: Arc<Origins>) -> CorsLayer {
         .vary([ORIGIN])
 }
 
-/// The origins of single-page applications, as they were a few seconds ago. Requests from unknown origins query the
-/// database at most once a second.
+/// The origins of single-page applications, cached for a few seconds. Requests from unknown origins query the database
+/// at most once a second.
 pub(crate) struct Origins {
     services: Arc<Services>,
     known: Mutex<KnownOrigins>,
@@ -56,7 +58,7 @@ struct KnownOrigins {
 }
 
 impl KnownOrigins {
-    /// Whether the last query is older than the duration, or later than now, by a clock that was set back since.
+    /// Whether the last query is older than the duration, or in the future because the clock was set back.
     fn is_older(&self, than: Duration, now: Timestamp) -> bool {
         self.requested_at
             .is_none_or(|requested_at| now < requested_at || now >= requested_at + than)
@@ -64,7 +66,7 @@ impl KnownOrigins {
 }
 
 impl Origins {
-    /// None yet: the first request asks.
+    /// Creates an empty cache. The first request queries the database.
     pub(crate) fn new(services: &Arc<Services>) -> Arc<Self> {
         Arc::new(Self {
             services: Arc::clone(services),
@@ -72,7 +74,7 @@ impl Origins {
         })
     }
 
-    /// Whether the page that sent a request with these headers is of such an origin.
+    /// Whether the headers name the origin of a single-page application.
     pub(crate) async fn has_that_of(&self, headers: &HeaderMap) -> bool {
         match headers.get(ORIGIN) {
             Some(origin) => self.has(origin).await,
@@ -80,7 +82,7 @@ impl Origins {
         }
     }
 
-    /// Whether it is such an origin.
+    /// Whether the origin is that of a single-page application.
     pub(crate) async fn has(&self, origin: &HeaderValue) -> bool {
         let Some(origin) = origin
             .to_str()
@@ -89,7 +91,7 @@ impl Origins {
         else {
             return false;
         };
-        // Requests that arrive during a query wait for its answer.
+        // Requests that arrive during a query wait for its result.
         let mut known = self.known.lock().await;
         let now = self.services.now();
         let patience = if known.origins.contains(origin) {
@@ -106,7 +108,7 @@ impl Origins {
                 }
                 Err(_) => tracing::error!("origins of single-page applications not read in time"),
             }
-            // After the query, so that those who waited for it do not query again.
+            // The time is set after the query, so that the requests that waited for it do not query again.
             known.requested_at = Some(self.services.now());
         }
         known.origins.contains(origin)

@@ -39,7 +39,7 @@ use assent_model::redirect::RedirectPolicy;
 
 /// How clients may cache the discovery document and the key set.
 const CACHED: &str = "public, max-age=300";
-// A key signs no sooner than the caches of clients have it.
+// A key signs only after the caches of clients have it.
 const _: () = assert!(KEY_SET_CACHE.as_secs() == 300);
 
 /// `GET /oidc/.well-known/openid-configuration`
@@ -47,7 +47,7 @@ pub(crate) async fn configuration(State(services): State<Arc<Services>>) -> Resp
     public_json(discovery::document(&services).to_string())
 }
 
-/// `GET /oidc/jwks`: the keys that verify ID tokens, which are those that sign, will sign and did sign (RFC 7517
+/// `GET /oidc/jwks`: the keys that verify ID tokens: the current, the next and the previous signing keys (RFC 7517
 /// section 5).
 pub(crate) async fn jwks(State(services): State<Arc<Services>>) -> Response {
     let key_set = services.key_ring.published_key_set(services.now());
@@ -94,8 +94,8 @@ pub(crate) async fn auth(
     with_browser(response, &services, &browser)
 }
 
-/// `POST /oidc/auth`: the same with the parameters in the body. The browser comes again with GET, since it sends us no
-/// `SameSite=Lax` cookie when another site posts.
+/// `POST /oidc/auth`: the same request with its parameters in the body. The browser repeats it with GET, because it
+/// sends no `SameSite=Lax` cookie when another site posts.
 pub(crate) async fn auth_by_post(
     State(services): State<Arc<Services>>,
     PageLanguage(language): PageLanguage,
@@ -164,7 +164,7 @@ async fn begin(
         AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => {
             deliver(services, browser.language(), &answer).await
         }
-        // The login's own page says so, and can be loaded again.
+        // The login page shows the failure, and can be reloaded.
         AuthorizeOutcome::AskConsent(_)
         | AuthorizeOutcome::Denied(_)
         | AuthorizeOutcome::AnsweredBefore => begun.page(services).await?,
@@ -191,7 +191,7 @@ async fn unanswerable(services: &Services, language: Language, why: &Unanswerabl
     .render_detailed(services, language, why, (Link::to_start(), details))
 }
 
-/// What the application's operator needs to find the mistake.
+/// Returns the details that the application's operator needs to find the mistake.
 async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail> {
     let (mut details, parameter) = match why {
         Unanswerable::NoClient => (Vec::new(), "client_id"),
@@ -224,7 +224,7 @@ pub(crate) async fn me(
     let reply = async {
         let in_body = posted_token(&headers, &body)?;
         let token = match (authorization(&headers), &in_body) {
-            // RFC 6750 section 2: in one way alone.
+            // The client must send the token in only one way (RFC 6750 section 2).
             (Some(_), Some(_)) => return Err(BearerError::InvalidRequest),
             (None, Some(token)) => token.as_str(),
             (header, None) => token_of(header)?,
@@ -252,7 +252,7 @@ fn posted_token(headers: &HeaderMap, body: &[u8]) -> Result<Option<String>, Bear
     Ok(parameters.get("access_token").map(str::to_owned))
 }
 
-/// RFC 6750 section 3.
+/// Returns the error response (RFC 6750 section 3).
 fn bearer_error(services: &Services, error: &BearerError) -> Response {
     let mut description = error.to_string();
     let status = match error {
@@ -269,7 +269,7 @@ fn bearer_error(services: &Services, error: &BearerError) -> Response {
         Some(code) => format!("Bearer error=\"{code}\", error_description=\"{description}\""),
         None => "Bearer".to_owned(),
     };
-    // The specification's word for a missing token, too.
+    // The specification has the same status for a missing token.
     let body =
         json!({"error": error.code().unwrap_or("invalid_token"), "error_description": description});
     let mut response = (status, Json(body)).into_response();

@@ -1,4 +1,4 @@
-//! The endpoints under `/oidc`, and how their callers authenticate.
+//! The endpoints under `/oidc`, and the authentication of their callers.
 
 pub mod client_calls;
 pub mod client_certificate;

@@ -1,5 +1,5 @@
-//! How the operator wants the pages to look: a logo, and a stylesheet of colours. Both have their content's hash in
-//! their address.
+//! The operator's branding of the pages: a logo, and a stylesheet of colors. The addresses of both contain the hash of
+//! their content.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
 use axum::http::{HeaderName, HeaderValue};
@@ -14,7 +14,7 @@ use assent_model::palette::{Palette, Theme};
 
 const COLOURS: &str = "colours.css";
 
-/// What a picture may do that is opened by itself, and not shown in a page: nothing but look as it does.
+/// The policy of an image that is opened directly, outside of a page: it may load and execute nothing.
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox";
 
@@ -29,12 +29,12 @@ pub(crate) fn logo_address(services: &Services) -> Option<String> {
     })
 }
 
-/// The address of the operator's colours.
+/// The address of the operator's colors.
 pub(crate) fn colours_address(services: &Services) -> Option<String> {
     colours(&services.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
 }
 
-/// The stylesheet that names the operator's colours; none where they have none of their own.
+/// The stylesheet with the operator's colors; `None` if the operator set none.
 fn colours(pages: &Branding) -> Option<String> {
     let rule = |accent: Colour, theme| {
         let Palette {

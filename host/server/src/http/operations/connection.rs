@@ -1,4 +1,4 @@
-//! `GET /connection`: how a request reaches the server, for `assent doctor`.
+//! `GET /connection`: the path of a request to the server, for `assent doctor`.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -12,27 +12,28 @@ use serde::Serialize;
 use crate::domain::Services;
 use crate::http::forwarded::{address_of, is_trusted, last_hop};
 
-/// What the client learns: nothing but its own address, and whether the proxy before this server works.
+/// The response. It reveals only the client's own address, and whether the proxy before this server works.
 #[derive(Serialize)]
 struct Connection {
-    /// `null` if the proxy does not name it.
+    /// The address of the client; `null` if the proxy does not name it.
     client_address: Option<String>,
     forwarded_for: ForwardedFor,
 }
 
-/// What the server does with the header `X-Forwarded-For`.
+/// The use of the header `X-Forwarded-For`.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ForwardedFor {
-    /// There is none.
+    /// The header is missing.
     Absent,
-    /// It comes from an address outside `http.trusted_proxies`.
+    /// The header comes from an address outside `http.trusted_proxies`.
     Ignored,
-    /// It names the client.
+    /// The header names the client.
     Used,
-    /// It comes from a trusted proxy, and ends with another trusted address: the client is in one of their networks.
+    /// The header comes from a trusted proxy, and ends with another trusted address: the client is in a trusted
+    /// network.
     Internal,
-    /// It comes from a trusted proxy, and does not end with an address.
+    /// The header comes from a trusted proxy, and does not end with an address.
     Unreadable,
 }
 

@@ -10,7 +10,7 @@ use crate::domain::Services;
 use crate::http::outage::unavailable;
 use assent_store::StoreError;
 
-/// The largest difference from the database's clock, in milliseconds, of an instance that serves.
+/// The maximum difference from the database's clock with which an instance serves, in milliseconds.
 const CLOCK_DIFFERENCE: u64 = 5000;
 
 /// `GET /healthz`: the process is alive.
@@ -18,7 +18,7 @@ pub(crate) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// `GET /readyz`: the database takes writes, its clock is this instance's, and the instance is not about to stop.
+/// `GET /readyz`: the database accepts writes, the instance's clock agrees with it, and the instance is not draining.
 pub(crate) async fn ready(State(services): State<Arc<Services>>) -> Response {
     if services.draining.is_begun() {
         return unavailable("draining\n".into_response());

@@ -1,4 +1,4 @@
-//! The pictures of applications, for pages and for the authenticator.
+//! The logos of applications, for pages and for the authenticator.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use crate::http::assets::FOREVER;
 use crate::http::outage::unavailable;
 use assent_model::id::Did;
 
-/// What a picture may do that is opened by itself: nothing.
+/// The policy of an image that is opened directly: it may load and execute nothing.
 const POLICY: HeaderValue =
     HeaderValue::from_static("default-src 'none'; frame-ancestors 'none'; sandbox");
 
-/// Where the picture of an application is that has this digest.
+/// Returns the address of the logo with this digest.
 pub(crate) fn address(application: &Did, digest: &str) -> String {
     format!("/logos/{application}?v={digest}")
 }
 
-/// The address of the logo of an application, if it has one.
+/// Returns the address of an application's logo, if it has one.
 pub(crate) async fn address_of(
     services: &Services,
     application: Option<&Did>,
@@ -37,21 +37,22 @@ pub(crate) async fn address_of(
     Ok(digest.map(|digest| address(application, &digest)))
 }
 
-/// Which version of a picture is asked for.
+/// The query with the version of a logo.
 #[derive(Debug, Deserialize)]
 pub(crate) struct LogoVersion {
     #[serde(default)]
     v: String,
 }
 
-/// `GET /logos/{application}`: 404 where it has none. With its digest as `v` a browser keeps it for good.
+/// `GET /logos/{application}`: the logo, or 404 if the application has none. If `v` is its digest, browsers may cache
+/// it for a year.
 pub(crate) async fn show(
     State(services): State<Arc<Services>>,
     Path(application): Path<String>,
     version: Result<Query<LogoVersion>, QueryRejection>,
     headers: HeaderMap,
 ) -> Response {
-    // A query that can't be read names no version.
+    // A malformed query names no version.
     let v = version.map(|Query(version)| version.v).unwrap_or_default();
     let found = match application.parse::<Did>() {
         Ok(application) => services.store.logo(&application).await,

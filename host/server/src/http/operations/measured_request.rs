@@ -1,4 +1,4 @@
-//! Measures how long the server takes to respond.
+//! The measurement of response times.
 
 use std::time::Instant;
 
@@ -8,10 +8,11 @@ use axum::response::Response;
 use crate::domain::Services;
 use crate::domain::operations::request_metrics::EndpointGroup;
 
-/// A request whose response is counted.
+/// A request with a response that the metrics count.
 pub(crate) struct MeasuredRequest {
     endpoint: EndpointGroup,
-    /// `None` where the response waits for something to happen, or takes as long as a file is large.
+    /// The start of the measurement. `None` if the response waits for an event, or takes time in proportion to the size
+    /// of a file.
     begun: Option<Instant>,
 }
 
@@ -30,7 +31,7 @@ impl MeasuredRequest {
     }
 }
 
-/// The group of the endpoint with this path.
+/// Returns the group of the endpoint with this path.
 fn endpoint(path: &str) -> EndpointGroup {
     match path {
         "/oidc/auth" => EndpointGroup::Authorization,
@@ -47,7 +48,7 @@ fn endpoint(path: &str) -> EndpointGroup {
     }
 }
 
-/// The group of the paths that begin alike.
+/// Returns the group of the paths with the same first segment.
 fn by_first_part(path: &str) -> EndpointGroup {
     let first = path.split('/').nth(1);
     match first {
@@ -62,7 +63,7 @@ fn by_first_part(path: &str) -> EndpointGroup {
     }
 }
 
-/// Whether the time until the response is the server's own.
+/// Whether the response time depends only on the server.
 fn is_measured(uri: &Uri) -> bool {
     let path = uri.path();
     let waits = |query: &str| query.split('&').any(|part| part.starts_with("wait="));

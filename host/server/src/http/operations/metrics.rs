@@ -1,4 +1,4 @@
-//! `GET /metrics` of the listener of metrics, in the text format of OpenMetrics. With `metrics.secret_file` a request
+//! `GET /metrics` of the listener for metrics, in the text format of OpenMetrics. With `metrics.secret_file` a request
 //! needs the secret.
 
 use std::sync::Arc;

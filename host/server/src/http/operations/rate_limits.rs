@@ -1,4 +1,4 @@
-//! The rate limits, as requests meet them: 429 with `Retry-After` (RFC 6585 section 4), in the words of whoever asks.
+//! The rate limits of requests: 429 with `Retry-After` (RFC 6585 section 4), in the form that the caller expects.
 
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ use crate::http::texts::Message;
 use crate::http::texts::PageLanguage;
 use assent_model::language::Language;
 
-/// Where a request comes from.
+/// The network of a request.
 impl FromRequestParts<Arc<Services>> for Network {
     type Rejection = std::convert::Infallible;
 
@@ -35,7 +35,7 @@ impl FromRequestParts<Arc<Services>> for Network {
     }
 }
 
-/// Limits how often an address asks for pages of a sign-in. Pages of other sites can't use the limit up: see [`Cause`].
+/// Limits the requests of an address for login pages. Pages of other sites cannot use up the limit: see [`Cause`].
 pub(crate) async fn sign_in(
     State(services): State<Arc<Services>>,
     from: Network,
@@ -54,7 +54,7 @@ pub(crate) async fn sign_in(
     .await
 }
 
-/// Limits how often an address asks to sign out: each request may cost a signature or a seal of ours.
+/// Limits the requests of an address to sign out, because each may cost a signature or a seal.
 pub(crate) async fn sign_out(
     State(services): State<Arc<Services>>,
     from: Network,
@@ -95,8 +95,8 @@ async fn paced(
     }
 }
 
-/// Limits how often an address calls the endpoints that applications call. A browser calls them for single-page
-/// applications only, so calls of other sites' pages are rejected without being counted.
+/// Limits the calls of an address to the endpoints for applications. A browser calls them only for single-page
+/// applications, so the server rejects calls of other sites' pages without counting them.
 pub(crate) async fn token(
     State((services, origins)): State<(Arc<Services>, Arc<Origins>)>,
     request: Request,
@@ -118,9 +118,9 @@ pub(crate) async fn token(
     }
 }
 
-/// Limits the failed proofs of an address. The proof is checked first: a good one passes, even after many failures of
-/// the same network. `failed` returns whether an answer reports a bad proof; `too_many` is the interface's own
-/// rejection.
+/// Limits the authentication failures of an address. The server checks the credentials first: valid ones pass, even
+/// after many failures of the same network. `failed` returns whether a response reports a failure; `too_many` is the
+/// interface's own rejection.
 pub(crate) async fn failures(
     (services, limit): (&Services, &Limit<Network>),
     from: Network,
@@ -139,7 +139,7 @@ pub(crate) async fn failures(
     }
 }
 
-/// The answer to a page of a site that no single-page application is registered at.
+/// The response to a page of an origin that no single-page application registered.
 fn foreign_page() -> Response {
     let description =
         "no single-page application has a redirect URI at the origin of the page that called";
@@ -148,7 +148,7 @@ fn foreign_page() -> Response {
     (StatusCode::FORBIDDEN, headers, Json(body)).into_response()
 }
 
-/// What an application is told. Of the codes of RFC 6749 this one says that it may try again.
+/// The error for an application. This code of RFC 6749 means that the application may retry.
 pub(crate) fn too_many_calls(what: &str, exhausted: RateLimitError) -> Response {
     let description =
         format!("there were too many {what}; try again after the time in Retry-After");
@@ -160,7 +160,8 @@ pub(crate) fn too_many_calls(what: &str, exhausted: RateLimitError) -> Response 
     )
 }
 
-/// Where the person goes on: to the same page, or, since a link can't post what they posted, to the start page.
+/// The link with which the user continues: to the same page, or to the start page if the request was a POST, which a
+/// link cannot repeat.
 fn way_on(request: &Request) -> Link {
     match (request.method(), request.uri().path_and_query()) {
         (&Method::GET, Some(address)) => try_again(address.as_str()),
@@ -168,7 +169,7 @@ fn way_on(request: &Request) -> Link {
     }
 }
 
-/// The link to the page that may be asked for again.
+/// The link to the page that the user may request again.
 pub(crate) fn try_again(address: &str) -> Link {
     Link {
         address: address.to_owned(),
@@ -176,7 +177,7 @@ pub(crate) fn try_again(address: &str) -> Link {
     }
 }
 
-/// The page that a person is shown, with what there was too much of, and where they go on after the wait.
+/// The page for the user, with the exceeded limit, and with the link to use after the wait.
 pub(crate) fn too_many_pages(
     services: &Services,
     language: Language,
@@ -199,7 +200,7 @@ pub(crate) fn too_many_pages(
     )
 }
 
-/// What a service that calls back is told.
+/// The response to a service that calls back too often.
 pub(crate) fn too_many_callbacks(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }

@@ -1,18 +1,18 @@
-//! A link in a page.
+//! Links on pages.
 
 use crate::http::texts::Message;
 
 /// A link on a page.
 #[derive(Clone, Debug)]
 pub struct Link {
-    /// Where it leads.
+    /// The target.
     pub address: String,
-    /// What it says.
+    /// The text.
     pub text: Message,
 }
 
 impl Link {
-    /// To the start page.
+    /// Returns the link to the start page.
     pub fn to_start() -> Self {
         Self {
             address: "/".to_owned(),

@@ -6,37 +6,37 @@ use crate::http::layout::Layout;
 use crate::http::script_texts;
 use crate::http::texts::Message;
 
-/// Who are you? One field, no password.
+/// The login page: one field for the name, and no password.
 #[derive(Clone, Debug, Template)]
 #[template(path = "login.html")]
 pub struct LoginPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The name of the application that asks.
+    /// The name of the application.
     pub application: String,
-    /// The address of its logo.
+    /// The address of the application's logo.
     pub logo: Option<String>,
-    /// Where the form is sent: `csrf` and `name`.
+    /// The target of the form with the fields `csrf` and `name`.
     pub action: String,
-    /// Where somebody without a device signs in.
+    /// The link for users without a device.
     pub recover: String,
-    /// Where the form that gives up is sent: `csrf`.
+    /// The target of the form that cancels the sign-in, with the field `csrf`.
     pub leave: String,
-    /// The token that both forms carry.
+    /// The CSRF token of both forms.
     pub csrf: String,
-    /// What is in the field already: a login hint, or what was typed before.
+    /// The initial value of the field: a login hint, or the previous input.
     pub name: String,
-    /// Whether what was typed can't be a name.
+    /// Whether the previous input is not a valid name.
     pub unfit: bool,
-    /// Whether the browser is to remember the name.
+    /// Whether the browser remembers the name.
     pub remembered: bool,
-    /// Whom the person may go on as without typing anything.
+    /// The user that the page offers, without a typed name.
     pub choice: Option<Choice>,
-    /// How a passkey signs in; `None` where the application does not permit it.
+    /// The form for a passkey; `None` if the application does not permit passkeys.
     pub passkey: Option<PasskeyForm>,
-    /// What the authenticator may scan in place of a name that is typed.
+    /// The code for a QR sign-in, instead of a typed name.
     pub scan: Option<Scan>,
-    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    /// The address of the event stream. After its event `changed`, the script reloads the page.
     pub events: String,
 }
 
@@ -47,33 +47,33 @@ impl LoginPage {
     }
 }
 
-/// The form that a script fills in with the answer of a passkey. Without the script it is hidden.
+/// The form that a script fills with the response of a passkey. Without the script it is hidden.
 #[derive(Clone, Debug)]
 pub struct PasskeyForm {
-    /// Where it is sent: `csrf` and `assertion`.
+    /// The target of the form, with the fields `csrf` and `assertion`.
     pub action: String,
-    /// Where the script gets the challenge.
+    /// The address of the challenge.
     pub challenge: String,
-    /// Whether the last answer was rejected.
+    /// Whether the server rejected the last response.
     pub failed: bool,
 }
 
-/// A code that the authenticator scans.
+/// A QR code that the authenticator scans.
 #[derive(Clone, Debug)]
 pub struct Scan {
-    /// What the code leads to: for the authenticator in this very browser.
+    /// The path in the code, for the authenticator in the same browser.
     pub path: String,
-    /// The picture of it, as a `data:` URL.
+    /// The image, as a `data:` URL.
     pub picture: String,
 }
 
 impl Scan {
-    /// The code of a path of this origin; nothing where they are too long for one.
+    /// Returns the code of a path of this origin; `None` if the address is too long for a code.
     pub fn new(origin: &str, path: String) -> Option<Self> {
         let link = format!("{origin}{path}");
         let code = qrcode::QrCode::with_error_correction_level(link, qrcode::EcLevel::L).ok()?;
         let width = code.width();
-        // A line for each run of dark squares: a fifth of what a path around each square takes.
+        // One line for each run of dark squares takes a fifth of the space of a path around each square.
         let mut lines = String::new();
         for (y, row) in code.to_colors().chunks(width).enumerate() {
             let mut x = 0;
@@ -84,7 +84,7 @@ impl Scan {
                 x += run.len();
             }
         }
-        // Four squares of margin (ISO/IEC 18004 section 6.3.8), always dark on white: scanners want that.
+        // Scanners need a quiet zone of four squares (ISO/IEC 18004 section 6.3.8), and dark squares on a light ground.
         let side = width + 8;
         let picture = format!(
             "<svg xmlns='http://www.w3.org/2000/svg' viewBox='-4 -4.5 {side} {side}'>\
@@ -97,174 +97,174 @@ impl Scan {
     }
 }
 
-/// Somebody whom the person may go on as.
+/// A user that the page offers for the continuation.
 #[derive(Clone, Debug)]
 pub struct Choice {
-    /// The person's name.
+    /// The user's name.
     pub name: String,
-    /// Where the form is sent: `csrf` and `user`.
+    /// The target of the form with the fields `csrf` and `user`.
     pub action: String,
-    /// The token that shows who was offered.
+    /// The token that binds the form to the offered user.
     pub user_token: String,
 }
 
-/// May the application have what it asks for?
+/// The consent page.
 #[derive(Clone, Debug, Template)]
 #[template(path = "consent.html")]
 pub struct ConsentPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The name of the application that asks.
+    /// The name of the application.
     pub application: String,
-    /// The address of its logo.
+    /// The address of the application's logo.
     pub logo: Option<String>,
-    /// What stands in the logo's place.
+    /// The initial that replaces a missing logo.
     pub initial: String,
     /// The host that the user returns to. `None` for a native application's own scheme.
     pub host: Option<String>,
-    /// The person's name.
+    /// The user's name.
     pub name: String,
-    /// What the application wants to do, with the values that it receives, but for access while the person is away.
+    /// The requested permissions, with the values that the application receives, except offline access.
     pub scopes: Vec<Message>,
-    /// Where the form is sent: `csrf`, `user` and `decision`, which is `allow` or `deny`.
+    /// The target of the form with the fields `csrf`, `user` and `decision`, which is `allow` or `deny`.
     pub action: String,
-    /// Where the form is sent with which somebody else signs in: `csrf`.
+    /// The target of the form with which another user signs in, with the field `csrf`.
     pub again: String,
-    /// The token that both forms carry.
+    /// The CSRF token of both forms.
     pub csrf: String,
-    /// The token that shows who was asked.
+    /// The token that binds the form to the user.
     pub user_token: String,
-    /// Whether it wants to keep access while the person is away, for which it has to ask each time.
+    /// Whether the application requests offline access, for which consent is necessary each time.
     pub offline: bool,
-    /// For how long the answer is remembered.
+    /// The number of days for which the consent is stored.
     pub days: u32,
 }
 
-/// The number to type on the phone. With no script it loads itself again every three seconds.
+/// The waiting page, with the number to type on the device. Without a script it reloads itself every three seconds.
 #[derive(Clone, Debug, Template)]
 #[template(path = "waiting.html")]
 pub struct WaitingPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The name of the application that asks.
+    /// The name of the application.
     pub application: String,
-    /// The address of its logo.
+    /// The address of the application's logo.
     pub logo: Option<String>,
-    /// What the person typed as their name; `None` where a phone said who signs in, since the page need not know.
+    /// The name that the user typed; `None` in a QR sign-in, because the page need not know the user.
     pub name: Option<String>,
-    /// The two digits to type.
+    /// The two digits of the matching number.
     pub number: String,
-    /// Whether a vendor's authenticator may be asked, which needs no number.
+    /// Whether a vendor's authenticator may have the request. It needs no number.
     pub delegated: bool,
-    /// The letters that a vendor's authenticator shows as well; `None` where no such authenticator may be asked.
+    /// The letters that a vendor's authenticator shows as well; `None` if no such authenticator may have the request.
     pub binding: Option<String>,
-    /// How long the approval may still take, in seconds.
+    /// The time that is left for the approval, in seconds.
     pub seconds_left: u32,
-    /// How long it may take in all, in seconds.
+    /// The total time for the approval, in seconds.
     pub seconds_total: u32,
-    /// The address of the event stream; its event `changed` says that the page is to be loaded again.
+    /// The address of the event stream. After its event `changed`, the script reloads the page.
     pub events: String,
-    /// The code to scan instead of typing the number; `None` where a scan began it.
+    /// The code that the user may scan instead of typing the number; `None` in a QR sign-in.
     pub scan: Option<Scan>,
-    /// Whether the user has waited so long that the help is shown. It depends on the time only, never on the name.
+    /// Whether the page shows the help for users who wait for long. It depends only on the time, never on the name.
     pub is_late: bool,
-    /// Where the form that starts again is sent: `csrf`.
+    /// The target of the form that starts again, with the field `csrf`.
     pub again: String,
-    /// Where somebody without a device signs in.
+    /// The link for users without a device.
     pub recover: String,
-    /// Where the form that cancels is sent: `csrf`.
+    /// The target of the form that cancels, with the field `csrf`.
     pub cancel: String,
-    /// The token that the forms carry.
+    /// The CSRF token of the forms.
     pub csrf: String,
 }
 
 impl WaitingPage {
-    /// What the script says of the time that is left, as it takes it.
+    /// The texts of the script about the remaining time, in the script's format.
     fn texts(&self) -> &'static str {
         script_texts::waiting(self.layout.language)
     }
 }
 
-/// Names the account before the browser is signed in, after a QR sign-in was approved.
+/// The page that names the account after the approval of a QR sign-in, before the browser is signed in.
 #[derive(Clone, Debug, Template)]
 #[template(path = "confirm.html")]
 pub struct ConfirmPage {
-    /// The layout of every page.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The name of the application that asks.
+    /// The name of the application.
     pub application: String,
     /// The user's display name.
     pub name: String,
     /// The user's account name.
     pub account: String,
-    /// Where the form that continues is sent: `csrf`, `user`.
+    /// The target of the form that continues, with the fields `csrf` and `user`.
     pub action: String,
-    /// Where the form that starts again is sent: `csrf`.
+    /// The target of the form that starts again, with the field `csrf`.
     pub again: String,
-    /// The token that the forms carry.
+    /// The CSRF token of the forms.
     pub csrf: String,
-    /// The token that binds the page to its user.
+    /// The token that binds the page to the user.
     pub user_token: String,
 }
 
-/// Why a sign-in ended without success.
+/// The reason why a sign-in ended without success.
 #[derive(Clone, Debug, PartialEq)]
 pub enum EndedPageKind {
-    /// It was denied on the phone.
+    /// The user denied it on the device.
     Denied,
-    /// No approval came in time; also what an unknown name ends in.
+    /// It expired without an approval. A sign-in with an unknown name ends in the same way.
     Expired,
-    /// It was cancelled in this browser.
+    /// The user cancelled it in this browser.
     Cancelled,
-    /// A newer sign-in with the same name, in this browser, took its place.
+    /// A newer sign-in with the same name in this browser replaced it.
     Replaced,
     /// Another sign-in with the same name started in another browser, and the user could not have distinguished them.
     Conflict,
-    /// The number was wrong too often.
+    /// The user entered a wrong number too often.
     NumberMismatch,
-    /// It may not go on, for this reason. Another attempt cannot help.
+    /// The server rejects it for this reason. A retry cannot help.
     Rejected(Message),
 }
 
-/// A sign-in that ended without success, and what to do.
+/// The page of a sign-in that ended without success, with instructions.
 #[derive(Clone, Debug, Template)]
 #[template(path = "ended.html")]
 pub struct EndedPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The name of the application that asks.
+    /// The name of the application.
     pub application: String,
-    /// Why it ended.
+    /// The reason of the end.
     pub ended: EndedPageKind,
-    /// The name that was typed; of a user who approved and is rejected, the display name.
+    /// The name that the user typed, or the display name of a user who approved and is rejected.
     pub name: Option<String>,
-    /// What finds a rejection in the log.
+    /// The reference by which an operator finds a rejection in the log.
     pub reference: Option<String>,
-    /// Where somebody without a device signs in.
+    /// The link for users without a device.
     pub recover: String,
-    /// Where the form that tries again is sent: `csrf`.
+    /// The target of the form that starts again, with the field `csrf`.
     pub again: String,
-    /// Where the form that goes back to the application is sent: `csrf`. A disabled one has none.
+    /// The target of the form that returns to the application, with the field `csrf`. A disabled application has none.
     pub leave: Option<String>,
     /// The page's automatic return to the application, if it has one.
     pub returns: Option<ReturnNotice>,
-    /// The token that both forms carry.
+    /// The CSRF token of both forms.
     pub csrf: String,
 }
 
 /// A page's automatic return to the application.
 #[derive(Clone, Debug)]
 pub struct ReturnNotice {
-    /// The address that answers the application, with the error.
+    /// The address that sends the error to the application.
     pub address: String,
-    /// After how many seconds.
+    /// The delay, in seconds.
     pub seconds: u32,
-    /// The address of the same page that stays.
+    /// The address of the same page without the automatic return.
     pub stay: String,
 }
 
 impl EndedPage {
-    /// For tests and assistive scripts: how it ended, in a word.
+    /// The result in one word, for tests and assistive scripts.
     fn outcome(&self) -> &'static str {
         match self.ended {
             EndedPageKind::Denied => "denied",
@@ -301,7 +301,7 @@ impl EndedPage {
         }
     }
 
-    /// Whether another attempt cannot help, so that the way back stands first.
+    /// Whether a retry cannot help, so that the way back comes first.
     const fn is_rejected(&self) -> bool {
         matches!(self.ended, EndedPageKind::Rejected(_))
     }

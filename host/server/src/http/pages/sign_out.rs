@@ -1,70 +1,71 @@
-//! The pages of signing out.
+//! The sign-out pages.
 
 use askama::Template;
 
 use crate::http::layout::Layout;
 
-/// Do you want to sign out?
+/// The page that asks whether the user wants to sign out.
 #[derive(Clone, Debug, Template)]
 #[template(path = "sign_out.html")]
 pub struct SignOutPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The person's name.
+    /// The user's name.
     pub name: String,
-    /// The name of the application that asks, where it could show that it does.
+    /// The name of the application that requests it, if it proved its identity.
     pub application: Option<String>,
-    /// The name of the application to which the browser returns, where nothing shows that it asks.
+    /// The name of the application to which the browser returns, if it did not prove its identity.
     pub returns_to: Option<String>,
-    /// Where the form is sent: `csrf`, `request` and `answer`, which is `yes` or `no`.
+    /// The target of the form with the fields `csrf`, `request` and `answer`, which is `yes` or `no`.
     pub action: String,
-    /// The application's request, which the form carries.
+    /// The application's request, which the form contains.
     pub request: String,
-    /// The token that the form carries.
+    /// The CSRF token of the form.
     pub csrf: String,
 }
 
-/// You are signed out.
+/// The page after the sign-out.
 #[derive(Clone, Debug, Template)]
 #[template(path = "signed_out.html")]
 pub struct SignedOutPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// Whether that came of removing the device that had signed this browser in.
+    /// Whether the removal of the device that signed this browser in was the cause.
     pub by_device: bool,
-    /// The names of SAML applications that could not be told.
+    /// The names of the SAML applications that could not be notified.
     pub untold: Vec<String>,
-    /// Whether there are others, which this browser may not learn.
+    /// Whether there are other such applications, whose names this browser must not learn.
     pub others: bool,
 }
 
-/// A SAML application is told of a logout, in a frame. The page loads itself again when its time is over.
+/// The page that notifies a SAML application of a logout, in a frame. It reloads itself when the time for the
+/// application has expired.
 #[derive(Clone, Debug, Template)]
 #[template(path = "saml_logout.html")]
 pub struct SamlLogoutPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// Who is told.
+    /// The name of the notified application.
     pub application: String,
-    /// What the frame holds.
+    /// The address of the frame.
     pub frame: String,
-    /// Its turn, from 1 on.
+    /// The number of the application in the sequence, from 1.
     pub turn: u32,
-    /// How many turns there are.
+    /// The number of applications in the sequence.
     pub of: u32,
-    /// After how many seconds the page loads itself again.
+    /// The delay until the page reloads itself, in seconds.
     pub seconds: u32,
 }
 
-/// What the frame holds at the end, which the page around it sees. By itself, where an application has left its frame,
-/// it goes on by its own script.
+/// The last page in the frame, which the surrounding page detects. If an application has left its frame, this page
+/// continues with its own script.
 #[derive(Clone, Debug, Template)]
 #[template(path = "saml_logout_answered.html")]
 pub struct SamlLogoutAnsweredPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// The page around it, a path of our own.
+    /// The surrounding page, a path of this server.
     pub next: String,
-    /// What tells the page's script from others.
+    /// The nonce that allows the page's script.
     pub nonce: String,
 }

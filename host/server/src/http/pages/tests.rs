@@ -1,4 +1,4 @@
-//! What every page keeps to, whatever it is filled with.
+//! The properties that all pages have, independent of their content.
 
 use super::*;
 use crate::http::{assets, texts};
@@ -121,7 +121,7 @@ fn ended(ended: EndedPageKind) -> EndedPage {
     }
 }
 
-/// The console, which speaks English alone.
+/// The console, which is only in English.
 fn admin() -> ConsolePage {
     let text = || MARKUP.to_owned();
     ConsolePage {
@@ -387,7 +387,7 @@ fn every_file_that_a_page_names_exists_here() {
 #[test]
 fn every_form_is_a_post_with_its_token() {
     for page in every_page() {
-        // The answer to an application goes there, and has nothing of ours in it.
+        // The form of a response goes to the application, and contains no CSRF token.
         let ours = |form: &&str| {
             !form.starts_with("method=\"dialog\"")
                 && !["answer", "message"]
@@ -445,7 +445,7 @@ fn a_login_with_an_error_points_the_field_to_it() {
     assert!(page.contains(goes_on), "{page}");
 }
 
-/// The text of the button that stands out.
+/// The text of the primary button.
 fn primary(page: &str) -> &str {
     let (_, rest) = page.split_once("class=\"button primary\"").unwrap();
     let (_, rest) = rest.split_once('>').unwrap();
@@ -536,7 +536,7 @@ fn an_answer_says_to_which_application_it_goes_unless_that_is_gone() {
     assert!(page.contains("<h1>Back to the application</h1>"), "{page}");
 }
 
-/// What stands between the tags of a page, and the values of the attributes that are read out.
+/// The texts between the tags of a page, and the values of the attributes that screen readers read.
 fn words_of(page: &str) -> Vec<String> {
     let body = page.split_once("<body").unwrap().1;
     let between = body.split('>').filter_map(|part| part.split('<').next());

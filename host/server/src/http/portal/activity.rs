@@ -1,4 +1,4 @@
-//! What happened lately in the person's name.
+//! The recent activity of the user.
 
 use std::collections::HashMap;
 
@@ -20,23 +20,23 @@ use assent_model::audit::{Entry, Event};
 use assent_model::id::{AuditId, DeviceId, Did};
 use assent_store::StoredEntry;
 
-/// How many entries a page shows.
+/// The number of entries on a page.
 const ROWS: u32 = 30;
-/// How many entries a page of one kind looks at, so that a kind of which there are few costs no more than this.
+/// The number of entries that a page of one kind searches, which bounds the cost of a rare kind.
 const SEARCHED: u32 = 300;
 
-/// The names that the entries leave out.
+/// The names that the entries lack.
 struct Names {
-    /// Those of the applications; `None` for one that is deleted.
+    /// The names of the applications; `None` for a deleted one.
     applications: HashMap<Did, Option<String>>,
-    /// Those of the person's devices, without the removed ones.
+    /// The names of the user's current devices.
     devices: HashMap<DeviceId, String>,
 }
 
-/// Which page of the list it is.
+/// The query that selects a page of the list.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct From {
-    /// The id of the last entry of the page before.
+    /// The id of the last entry of the previous page.
     #[serde(default)]
     before: String,
     /// The kind of the entries.
@@ -47,12 +47,12 @@ pub(super) struct From {
 /// `GET /activity`
 pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>) -> Response {
     let from = from.map(|Query(from)| from).unwrap_or_default();
-    // What names no entry names the first page.
+    // An id of another form selects the first page.
     let before = from.before.parse().ok();
     owner.page(listed(&owner, ActivityKind::named(&from.kind), before).await)
 }
 
-/// The names of the person's devices.
+/// Returns the names of the user's devices.
 async fn device_names(owner: &Owner) -> Result<HashMap<DeviceId, String>, InternalError> {
     let user = owner.signed_in.user.id;
     let devices = owner.services.store.devices_of(user).await?;
@@ -102,9 +102,9 @@ async fn listed(
     })
 }
 
-/// The entries that a page shows of those that were found, one more than are searched, and the id of the entry before
-/// which the next page begins, if there is more. A page of one kind may be short or even empty, and still have a next
-/// one.
+/// Selects the entries of a page from the found ones, of which there is one more than the number to search. Also
+/// returns the id of the entry before which the next page begins, if there is one. A page of one kind may be short or
+/// empty and still have a next page.
 fn page_of(
     mut found: Vec<StoredEntry>,
     searched: usize,
@@ -123,7 +123,7 @@ fn page_of(
 fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Names) -> ActivityRow {
     let (services, user) = (&owner.services, &owner.signed_in.user);
     let application = match &entry.application {
-        // The server's own pages.
+        // The entry is about the server's own pages.
         None => Message::new("activity-application")
             .text("application", services.settings.operator.as_str()),
         Some(id) => match names.applications.get(id).and_then(Option::as_deref) {
@@ -147,8 +147,8 @@ fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Nam
     }
 }
 
-/// Whether a stranger may have done it to get or keep access: a sign-in or its end elsewhere, a permission, a new or
-/// changed device, or the codes and links that enrol one.
+/// Whether an attacker may have caused the event to get or keep access. Such events are a sign-in or its end in another
+/// browser, a permission, a new or changed device, or the codes and links that enrol one.
 const fn is_access(event: Event) -> bool {
     matches!(
         event,

@@ -13,19 +13,19 @@ pub enum ActivityKind {
     /// Every event.
     #[default]
     All,
-    /// Sign-ins and their requests, sessions, and the pauses after denials.
+    /// Sign-ins and their requests, sessions, and cooldowns.
     SignIns,
     /// Devices, their passkeys, and the codes and links that enrol another one.
     Devices,
-    /// Everything else: changes of the user, their accounts, permissions and groups.
+    /// All other events: changes of the user, their accounts, permissions and groups.
     Changes,
 }
 
 impl ActivityKind {
-    /// In the order of the page.
+    /// The kinds in the order of the page.
     pub(super) const ALL: [Self; 4] = [Self::All, Self::SignIns, Self::Devices, Self::Changes];
 
-    /// The kind that the query of an address names; every event if it names none.
+    /// Returns the kind that the query of an address names; by default every event.
     pub(super) fn named(name: &str) -> Self {
         let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
         named.unwrap_or_default()
@@ -35,7 +35,7 @@ impl ActivityKind {
         matches!(self, Self::All)
     }
 
-    /// Its name in an address.
+    /// The name in an address.
     const fn name(self) -> &'static str {
         match self {
             Self::All => "",
@@ -45,7 +45,7 @@ impl ActivityKind {
         }
     }
 
-    /// Its label on the page.
+    /// The label on the page.
     pub(super) const fn label(self) -> Message {
         match self {
             Self::All => Message::new("activity-kind-all"),
@@ -55,12 +55,12 @@ impl ActivityKind {
         }
     }
 
-    /// The address of the page that shows the latest events of this kind.
+    /// Returns the address of the page with the latest events of this kind.
     pub(super) fn first_page(self) -> String {
         self.address(None)
     }
 
-    /// The address of the page that shows the events of this kind, those before the entry `before`.
+    /// Returns the address of the page with the events of this kind before the entry `before`.
     pub(super) fn address(self, before: Option<AuditId>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if !self.is_all() {
@@ -80,8 +80,8 @@ impl ActivityKind {
         self.is_all() || self == Self::of_entry(entry)
     }
 
-    /// The events of a request are a sign-in's unless it is for a protected action; then they are of the kind of what
-    /// the action does.
+    /// The events of a request belong to a sign-in unless the request is for a protected action. In that case they have
+    /// the kind of the action's result.
     fn of_entry(entry: &Entry) -> Self {
         let action = outline_of(entry).map(|outline| outline.kind);
         match (Self::of_event(entry.event), action) {

@@ -1,5 +1,5 @@
 //! The rows of the activity page. Entries of the audit log about one event share a row: a request and its answer; an
-//! approval and the sign-in or the recovery codes that it allowed.
+//! approval and the sign-in or the recovery codes that it permitted.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::Duration;
@@ -15,10 +15,10 @@ use assent_store::StoredEntry;
 
 /// The longest time between an approval and the end of the approved sign-in or action.
 const COMPLETION: Duration = Duration::from_secs(30 * 60);
-/// A request shows its own time if the row is later by more than this.
+/// A row shows the time of its request if the answer came later by more than this.
 const PROMPT_ANSWER: Duration = Duration::from_secs(60);
 
-/// An entry, its row, and the request that it answers.
+/// An entry, its row, and its request.
 struct Folding {
     entry: StoredEntry,
     row: ActivityRow,
@@ -87,8 +87,8 @@ fn with_approvals(mut rest: VecDeque<Folding>) -> Vec<Folding> {
     joined
 }
 
-/// Whether an approval is that of a later entry: for the same application or action, soon before, and in the same
-/// browser as far as the entries have it.
+/// Whether an approval belongs to a later entry: for the same application or action, shortly before, and in the same
+/// browser as far as the entries name one.
 fn allowed(approval: &Folding, later: &Folding) -> bool {
     let (approved, done) = (&approval.entry, &later.entry);
     let action = outline_of(approved).map(|outline| outline.kind);
@@ -114,7 +114,7 @@ fn allowed(approval: &Folding, later: &Folding) -> bool {
         }
 }
 
-/// The browser that asked for an approval, unless a device did by scanning its code.
+/// The browser that requested an approval, unless a device did by scanning its code.
 fn asking_browser(approval: &Folding) -> Option<&str> {
     if is_by_passkey(&approval.entry) {
         return browser_of(&approval.entry);
@@ -123,7 +123,8 @@ fn asking_browser(approval: &Folding) -> Option<&str> {
     browser_of(request).filter(|_| !is_by_device(request))
 }
 
-/// The row with what its request adds: nothing if it was made soon before, in the same browser and place.
+/// Returns the row with the details of its request. There are none if the request came shortly before, from the same
+/// browser and place.
 fn shown(
     Folding {
         entry,
@@ -146,7 +147,7 @@ fn shown(
     ActivityRow { request, ..row }
 }
 
-/// The id of the request that an entry is about.
+/// Returns the id of the request in an entry.
 fn request_of(entry: &Entry) -> Option<&str> {
     entry.detail.get("request").and_then(Value::as_str)
 }

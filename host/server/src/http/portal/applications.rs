@@ -1,4 +1,4 @@
-//! The start page: the person's applications. For whoever is not signed in, the front door.
+//! The start page: the user's applications, or the public page for browsers without a session.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
         .into_iter()
         .map(|usable| tile(owner, usable))
         .collect::<Result<Vec<_>, _>>()?;
-    // By name, but what can be opened here comes first.
+    // The tiles are in the order of their names, but applications that can be opened here come first.
     tiles.sort_by_key(|tile| matches!(tile.start, TileStart::Elsewhere(_)));
     Ok(ApplicationsPage {
         layout: owner.layout(),
@@ -71,7 +71,7 @@ async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
 fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, InternalError> {
     let start = match usable.start {
         SignInStart::IdpInitiated => {
-            // The form of the page that asks whether to go there; here nobody but the person does.
+            // The form is that of the page that asks for a confirmation. Here no other site can submit it.
             let action = start_purpose(usable.id.as_str());
             let csrf = csrf::token(&owner.services, &owner.browser, &action)?;
             TileStart::Form(ButtonForm { action, csrf })
@@ -89,7 +89,7 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
     })
 }
 
-/// `GET /applications/{id}/start`: on to the application, which then asks for a sign-in by itself (OpenID Connect Core
+/// `GET /applications/{id}/start`: redirects to the application, which then requests a sign-in (OpenID Connect Core
 /// section 4).
 pub(super) async fn start(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {

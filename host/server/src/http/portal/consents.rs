@@ -1,4 +1,4 @@
-//! What the person let applications know. Taking it back is in [`crate::http::sign_in::consent`].
+//! The user's consents to applications. The withdrawal is in [`crate::http::sign_in::consent`].
 
 use axum::extract::Query;
 use axum::extract::rejection::QueryRejection;
@@ -15,7 +15,7 @@ pub(super) async fn list(
     owner: Owner,
     told: Result<Query<WithdrawalNotice>, QueryRejection>,
 ) -> Response {
-    // An address with anything else in it is the page's, too.
+    // An address with a malformed query leads to the page, too.
     let told = told.map(|Query(told)| told).unwrap_or_default();
     owner.page(listed(&owner, &told).await)
 }

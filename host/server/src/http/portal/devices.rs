@@ -1,4 +1,4 @@
-//! The person's devices. A new one is added by the authenticator alone.
+//! The user's devices. Only the authenticator adds a new one.
 
 use axum::extract::Path;
 use axum::http::StatusCode;
@@ -27,7 +27,7 @@ pub(super) async fn list(owner: Owner) -> Response {
     owner.page(listed(&owner, None).await)
 }
 
-/// The devices; with the one whose new name can't be one.
+/// The page of the devices. `unfit` is the device with an invalid new name.
 async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, InternalError> {
     let devices = device::all_of(&owner.services, owner.signed_in.user.id).await?;
     Ok(DevicesPage {
@@ -89,8 +89,8 @@ pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Respon
     owner.reply(reply.await)
 }
 
-/// `POST /devices/{id}/passkey-sign-in`: the passkey of the device does not sign in any more. That takes a way in away,
-/// so any session of the user's may do it.
+/// `POST /devices/{id}/passkey-sign-in`: stops the sign-in with the device's passkey. This reduces access, so any
+/// session of the user may do it.
 pub(super) async fn stop_passkey(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
@@ -108,7 +108,8 @@ pub(super) async fn stop_passkey(Path(id): Path<String>, posted: PortalForm) -> 
     owner.reply(reply.await)
 }
 
-/// `GET /devices/{id}/revoke`: the question whether to, for whoever signed in a moment ago; others sign in again first.
+/// `GET /devices/{id}/revoke`: the confirmation page, for users who signed in a moment ago. Other users must sign in
+/// again first.
 pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
         let Ok(id) = id.parse::<DeviceId>() else {

@@ -1,4 +1,4 @@
-//! The outcome of a form, as the page that follows tells it.
+//! The outcome of a form, for the page that follows.
 
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -6,13 +6,13 @@ use crate::http::csrf;
 use crate::http::texts::Message;
 use assent_model::user::User;
 
-/// What a form did.
+/// The result of a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FormResult {
     Renamed,
     PasskeyStopped,
     Revoked,
-    /// Service providers of sessions that ended could not be told.
+    /// The device was revoked, but service providers of its ended sessions could not be notified.
     RevokedUntold,
     Ended,
     EndedUntold,
@@ -67,7 +67,8 @@ pub(super) fn told(done: FormResult, user: &User) -> String {
     format!("done {} {}", done.as_str(), user.id)
 }
 
-/// What an address says that was done. Anybody can make one up, so it counts only with our token.
+/// The result in an address. Any site can create such an address, so the result counts only with a token of this
+/// server.
 #[derive(Debug, Default)]
 pub(super) struct FormNotice {
     done: Option<FormResult>,
@@ -75,7 +76,7 @@ pub(super) struct FormNotice {
 }
 
 impl FormNotice {
-    /// What the query of an address says.
+    /// Parses the query of an address.
     pub(super) fn of_query(query: &str) -> Self {
         let mut told = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -92,7 +93,7 @@ impl FormNotice {
         told
     }
 
-    /// What the page says of it.
+    /// Returns the message for the page.
     pub(super) fn message(
         &self,
         services: &Services,

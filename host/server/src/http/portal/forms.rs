@@ -1,4 +1,4 @@
-//! The portal's forms: their tokens, and what is told of what they did.
+//! The portal's forms: their tokens, and the messages about their results.
 
 use std::sync::Arc;
 
@@ -15,14 +15,13 @@ use crate::http::reply::{forged, internal_error, see_other};
 use assent_model::login::LocalPage;
 use assent_model::user::User;
 
-/// What the token of a form is for: this action, of this person. Somebody else may have signed in since, in another
-/// window.
+/// The purpose of a form's token: this action, by this user. Another user may have signed in since, in another window.
 fn purpose(action: &str, user: &User) -> String {
     format!("{action} {}", user.id)
 }
 
 impl Owner {
-    /// A form that is sent to `action`, a path, with its token.
+    /// Returns a form with its token and the target path `action`.
     pub(super) fn form(&self, action: &str) -> Result<ButtonForm, InternalError> {
         let csrf = csrf::token(
             &self.services,
@@ -35,7 +34,7 @@ impl Owner {
         })
     }
 
-    /// On to a page of the portal, which tells what was done.
+    /// Redirects to a page of the portal, which shows the result.
     pub(super) fn done(
         &self,
         page: LocalPage,
@@ -54,14 +53,14 @@ impl Owner {
     }
 }
 
-/// A form of the portal, with its own token in it.
+/// A form of the portal with a verified token.
 pub(super) struct PortalForm {
     pub(super) owner: Owner,
     fields: Vec<(String, String)>,
 }
 
 impl PortalForm {
-    /// A field of the form; empty where it is missing.
+    /// A field of the form; empty if it is missing.
     pub(super) fn field(&self, name: &str) -> &str {
         self.fields
             .iter()

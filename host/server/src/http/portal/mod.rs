@@ -1,6 +1,6 @@
-//! The portal, for whoever is signed in: the start page with their applications, and beside it their devices, sessions,
-//! consents, activity and profile. Each page is plain HTML; what is done is done by forms, and told on the page that
-//! follows.
+//! The portal for signed-in users: the start page with their applications, and their devices, sessions, consents,
+//! activity and profile. Each page is plain HTML. Forms perform all changes, and the page that follows shows the
+//! result.
 
 mod activity;
 mod activity_kind;
@@ -35,7 +35,7 @@ use assent_model::login::{LocalPage, LoginRequest};
 
 pub(super) use applications::show as start_page;
 
-/// The pages for whoever is signed in, but for the start page.
+/// The pages for signed-in users, except the start page.
 pub(super) fn routes() -> Router<Arc<Services>> {
     Router::new()
         .route("/applications/{id}/start", get(applications::start))
@@ -72,15 +72,16 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route("/profile/{application}", get(profile::seen))
 }
 
-/// The way in, which begins a login.
+/// The query of the address that begins a login.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct SignInTarget {
-    /// The path of the portal's page that the person wants; what is none leads to the start page.
+    /// The path of the requested page of the portal; any other value leads to the start page.
     #[serde(default)]
     to: String,
 }
 
-/// `GET /sign-in`: signs a person in and leads them to a page of the portal, whether they are signed in or not.
+/// `GET /sign-in`: signs the user in, and redirects to a page of the portal. It begins a new login even if the user is
+/// signed in.
 pub(super) async fn sign_in(
     State(services): State<Arc<Services>>,
     browser: Browser,

@@ -1,4 +1,4 @@
-//! The signed-in user whose portal it is.
+//! The signed-in user of the portal.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::http::reply::{ErrorReply, internal_error, layout, page, see_other, wi
 use crate::http::texts::Message;
 use assent_model::login::LocalPage;
 
-/// Where whoever is not signed in, or not lately enough, goes to come to this page.
+/// Returns the address of a sign-in that leads to this page.
 pub(super) fn way_in(page: LocalPage) -> String {
     let to = form_urlencoded::Serializer::new(String::new())
         .append_pair("to", &page.path())
@@ -27,12 +27,13 @@ pub(super) fn way_in(page: LocalPage) -> String {
     format!("/sign-in?{to}")
 }
 
-/// Whose portal it is. Who asks for a page without being signed in is sent to sign in, and then to that page.
+/// The signed-in user of the portal. A browser without a sufficient session is redirected to the sign-in, and then to
+/// the page.
 pub(crate) struct Owner {
     pub(super) services: Arc<Services>,
     pub(super) browser: Browser,
     pub(super) signed_in: BrowserSession,
-    /// What the page tells first.
+    /// The result of a form, which the page shows first.
     pub(super) told: FormNotice,
 }
 
@@ -53,14 +54,14 @@ impl FromRequestParts<Arc<Services>> for Owner {
                 signed_in,
                 told,
             }),
-            // What a form would have done is not done: its page is shown after the login.
+            // The server ignores the form and shows its page after the login.
             Ok(_) => Err(with_browser(see_other(&way_in(page)), services, &browser)),
             Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }
 }
 
-/// Whether the session is by an authentication that the portal still takes.
+/// Whether the authentication of the session is sufficient for the portal.
 pub(crate) fn is_enough(services: &Services, page: LocalPage, signed_in: &BrowserSession) -> bool {
     channels::is_enough_here(services, page, &signed_in.session.authentication)
 }
@@ -70,7 +71,7 @@ impl Owner {
         layout(&self.services, self.browser.language())
     }
 
-    /// What every page of the portal has beside that.
+    /// The frame of every page of the portal.
     pub(super) fn frame(&self, tab: Tab) -> Result<Frame, InternalError> {
         Ok(Frame {
             user: Some(signed_in_header(
@@ -85,7 +86,7 @@ impl Owner {
         })
     }
 
-    /// The page, or what a person sees where it could not be made.
+    /// Returns the page, or an error page if it failed.
     pub(super) fn reply(&self, reply: Result<Response, InternalError>) -> Response {
         let response = reply.unwrap_or_else(|error| {
             internal_error(&self.services, self.browser.language(), &error)
@@ -93,12 +94,12 @@ impl Owner {
         with_browser(response, &self.services, &self.browser)
     }
 
-    /// A page of the portal.
+    /// Renders a page of the portal.
     pub(super) fn page(&self, template: Result<impl Page, InternalError>) -> Response {
         self.reply(template.map(|template| page(&template, None)))
     }
 
-    /// There is no such thing of this person's; whether it is somebody else's is not told.
+    /// The response for an object that does not exist or belongs to another user, which it does not reveal.
     pub(super) fn nothing_here(&self, back: Tab) -> Response {
         ErrorReply {
             status: StatusCode::NOT_FOUND,

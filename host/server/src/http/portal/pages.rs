@@ -1,4 +1,4 @@
-//! The portal's pages: one struct a page, as in [`crate::http::pages`].
+//! The portal's pages: one struct for each page, as in [`crate::http::pages`].
 
 use askama::Template;
 
@@ -59,7 +59,7 @@ impl Tab {
         Self::Profile,
     ];
 
-    /// Where it is.
+    /// The path.
     pub const fn path(self) -> &'static str {
         match self {
             Self::Applications => "/",
@@ -71,7 +71,7 @@ impl Tab {
         }
     }
 
-    /// What it is called.
+    /// The label.
     pub const fn label(self) -> Message {
         match self {
             Self::Applications => Message::new("portal-applications"),
@@ -83,7 +83,7 @@ impl Tab {
         }
     }
 
-    /// The path of its icon, in a square of 24 by 24.
+    /// The path of the icon, in a square of 24 by 24.
     pub const fn icon(self) -> &'static str {
         match self {
             Self::Applications => "M4 4h7v7H4V4Zm9 0h7v7h-7V4ZM4 13h7v7H4v-7Zm9 0h7v7h-7v-7Z",
@@ -96,30 +96,30 @@ impl Tab {
     }
 }
 
-/// What every page of the portal has beside the rest.
+/// The frame of every page of the portal.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Whose portal it is.
+    /// The signed-in user.
     pub user: Option<SignedInUser>,
-    /// The part that is shown.
+    /// The current part.
     pub tab: Tab,
-    /// What was done just now.
+    /// The result of the last form.
     pub told: Option<Message>,
 }
 
 impl Frame {
-    /// The parts of the portal, and whether each is the one that is shown.
+    /// The parts of the portal, and whether each is the current one.
     fn tabs(&self) -> impl Iterator<Item = (Tab, bool)> {
         Tab::ALL.into_iter().map(|tab| (tab, tab == self.tab))
     }
 }
 
-/// A form, with nothing but its button where nothing else is said.
+/// A form. It has only its button, unless its comment names further fields.
 #[derive(Clone, Debug)]
 pub struct ButtonForm {
-    /// Where it is sent: `csrf`.
+    /// The target of the form, with the field `csrf`.
     pub action: String,
-    /// The token that it carries.
+    /// The CSRF token of the form.
     pub csrf: String,
 }
 
@@ -127,22 +127,22 @@ pub struct ButtonForm {
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/applications.html")]
 pub struct ApplicationsPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// The person's name.
+    /// The user's name.
     pub name: String,
-    /// Whether they have a role in the console.
+    /// Whether the user has a role in the console.
     pub administers: bool,
-    /// What they may use.
+    /// The applications that the user may use.
     pub applications: Vec<ApplicationTile>,
-    /// How safe their way in is.
+    /// The security of the user's sign-in.
     pub security: SecurityCard,
 }
 
 impl ApplicationsPage {
-    /// With fewer applications the eye finds one faster than a search.
+    /// A user finds an application faster without a search if there are fewer.
     const SEARCHED: usize = 8;
 
     fn has_search(&self) -> bool {
@@ -150,12 +150,12 @@ impl ApplicationsPage {
     }
 }
 
-/// How safe the person's way in is, with the next step of each part.
+/// The security of the user's sign-in, with the next step for each part.
 #[derive(Clone, Copy, Debug)]
 pub struct SecurityCard {
-    /// The number of their devices.
+    /// The number of the user's devices.
     pub devices: usize,
-    /// How many of these have face, finger or PIN.
+    /// The number of devices that require face, finger or PIN.
     pub locked: usize,
     /// The number of valid recovery codes.
     pub codes: u32,
@@ -177,7 +177,7 @@ impl SecurityItem {
     }
 }
 
-/// With fewer codes the card advises new ones.
+/// The card recommends new codes if there are fewer.
 const FEW_CODES: u32 = 3;
 
 impl SecurityCard {
@@ -241,135 +241,135 @@ impl SecurityCard {
     }
 }
 
-/// An application that the person may use.
+/// An application that the user may use.
 #[derive(Clone, Debug)]
 pub struct ApplicationTile {
-    /// Its name.
+    /// The name of the application.
     pub name: String,
-    /// The address of its picture, where it has one.
+    /// The address of its logo, if it has one.
     pub logo: Option<String>,
-    /// What stands in the picture's place.
+    /// The initial that replaces a missing logo.
     pub initial: String,
-    /// How they get there.
+    /// The way to the application.
     pub start: TileStart,
 }
 
-/// How the person gets to an application from here.
+/// The way from the portal to an application.
 #[derive(Clone, Debug)]
 pub enum TileStart {
-    /// By a form.
+    /// A form.
     Form(ButtonForm),
-    /// By a link of this server's.
+    /// A link of this server.
     Link(String),
-    /// By a link to this origin of the application's, where it is known; else in the application itself.
+    /// A link to this origin of the application, if it is known. Otherwise the sign-in begins in the application.
     Elsewhere(Option<String>),
 }
 
-/// The person's devices.
+/// The page of the user's devices.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/devices.html")]
 pub struct DevicesPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
     /// The devices.
     pub devices: Vec<DeviceCard>,
 }
 
-/// A device of the person's.
+/// A device of the user.
 #[derive(Clone, Debug)]
 pub struct DeviceCard {
-    /// Its id.
+    /// The id of the device.
     pub id: String,
-    /// What they call it.
+    /// The name of the device.
     pub name: String,
     /// When it was enrolled.
     pub added: PageTime,
     /// When it last decided a request.
     pub used: Option<PageTime>,
-    /// Whether each approval needs face, finger or PIN.
+    /// Whether each approval requires face, finger or PIN.
     pub is_protected: bool,
-    /// The form that takes another name: `csrf` and `name`.
+    /// The form that renames the device, with the fields `csrf` and `name`.
     pub rename: ButtonForm,
-    /// The form that stops its passkey from signing in, if it does: `csrf`.
+    /// The form that stops the sign-in with its passkey, if there is one, with the field `csrf`.
     pub passkey_sign_in: Option<ButtonForm>,
-    /// Whether the name that was sent can't be one.
+    /// Whether the submitted name is not valid.
     pub unfit: bool,
-    /// Where the question is whether to revoke it.
+    /// The address of the page that asks for a confirmation of the revocation.
     pub revoke: String,
 }
 
-/// Do you want to revoke this device?
+/// The page that asks for a confirmation of a device's revocation.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/revoke_device.html")]
 pub struct RevokeDevicePage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// What the person calls it.
+    /// The name of the device.
     pub name: String,
-    /// Whether it is their last.
+    /// Whether it is the user's last device.
     pub last: bool,
-    /// When the recovery codes were made that it made and that are good, if there are any.
+    /// When the device created the valid recovery codes, if it did.
     pub codes: Option<PageTime>,
-    /// Revokes it.
+    /// The form that revokes the device.
     pub form: ButtonForm,
 }
 
-/// The recovery codes, and the way to new ones.
+/// The page of the recovery codes.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/recovery_codes.html")]
 pub struct RecoveryCodesPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// How many codes are valid.
+    /// The number of valid codes.
     pub left: u32,
-    /// Why the last attempt failed.
+    /// The reason why the last attempt failed.
     pub problem: Option<Message>,
-    /// Asks the device for the approval of new codes.
+    /// The form that requests an approval for new codes on the device.
     pub create: ButtonForm,
 }
 
-/// A request for new recovery codes, which waits for the device or is approved.
+/// The page of a request for new recovery codes, which is pending or approved.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/recovery_codes_request.html")]
 pub struct RecoveryCodesRequestPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// The request until the device has answered. `None` once it is approved.
+    /// The pending request; `None` after the approval.
     pub pending: Option<PendingRequest>,
-    /// Where a script waits for the decision.
+    /// The address at which a script waits for the decision.
     pub decided: String,
-    /// Creates and shows the codes.
+    /// The form that creates and shows the codes.
     pub show: ButtonForm,
 }
 
-/// A request that waits for the device.
+/// A request that is pending on the device.
 #[derive(Clone, Debug)]
 pub struct PendingRequest {
     /// The number to type on the device.
     pub number: String,
-    /// Until when it can be approved.
+    /// When the request expires.
     pub expires: PageTime,
     /// The number of seconds until then.
     pub seconds_left: u64,
-    /// The number of seconds from its start until then.
+    /// The total number of seconds from its creation until then.
     pub seconds_total: u32,
 }
 
-/// New recovery codes, which are shown this once.
+/// The page of new recovery codes, which the server shows only once.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/new_recovery_codes.html")]
 pub struct NewRecoveryCodesPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
     /// The codes, in groups of characters.
     pub codes: Vec<String>,
@@ -377,72 +377,72 @@ pub struct NewRecoveryCodesPage {
     pub has_earlier: bool,
     /// The first line of the file in which a script saves them.
     pub file_title: String,
-    /// Where they are used.
+    /// The address at which the codes are used.
     pub recover: String,
-    /// Confirms that they are saved.
+    /// The form that confirms that the codes are saved.
     pub confirm: ButtonForm,
 }
 
-/// The browsers in which the person is signed in.
+/// The page of the browsers in which the user is signed in.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/sessions.html")]
 pub struct SessionsPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
     /// The sessions.
     pub sessions: Vec<SessionCard>,
-    /// Signs out all others, where there are any.
+    /// The form that signs out all other browsers, if there are any.
     pub end_others: Option<ButtonForm>,
-    /// Signs out everywhere.
+    /// The form that signs out everywhere.
     pub end_all: ButtonForm,
 }
 
-/// A browser in which the person is signed in.
+/// A browser in which the user is signed in.
 #[derive(Clone, Debug)]
 pub struct SessionCard {
-    /// The browser and system in plain words, where they are known.
+    /// The browser and operating system in plain words, if they are known.
     pub browser: Option<Message>,
-    /// Where it was, if that is known.
+    /// The location, if it is known.
     pub place: Option<Message>,
-    /// Whether it is the one that shows this page.
+    /// Whether it is the browser that shows this page.
     pub here: bool,
-    /// When the person signed in.
+    /// When the user signed in.
     pub begun: PageTime,
-    /// When it was last of use.
+    /// When the session was last used.
     pub used: Option<PageTime>,
-    /// The applications that were used in it.
+    /// The applications that the user used in it.
     pub applications: Vec<String>,
-    /// Signs it out.
+    /// The form that ends the session.
     pub end: ButtonForm,
 }
 
-/// What the person let applications know.
+/// The page of the user's consents.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/consents.html")]
 pub struct ConsentsPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// What they let applications know.
+    /// The consents.
     pub consents: Consents,
-    /// The consent that they took back just now.
+    /// The consent that the user has just withdrawn.
     pub withdrawn: Option<Withdrawn>,
 }
 
-/// What happened lately in the person's name.
+/// The page of the user's recent activity.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/activity.html")]
 pub struct ActivityPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// What activity_message, the latest first.
+    /// The events, the latest first.
     pub rows: Vec<ActivityRow>,
-    /// Where what was before is, if there is more.
+    /// The address of the next page, if there is one.
     pub older: Option<String>,
     /// Whether it is the first page.
     pub first: bool,
@@ -451,7 +451,7 @@ pub struct ActivityPage {
 }
 
 impl ActivityPage {
-    /// The kinds to choose from, and whether each is the one that is shown.
+    /// The kinds to choose from, and whether each is the current one.
     fn kinds(&self) -> impl Iterator<Item = (ActivityKind, bool)> {
         ActivityKind::ALL
             .into_iter()
@@ -459,91 +459,91 @@ impl ActivityPage {
     }
 }
 
-/// Something that happened.
+/// An event.
 #[derive(Clone, Debug)]
 pub struct ActivityRow {
-    /// How much it asks for attention.
+    /// The attention that the event needs.
     pub tone: Tone,
-    /// What it was.
+    /// The description of the event.
     pub what: Message,
-    /// When.
+    /// The time.
     pub when: PageTime,
-    /// Who did it, if not the person in a browser.
+    /// The actor, unless it is the user in a browser.
     pub by: Option<Message>,
-    /// Where.
+    /// The location.
     pub place: Option<Message>,
-    /// In which browser.
+    /// The browser.
     pub browser: Option<Message>,
-    /// Whether a stranger may have done it: the row then leads to the user's security.
+    /// Whether an attacker may have caused it. The row then links to the user's security.
     pub is_access: bool,
-    /// How the user approved it, if the page has the approval.
+    /// The description of the user's approval, if the page has it.
     pub approved: Option<Message>,
-    /// The request that it answers, if that adds something.
+    /// The request that it answers, if the request adds details.
     pub request: Option<AnsweredRequest>,
 }
 
 /// A request, in the row of its answer.
 #[derive(Clone, Debug)]
 pub struct AnsweredRequest {
-    /// When it was made.
+    /// The time of the request.
     pub when: PageTime,
-    /// Where.
+    /// The location.
     pub place: Option<Message>,
-    /// In which browser.
+    /// The browser.
     pub browser: Option<Message>,
 }
 
-/// What is kept of the person.
+/// The page of the stored data about the user.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/profile.html")]
 pub struct ProfilePage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
-    /// What it is.
+    /// The data for the user.
     pub facts: Vec<Fact>,
-    /// What only programs read.
+    /// The data for programs only.
     pub technical: Vec<Fact>,
-    /// For each application where the page is that says what it sees, and its name.
+    /// For each application the address of the page with its claims, and its name.
     pub applications: Vec<(String, String)>,
 }
 
-/// Something that is known of the person.
+/// A fact about the user.
 #[derive(Clone, Debug)]
 pub struct Fact {
-    /// What it is called.
+    /// The label.
     pub label: Message,
-    /// What it is, one value a line.
+    /// The values, one for each line.
     pub values: Vec<FactValue>,
 }
 
-/// What an application sees of the person.
+/// The page of the claims that an application receives about the user.
 #[derive(Clone, Debug, Template)]
 #[template(path = "portal/seen.html")]
 pub struct VisibleClaimsPage {
-    /// What every page has.
+    /// The layout of the page.
     pub layout: Layout,
-    /// What every page of the portal has.
+    /// The frame of the portal.
     pub frame: Frame,
     /// The application's name.
     pub application: String,
-    /// Whether the person has yet to agree.
+    /// Whether the application receives them only after the user's consent.
     pub after_consent: bool,
-    /// What it sees.
+    /// The claims for the user.
     pub facts: Vec<Fact>,
-    /// What it also receives, and only programs read.
+    /// The claims for programs only.
     pub technical: Vec<Fact>,
-    /// Why it sees nothing.
+    /// The reason why the application receives nothing.
     pub stopped: Option<VisibleClaimsStop>,
 }
 
-/// Why an application sees nothing.
+/// The reason why an application receives nothing.
 #[derive(Clone, Debug)]
 pub enum VisibleClaimsStop {
-    /// The person is not let in, for this reason.
+    /// The application does not admit the user, for this reason.
     Denied(String),
-    /// What makes it failed.
+    /// The claims could not be computed.
     Failed,
 }
 

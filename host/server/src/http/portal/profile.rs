@@ -1,4 +1,4 @@
-//! What is kept of the person, and what each application sees of it.
+//! The stored data about the user, and the claims that each application receives.
 
 use axum::extract::Path;
 use axum::response::Response;
@@ -38,7 +38,7 @@ pub(super) async fn show(owner: Owner) -> Response {
     owner.page(made.await)
 }
 
-/// What is kept of a person, as far as there is anything.
+/// The stored data about a user, without empty values.
 fn facts(user: &User) -> Vec<Fact> {
     let profile = &user.profile;
     let texts = [
@@ -96,7 +96,7 @@ fn facts(user: &User) -> Vec<Fact> {
     facts
 }
 
-/// A value as it is stored.
+/// Returns a value as it is stored.
 fn written(text: &str) -> FactValue {
     FactValue::Words(Message::new("claim-value").text("value", text))
 }
@@ -137,7 +137,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
 fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {
     let ((facts, technical), stopped) = match seen.told {
         Ok(told) => (visible(told), None),
-        // A denial is in the words that the person is told at a sign-in. What failed is for the operator's log.
+        // A denial has the text that the user sees at a sign-in. A failure has its details in the log.
         Err(stopped) if stopped.denied => {
             let stop = VisibleClaimsStop::Denied(stopped.reason);
             ((Vec::new(), Vec::new()), Some(stop))
@@ -162,10 +162,10 @@ fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, In
     })
 }
 
-/// The claims that people have no use for: applications tell users apart by them.
+/// The claims that are only useful for applications, which distinguish users by them.
 const TECHNICAL: [&str; 3] = ["sub", "user_did", "user_short_code"];
 
-/// What an application receives: the facts for people, and those that only programs read. Each value stands there once.
+/// The data that an application receives: the facts for the user, and those for programs. Each value appears once.
 fn visible(mut told: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
     told.iter_mut().for_each(|(name, values)| {
         if name == "account" {
@@ -189,7 +189,7 @@ fn visible(mut told: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
     )
 }
 
-/// Reads an object that is written as the text of its JSON, as the plugin `account-roles` writes it.
+/// Parses an object that is stored as the text of its JSON, as the plugin `account-roles` writes it.
 fn read_object(value: &mut Value) {
     let object = value
         .as_str()
@@ -200,7 +200,7 @@ fn read_object(value: &mut Value) {
     }
 }
 
-/// Leaves out what another claim shows as well: the account's name as `upn`, and its short code as a member.
+/// Removes values that another claim contains as well: the account's name as `upn`, and its short code as a member.
 fn leave_out_repeated(told: &mut Vec<(String, Vec<Value>)>) {
     let only = |told: &[(String, Vec<Value>)], name: &str| match told
         .iter()

@@ -1,4 +1,4 @@
-//! New recovery codes in the portal: asked for, approved on the person's device, shown once, and confirmed.
+//! New recovery codes in the portal: requested, approved on the user's device, shown once, and confirmed.
 
 use std::time::Duration;
 
@@ -22,10 +22,10 @@ use crate::http::texts::Message;
 use assent_model::id::ActionApprovalId;
 use assent_model::login::LocalPage;
 
-/// Where the pages are.
+/// The path of the pages.
 const PATH: &str = "/devices/recovery-codes";
 
-/// How long a script waits for a decision in one request.
+/// The maximum time for which a script waits for a decision in one request.
 const LONGEST_WAIT: Duration = Duration::from_secs(25);
 
 /// `GET /devices/recovery-codes`
@@ -33,7 +33,7 @@ pub(super) async fn show(owner: Owner) -> Response {
     owner.reply(overview(&owner, None).await)
 }
 
-/// How many codes there are, and the way to new ones; with what went wrong.
+/// The page with the number of codes, and the form for new ones. `problem` is the reason why the last attempt failed.
 async fn overview(owner: &Owner, problem: Option<Message>) -> Result<Response, InternalError> {
     let user = owner.signed_in.user.id;
     let template = RecoveryCodesPage {
@@ -46,7 +46,7 @@ async fn overview(owner: &Owner, problem: Option<Message>) -> Result<Response, I
     Ok(page(&template, None))
 }
 
-/// `POST /devices/recovery-codes`: asks the device.
+/// `POST /devices/recovery-codes`: requests an approval on the device.
 pub(super) async fn ask(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
@@ -98,7 +98,8 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
     owner.reply(reply.await)
 }
 
-/// `GET /devices/recovery-codes/{id}/decided`: for a script, which waits here. 204 as long as the request is pending.
+/// `GET /devices/recovery-codes/{id}/decided`: the long poll of a script. The response is 204 while the request is
+/// pending.
 pub(super) async fn decided(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
         let Ok(id) = id.parse::<ActionApprovalId>() else {
@@ -122,7 +123,7 @@ pub(super) async fn decided(owner: Owner, Path(id): Path<String>) -> Response {
     owner.reply(reply.await)
 }
 
-/// `POST /devices/recovery-codes/{id}`: creates the codes, and shows them this once.
+/// `POST /devices/recovery-codes/{id}`: creates the codes, and shows them once.
 pub(super) async fn create(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
@@ -150,7 +151,7 @@ pub(super) async fn create(Path(id): Path<String>, posted: PortalForm) -> Respon
     owner.reply(reply.await)
 }
 
-/// `POST /devices/recovery-codes/{id}/confirm`: the codes are saved, so those of before end.
+/// `POST /devices/recovery-codes/{id}/confirm`: confirms that the codes are saved, and invalidates the earlier ones.
 pub(super) async fn confirm(Path(id): Path<String>, posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
@@ -165,7 +166,7 @@ pub(super) async fn confirm(Path(id): Path<String>, posted: PortalForm) -> Respo
     owner.reply(reply.await)
 }
 
-/// This browser, for whose session alone an approval counts.
+/// Returns this browser, because an approval counts only for its session.
 fn console(owner: &Owner) -> Console {
     Console {
         browser: owner.browser.digest(),

@@ -1,4 +1,4 @@
-//! The browsers in which the person is signed in.
+//! The browsers in which the user is signed in.
 
 use axum::extract::Path;
 use axum::response::Response;
@@ -29,7 +29,7 @@ async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
     Ok(SessionsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Sessions)?,
-        // With one there are no others.
+        // With only one session there are no others.
         end_others: if sessions.len() > 1 {
             Some(owner.form("/sessions/end-others")?)
         } else {
@@ -105,7 +105,8 @@ pub(super) async fn end_others(posted: PortalForm) -> Response {
     owner.reply(reply.await)
 }
 
-/// `POST /sessions/end-all`: the others, and then this one, whose service providers can be told from here.
+/// `POST /sessions/end-all`: ends the other sessions, and then this one, whose service providers this browser can
+/// notify.
 pub(super) async fn end_all(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
@@ -115,14 +116,14 @@ pub(super) async fn end_all(posted: PortalForm) -> Response {
     owner.reply(reply.await)
 }
 
-/// Ends the session of this browser, as signing out does.
+/// Ends the session of this browser, like a sign-out.
 async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
     let ended = session::end(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
     signed_out(owner, ended, "/session/ended").await
 }
 
-/// The session of this browser has ended: it tells its service providers, and then the person; with nobody to tell, it
-/// goes on to `afterwards` at once.
+/// Responds after the end of this browser's session. The browser notifies the service providers, and then shows the
+/// page for the user. Without service providers it redirects to `afterwards` at once.
 pub(super) async fn signed_out(
     owner: &Owner,
     ended: SessionEnd,

@@ -1,22 +1,22 @@
-//! The icon beside an event in the person's activity.
+//! The icon of an event in the user's activity.
 
 use assent_model::audit::{Actor, Entry, Event};
 
-/// How much an event asks for the person's attention.
+/// The attention that an event needs from the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
     /// The user's own action succeeded.
     Good,
-    /// Something was refused, removed or ended. They should know why.
+    /// An operation was rejected, or something was removed or ended. The user should know the reason.
     Warn,
-    /// Someone else may have tried to sign in as the user.
+    /// An attacker may have tried to sign in as the user.
     Bad,
-    /// Anything else.
+    /// All other events.
     Calm,
 }
 
 impl Tone {
-    /// The tone of an entry. Sessions that the person ended themselves ask for no attention.
+    /// Returns the tone of an entry. Sessions that the user ended need no attention.
     pub(super) fn of_entry(entry: &Entry) -> Self {
         let is_own = matches!(&entry.actor, Actor::User(actor) if entry.user == Some(*actor));
         match entry.event {
@@ -46,7 +46,7 @@ impl Tone {
         }
     }
 
-    /// The name that style sheets know.
+    /// The name of the tone in style sheets.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Moments, places, events and claims in the person's words.
+//! Times, places, events and claims in plain words.
 
 use std::collections::HashMap;
 
@@ -17,21 +17,21 @@ use assent_model::id::DeviceId;
 use assent_model::language::Language;
 use assent_model::user::{Address, User};
 
-/// A value on a page that says what is known of a person.
+/// A value on a page with data about a user.
 #[derive(Clone, Debug)]
 pub enum FactValue {
-    /// In words.
+    /// A text.
     Words(Message),
-    /// A moment, which the page's script shows in local time.
+    /// A time, which the page's script shows in local time.
     Moment(PageTime),
 }
 
-/// A moment on a page. Without a script it is told as it is in Greenwich, since nothing says where the browser is.
+/// A time on a page. Without a script it is in UTC, because the server does not know the browser's time zone.
 #[derive(Clone, Debug)]
 pub struct PageTime {
-    /// In the form of RFC 3339.
+    /// The time (RFC 3339).
     pub iso: String,
-    /// In words.
+    /// The time in words.
     pub words: Message,
 }
 
@@ -50,7 +50,7 @@ impl PageTime {
     }
 }
 
-/// Where a browser was, if that is known.
+/// Returns the location of a browser, if it is known.
 pub(super) fn place_of(services: &Services, from: &Origin, language: Language) -> Option<Message> {
     from.address.map(|address| {
         place(
@@ -62,13 +62,13 @@ pub(super) fn place_of(services: &Services, from: &Origin, language: Language) -
     })
 }
 
-/// Which browser it was, if that is known.
+/// Returns the browser, if it is known.
 pub(super) fn browser_of(from: &Origin) -> Option<Message> {
     from.browser.as_deref().map(user_agent::again)
 }
 
-/// From where something was done, where that is the person's business: what they did themselves, and the browser in
-/// which a sign-in was asked for in their name. Where an administrator sits, or somebody else, is not.
+/// Returns the origin of an event, if the user may see it. Users see the origin of their own actions, and of the
+/// browser that requested a sign-in in their name. The origins of administrators and other users are not shown.
 pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     let own = match &entry.actor {
         Actor::Server | Actor::Device(_) => true,
@@ -84,8 +84,8 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     })
 }
 
-/// Who did it, where it was not the person in a browser. A device has the name that it has among `devices`, the
-/// person's own.
+/// Returns the actor, unless it is the user in a browser. A device has its name among `devices`, which are the user's
+/// own.
 pub(super) fn by_whom(
     user: &User,
     entry: &Entry,
@@ -93,10 +93,10 @@ pub(super) fn by_whom(
     devices: &HashMap<DeviceId, String>,
 ) -> Option<Message> {
     match &entry.actor {
-        // In a browser, on its way from the application.
+        // An application that acts through the browser is no actor of its own.
         Actor::Application(_) | Actor::Server if entry.event == Event::SignInRequested => None,
         Actor::AdminToken(_) => Some(Message::new("activity-by-administrator")),
-        // Whoever holds the machine.
+        // The operator of the server created the link.
         Actor::Server if entry.event == Event::EnrolmentLinkCreated => {
             Some(Message::new("activity-by-administrator"))
         }
@@ -113,7 +113,7 @@ pub(super) fn by_whom(
     }
 }
 
-/// What happened.
+/// Returns the description of an event.
 pub(super) fn activity_message(
     entry: &Entry,
     action: Option<&PastAction>,
@@ -205,7 +205,7 @@ pub(super) fn activity_message(
     }
 }
 
-/// What happened to a sign-in, by one of the events that [`activity_message`] lists for it.
+/// Describes an event of a sign-in that [`activity_message`] lists.
 fn sign_in_activity(entry: &Entry, application: Message) -> Message {
     let is_passkey = entry.detail.get("method").and_then(Value::as_str) == Some("passkey");
     match entry.event {
@@ -227,7 +227,7 @@ fn sign_in_activity(entry: &Entry, application: Message) -> Message {
     }
 }
 
-/// What happened to a user's access, by one of the events that [`activity_message`] lists for it.
+/// Describes an event of a user's access that [`activity_message`] lists.
 fn access_activity(event: Event, application: Message) -> Message {
     match event {
         Event::AccessAssigned => {
@@ -246,7 +246,7 @@ fn access_activity(event: Event, application: Message) -> Message {
     }
 }
 
-/// What happened to a device, by one of the events that [`activity_message`] lists for it.
+/// Describes an event of a device that [`activity_message`] lists.
 fn device_activity(entry: &Entry) -> Message {
     let personal = |name: &str| {
         let value = entry.personal.get(name).and_then(Value::as_str);
@@ -278,7 +278,7 @@ fn device_activity(entry: &Entry) -> Message {
     }
 }
 
-/// What happened to a group, by one of the events that [`activity_message`] lists for it.
+/// Describes an event of a group that [`activity_message`] lists.
 fn group_activity(entry: &Entry) -> Message {
     let name = entry.detail.get("group_name").and_then(Value::as_str);
     let name = name.unwrap_or_default();
@@ -295,7 +295,7 @@ fn group_activity(entry: &Entry) -> Message {
     }
 }
 
-/// What happened to an account, by one of the events that [`activity_message`] lists for it.
+/// Describes an event of an account that [`activity_message`] lists.
 fn account_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::AccountCreated => {
@@ -313,7 +313,7 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
     }
 }
 
-/// The message of an event that needs no more words than its own.
+/// Returns the message of an event without values.
 const fn plain_activity(event: Event) -> Message {
     match event {
         Event::SignedOut => Message::new("activity-signed-out"),
@@ -353,7 +353,7 @@ const fn plain_activity(event: Event) -> Message {
     }
 }
 
-/// What happened to an application or its certificates, by one of the events that [`activity_message`] lists for it.
+/// Describes an event of an application or its certificates that [`activity_message`] lists.
 fn application_activity(entry: &Entry, application: Message) -> Message {
     match entry.event {
         Event::ApplicationCreated => {
@@ -392,7 +392,7 @@ fn application_activity(entry: &Entry, application: Message) -> Message {
     }
 }
 
-/// What happened to a protected action in the console that the phone was asked about.
+/// Describes the event of a protected action in the console that needed an approval on the device.
 fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
     let kind = action_kind(action.kind);
     let action = match &action.target {
@@ -416,7 +416,7 @@ fn protected_action(event: Event, action: &PastAction) -> Option<Message> {
     })
 }
 
-/// A kind of protected action.
+/// Describes a kind of protected action.
 fn action_kind(kind: ProtectedActionKind) -> Message {
     use ProtectedActionKind as Kind;
     match kind {
@@ -449,7 +449,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
     }
 }
 
-/// How the person stands from then on.
+/// Describes the new state of the user.
 fn user_state(entry: &Entry) -> Message {
     match after(entry) {
         Some("suspended") => Message::new("activity-user-suspended"),
@@ -458,7 +458,7 @@ fn user_state(entry: &Entry) -> Message {
     }
 }
 
-/// How the account with an application stands from then on.
+/// Describes the new state of the account with an application.
 fn account_state(entry: &Entry, application: Message) -> Message {
     match after(entry) {
         Some("suspended") => {
@@ -471,12 +471,12 @@ fn account_state(entry: &Entry, application: Message) -> Message {
     }
 }
 
-/// The state that an entry of a change of state tells of.
+/// Returns the new state in an entry about a change of state.
 fn after(entry: &Entry) -> Option<&str> {
     entry.detail.get("after").and_then(Value::as_str)
 }
 
-/// What a claim or attribute is called: in words for those of the specification, else by its name.
+/// The label of a claim or attribute: in words for standard claims, otherwise its name.
 pub(super) fn claim(name: &str) -> Message {
     match name {
         "sub" => Message::new("claim-sub"),
@@ -508,7 +508,8 @@ pub(super) fn claim(name: &str) -> Message {
     }
 }
 
-/// The values of a claim or attribute on a page: moments for the browser's script, and objects one member a line.
+/// The values of a claim or attribute on a page: times for the browser's script, and objects with one member for each
+/// line.
 pub(super) fn shown(name: &str, value: &Value) -> Vec<FactValue> {
     let text = |text: String| FactValue::Words(Message::new("claim-value").text("value", text));
     match value {
@@ -535,7 +536,7 @@ fn is_moment(name: &str) -> bool {
     name == "auth_time" || name.ends_with("_at")
 }
 
-/// A value without members of its own, in words.
+/// A value without members, in words.
 fn words(value: &Value) -> Message {
     let text = match value {
         Value::Bool(true) => return Message::new("claim-yes"),

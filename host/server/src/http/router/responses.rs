@@ -1,4 +1,4 @@
-//! Answers that belong to no use case: assets, unknown paths, and the headers of all answers.
+//! Responses that belong to no use case: assets, unknown paths, and the headers of all responses.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::http::reply::ErrorReply;
 use crate::http::texts::{Message, PageLanguage};
 use crate::http::traced_request::record_route;
 
-/// A stylesheet, script or icon.
+/// Returns a stylesheet, script or icon.
 pub(super) async fn asset(
     State(services): State<Arc<Services>>,
     axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
@@ -80,8 +80,8 @@ pub(super) async fn not_found(
     .render(&services, language, &uri.path())
 }
 
-/// Surrounds the handling of every request: measures its time, renders a refusal in the form of the interface that was
-/// called, and sets the common headers. It is one layer because each layer costs every request several allocations.
+/// Surrounds the handling of every request: measures its time, converts a rejection into the form of the called
+/// interface, and sets the common headers. It is one layer because each layer costs every request several allocations.
 pub(super) async fn surround(
     State(services): State<Arc<Services>>,
     request: Request,
@@ -104,7 +104,8 @@ pub(super) async fn surround(
     response
 }
 
-/// Headers of every answer: nothing is guessed about types, no address leaks to other sites, no page is framed.
+/// Sets the headers of every response: browsers do not guess types, no address leaks to other sites, and no page is
+/// framed.
 fn with_common_headers(services: &Services, is_console: bool, mut response: Response) -> Response {
     let is_unavailable = response.status() == StatusCode::SERVICE_UNAVAILABLE;
     let headers = response.headers_mut();
@@ -113,7 +114,7 @@ fn with_common_headers(services: &Services, is_console: bool, mut response: Resp
             .entry(header::RETRY_AFTER)
             .or_insert(HeaderValue::from_static("2"));
     }
-    // The client's next request goes to another instance where a load balancer stands in front.
+    // Behind a load balancer, the client's next request then goes to another instance.
     if services.draining.is_begun() {
         headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
     }
@@ -122,14 +123,15 @@ fn with_common_headers(services: &Services, is_console: bool, mut response: Resp
     headers
         .entry(header::X_FRAME_OPTIONS)
         .or_insert(HeaderValue::from_static("DENY"));
-    // The authenticator's page says otherwise for itself: its camera reads codes.
+    // The authenticator's page sets another value itself, because its camera reads codes.
     headers
         .entry("permissions-policy")
         .or_insert(HeaderValue::from_static(
             "camera=(), geolocation=(), microphone=(), payment=()",
         ));
-    // Who opened the console, or was opened by it, gets no hold of its window. Pages of a sign-in stay without this: an
-    // application that opens them in a popup hands its answer back through `window.opener`, which would not survive it.
+    // A page that opened the console, or that the console opened, gets no reference to its window. Login pages do not
+    // have this header: an application that opens them in a popup receives the response through `window.opener`, which
+    // the header would remove.
     if is_console {
         headers.insert(
             "cross-origin-opener-policy",

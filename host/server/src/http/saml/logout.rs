@@ -1,4 +1,4 @@
-//! Single logout: what service providers send, and the page that tells them one after the other.
+//! Single logout: the messages of service providers, and the page that notifies them one after the other.
 
 use std::sync::Arc;
 
@@ -98,7 +98,8 @@ async fn serve(
     }
 }
 
-/// Has the browser tell the service providers of a session that has ended; then it goes where it was to go.
+/// Has the browser notify the service providers of an ended session. Afterwards the browser continues at its
+/// destination.
 pub(crate) async fn tell(
     services: &Services,
     language: Language,
@@ -150,13 +151,13 @@ fn send(services: &Services, language: Language, message: Outgoing, shown: Frami
     }
 }
 
-/// Where a logout's page is.
+/// Returns the path of a logout's page.
 fn address(id: LogoutId) -> String {
     format!("/sso/logout/{id}")
 }
 
-/// `GET /sso/logout/{id}`: who is told now. It loads itself again when the time of that one is over, or when its answer
-/// came.
+/// `GET /sso/logout/{id}`: the page of the service provider that is notified now. It reloads itself when the time of
+/// that service provider has expired, or after its response.
 pub(crate) async fn show(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -194,7 +195,7 @@ pub(crate) async fn show(
     })
 }
 
-/// `GET /sso/logout/{id}/{request}`: what the frame holds: the request to the service provider whose turn it is.
+/// `GET /sso/logout/{id}/{request}`: the content of the frame, which is the request to the current service provider.
 pub(crate) async fn ask(
     State(services): State<Arc<Services>>,
     Path((id, request)): Path<(String, String)>,
@@ -207,7 +208,7 @@ pub(crate) async fn ask(
         };
         Ok(match message {
             Some(message) => send(&services, browser.language(), message, Framing::Framed),
-            // A frame stays as it is then.
+            // With this status, a frame keeps its content.
             None => StatusCode::NO_CONTENT.into_response(),
         })
     };
@@ -216,7 +217,7 @@ pub(crate) async fn ask(
     })
 }
 
-/// The part of the message at fault, by its name in SAML; `None` where the whole is.
+/// The part of the message at fault, by its name in SAML; `None` for the whole message.
 const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
     Some(match why {
         Unanswerable::Application | Unanswerable::Binding(_) | Unanswerable::Message(_) => {

@@ -1,4 +1,4 @@
-//! The metadata of SAML, for whoever sets up a service provider.
+//! The SAML metadata of the server, for the configuration of service providers.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The SAML endpoints, under `/sso`: sign-on. Signing out is in [`crate::http::saml::logout`].
+//! The SAML endpoints, under `/sso`: sign-on. The sign-out is in [`crate::http::saml::logout`].
 
 use std::sync::Arc;
 
@@ -33,8 +33,8 @@ use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
 use assent_model::saml::SignOnRequest;
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value};
 
-/// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without one, the page that begins a sign-on
-/// here.
+/// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without a request, the page that begins a
+/// sign-on at this server.
 pub(crate) async fn sign_on(
     State(services): State<Arc<Services>>,
     Path(application): Path<String>,
@@ -68,8 +68,8 @@ pub(crate) async fn sign_on(
     }
 }
 
-/// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the press of the button on the page that
-/// begins a sign-on here.
+/// `POST /sso/SingleSignOnService/{applicationId}`: a request by form, or the button of the page that begins a sign-on
+/// at this server.
 pub(crate) async fn sign_on_by_post(
     State(services): State<Arc<Services>>,
     Path(application): Path<String>,
@@ -103,8 +103,8 @@ pub(crate) async fn sign_on_by_post(
     }
 }
 
-/// A request is checked and kept. The browser comes again to where it brings its cookies: it sends us no `SameSite=Lax`
-/// cookie when another site posts.
+/// Checks and stores a request. The browser then continues with a GET, because it sends no `SameSite=Lax` cookie when
+/// another site posts.
 async fn asked(
     services: &Services,
     application: &str,
@@ -115,7 +115,7 @@ async fn asked(
     Ok(see_other(&format!("/sso/sign-on/{}", accepted.id)))
 }
 
-/// `GET /sso/sign-on/{id}`: goes on with a request that was kept.
+/// `GET /sso/sign-on/{id}`: continues with a stored request.
 pub(crate) async fn go_on(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -141,7 +141,7 @@ pub(crate) async fn go_on(
     with_browser(response, &services, &browser)
 }
 
-/// Begins a login for a request, or answers at once where a session is enough.
+/// Begins a login for a request, or responds at once if the session is sufficient.
 async fn begin(
     services: &Services,
     browser: &Browser,
@@ -201,12 +201,12 @@ async fn begin(
                 None => begun.page(services).await?,
             }
         }
-        // The login's own page says so, and can be loaded again.
+        // The login page shows the failure, and can be reloaded.
         SignOnOutcome::Denied(_) | SignOnOutcome::AnsweredBefore => begun.page(services).await?,
     })
 }
 
-/// The page whose form takes a response to the service provider.
+/// Returns the page with the form that takes a response to the service provider.
 pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAnswer) -> Response {
     let mut fields = vec![(
         MessageKind::Response.parameter(),
@@ -228,7 +228,7 @@ pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAn
     )
 }
 
-/// A page that posts a message to a service provider, by itself or by its button.
+/// Returns a page that posts a message to a service provider, by script or by its button.
 pub(crate) fn posted(
     services: &Services,
     language: Language,
@@ -248,12 +248,13 @@ pub(crate) fn posted(
     page_with_script(&form, action.form_action_source().as_deref(), &nonce, shown)
 }
 
-/// What a CSRF token is for that begins a sign-on at this server.
+/// Returns the purpose of the CSRF token that begins a sign-on at this server.
 pub(crate) fn start_purpose(application: &str) -> String {
     format!("/sso/SingleSignOnService/{application}")
 }
 
-/// The question whether to go to an application: a link of anybody's may lead here, and signs nobody in by itself.
+/// Returns the page that asks the user before the sign-on. Any site may link to it, so the link must not sign in a user
+/// without a confirmation.
 async fn start_page(
     services: &Services,
     browser: &Browser,
@@ -274,7 +275,7 @@ async fn start_page(
     Ok(with_browser(page(&start, None), services, browser))
 }
 
-/// The person wants to go to an application.
+/// Begins the sign-on after the user's confirmation.
 async fn started(
     services: &Services,
     browser: &Browser,
@@ -316,7 +317,7 @@ fn gone(services: &Services, language: Language) -> Response {
     )
 }
 
-/// What a person is told of a request that can't be answered: what happened, and what to do.
+/// The texts for the user about a request without a valid response: the problem, and instructions.
 const fn in_words(why: &Unanswerable) -> (Message, Message) {
     const AGAIN: Message = Message::new("error-request-again");
     const TELL: Message = Message::new("error-request-tell");
@@ -350,7 +351,7 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
     }
 }
 
-/// The part of the request at fault, by its name in SAML; `None` where the whole is.
+/// The part of the request at fault, by its name in SAML; `None` for the whole request.
 const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
     Some(match why {
         Unanswerable::Application | Unanswerable::Disabled | Unanswerable::NotInitiated => {

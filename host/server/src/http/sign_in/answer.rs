@@ -1,4 +1,4 @@
-//! What the application is answered, as the browser carries it there.
+//! The response to the application, which the browser delivers.
 
 use axum::response::Response;
 
@@ -8,7 +8,7 @@ use crate::http::reply::{layout, page_that_posts, see_other};
 use crate::oidc::authorize::{AnswerDelivery, AuthorizationAnswer};
 use assent_model::language::Language;
 
-/// A redirect, or the page whose form the browser posts.
+/// Returns a redirect, or the page with the form that the browser posts.
 pub(crate) async fn deliver(
     services: &Services,
     language: Language,
@@ -20,7 +20,7 @@ pub(crate) async fn deliver(
             redirect_uri,
             fields,
         } => {
-            // The answer is made; it goes out even where its page can't say to whom.
+            // The response exists already. It is sent even if the page cannot name the application.
             let application = services
                 .store
                 .application(answer.application())

@@ -1,9 +1,9 @@
 //! The page that names the account before a QR sign-in takes effect.
 //!
 //! Any viewer of a sign-in page can scan its code, and its number is on the same screen. Without this page an attacker
-//! could sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF,
-//! OWASP ASVS 3.7). A browser in which the same user signed in before continues without this page,
-//! and so does a browser with the authenticator that opened the code: its user is that of the authenticator.
+//! could sign another user's browser in as the attacker, unnoticed, and read the user's later input (login CSRF, OWASP
+//! ASVS 3.7). A browser in which the same user signed in before continues without this page. So does a browser with the
+//! authenticator that opened the code, because its user is that of the authenticator.
 
 use axum::response::Response;
 
@@ -41,7 +41,7 @@ pub(crate) async fn is_needed(
     Ok(signed_in.is_none_or(|signed_in| signed_in.user.id != user.id))
 }
 
-/// The page that names the account, with the buttons to continue and to start again.
+/// Returns the page that names the account, with the buttons to continue and to start again.
 pub(crate) async fn ask(
     services: &Services,
     browser: &Browser,

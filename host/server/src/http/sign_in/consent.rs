@@ -1,4 +1,4 @@
-//! Consent: the page that asks for it during a login, and taking it back on the portal.
+//! Consent: the page that requests it during a login, and its withdrawal on the portal.
 
 pub(crate) mod question;
 
@@ -33,7 +33,7 @@ use assent_model::user::User;
 
 const WITHDRAW: &str = "/consents/withdraw";
 
-/// `POST /login/{id}/consent`: the person allows or denies.
+/// `POST /login/{id}/consent`: the user allows or denies.
 pub(crate) async fn decide(posted: LoginPost) -> Response {
     let LoginPost {
         services,
@@ -110,7 +110,7 @@ pub(crate) struct Withdrawal {
     application: String,
 }
 
-/// `POST /consents/withdraw`: the person takes back what they let an application know.
+/// `POST /consents/withdraw`: the user withdraws the consent to an application.
 pub(crate) async fn withdraw(
     State(services): State<Arc<Services>>,
     browser: Browser,
@@ -146,18 +146,18 @@ pub(crate) async fn withdraw(
     })
 }
 
-/// What the portal's page is to tell: the query of its address.
+/// The query of the portal's page after a withdrawal.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct WithdrawalNotice {
-    /// The application whose consent was taken back.
+    /// The application of the withdrawn consent.
     #[serde(default)]
     withdrawn: String,
-    /// The token that shows that it was, in this browser.
+    /// The token that proves that this browser did it.
     #[serde(default)]
     token: String,
 }
 
-/// The page's address after a consent was taken back.
+/// Returns the page's address after a withdrawal.
 fn told(
     services: &Services,
     browser: &Browser,
@@ -176,7 +176,7 @@ fn withdrawn_by(user: &User, application: &Did) -> String {
     format!("{WITHDRAW} {} {application}", user.id)
 }
 
-/// The consent that this person took back, if the address was made here and it is still so.
+/// Returns the consent that this user withdrew, if this server created the address and the consent is still withdrawn.
 pub(crate) async fn withdrawn(
     services: &Services,
     browser: &Browser,
@@ -206,7 +206,7 @@ pub(crate) async fn withdrawn(
     }))
 }
 
-/// What the person let applications know.
+/// Returns the consents of the user.
 pub(crate) async fn list(
     services: &Services,
     browser: &Browser,

@@ -41,7 +41,7 @@ pub(crate) use passkey::{passkey, passkey_challenge};
 pub(crate) use posted::LoginPost;
 pub(crate) use waiting::events;
 
-/// `GET /login/{id}`: the page for how far the login has come. Once it was approved, the answer.
+/// `GET /login/{id}`: the page for the state of the login. After the approval it responds to the application.
 pub(crate) async fn show(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -127,12 +127,12 @@ async fn approved_reply(
             )
             .await
         }
-        // Suspended between approval and use.
+        // The user was suspended between approval and use.
         None => rejected_page(services, browser, login, SignInDenied::PersonClosed, None).await,
     }
 }
 
-/// `POST /login/{id}/cancel`: the person gives up waiting.
+/// `POST /login/{id}/cancel`: the user cancels the wait.
 pub(crate) async fn cancel(posted: LoginPost) -> Response {
     let reply = async {
         if let LoginView::Waiting(login, _) = &posted.view {
@@ -143,8 +143,8 @@ pub(crate) async fn cancel(posted: LoginPost) -> Response {
     posted.reply(reply.await)
 }
 
-/// `POST /login/{id}/again`: the user starts again, also while a request is pending. The page keeps the name that was
-/// typed, but for a user who approved or had a session: another one wants to sign in.
+/// `POST /login/{id}/again`: the user starts again, also while a request is pending. The page keeps the typed name. It
+/// drops the name of a user who approved or had a session, because another user wants to sign in.
 pub(crate) async fn again(posted: LoginPost) -> Response {
     let reply = async {
         match &posted.view {

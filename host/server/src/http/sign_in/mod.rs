@@ -1,4 +1,4 @@
-//! The pages of a sign-in and of signing out.
+//! The pages of a sign-in and a sign-out.
 
 pub(crate) mod answer;
 pub(crate) mod confirm;

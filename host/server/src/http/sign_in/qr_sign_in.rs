@@ -1,4 +1,4 @@
-//! The part of the authenticator API for sign-ins that begin with the device: it scanned the code of a login page.
+//! The part of the authenticator API for sign-ins that begin with the device, which scans the code of a login page.
 
 use axum::Json;
 use serde::{Deserialize, Serialize};
@@ -63,8 +63,8 @@ pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, D
 }
 
 /// Begin the sign-in of a code as the user of the device. An approval request like any other follows, in the list of
-/// the pending ones. If the sign-in is in the browser of the device, no channel carries it. If it repeats the
-/// call, it receives the same request.
+/// the pending ones. If the sign-in is in the browser of the device, no channel carries it. A repeated call returns the
+/// same request.
 #[utoipa::path(post, path = "/qr-sign-ins", operation_id = "qr-sign-ins.create", request_body = QrSignInToken,
     responses((status = 200, description = "The approval is requested.", body = QrSignIn)))]
 pub(crate) async fn scan(call: SignedCall) -> Result<Json<QrSignIn>, DeviceApiError> {

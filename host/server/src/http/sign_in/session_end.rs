@@ -1,4 +1,4 @@
-//! Signing out: the end session endpoint, the question that it may ask, and the page at the end.
+//! The sign-out: the end session endpoint, its confirmation page, and the page at the end.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::oidc::parameters::Parameters;
 use assent_model::language::Language;
 use assent_model::saml::SessionEnd;
 
-/// How long the address of a sealed request may be, in bytes. Only an application's `state` could make it longer.
+/// The maximum length of the address of a sealed request, in bytes. Only an application's `state` could make it longer.
 const LONGEST: usize = 15 * 1024;
 
 /// `GET /oidc/session/end`
@@ -49,8 +49,9 @@ pub(crate) async fn end(
         .unwrap_or_else(|rejected| refused(&services, browser.language(), &rejected))
 }
 
-/// `POST /oidc/session/end`: the same with the parameters in the body. The browser comes again with GET, since it sends
-/// us no `SameSite=Lax` cookie when another site posts. What it brings is what was read of the request, sealed.
+/// `POST /oidc/session/end`: the same request with its parameters in the body. The browser repeats it with GET, because
+/// it sends no `SameSite=Lax` cookie when another site posts. The address of the GET contains the validated request,
+/// sealed.
 pub(crate) async fn end_by_post(
     State(services): State<Arc<Services>>,
     PageLanguage(language): PageLanguage,
@@ -77,12 +78,12 @@ pub(crate) async fn end_by_post(
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct EndQuery {
-    /// An application's request, sealed; nothing for whoever comes without one.
+    /// The application's request, sealed; empty without one.
     #[serde(default)]
     request: String,
 }
 
-/// `GET /session/end`: the question, or the request that was posted.
+/// `GET /session/end`: the confirmation page, or the posted request.
 pub(crate) async fn question(
     State(services): State<Arc<Services>>,
     browser: Browser,
@@ -109,7 +110,7 @@ pub(crate) struct EndForm {
     answer: String,
 }
 
-/// `POST /session/end`: the person's answer.
+/// `POST /session/end`: the user's answer.
 pub(crate) async fn answer(
     State(services): State<Arc<Services>>,
     browser: Browser,
@@ -131,13 +132,13 @@ pub(crate) async fn answer(
         .unwrap_or_else(|rejected| refused(&services, browser.language(), &rejected))
 }
 
-/// `GET /session/ended`: you are signed out.
+/// `GET /session/ended`: the page after the sign-out.
 pub(crate) async fn ended(
     State(services): State<Arc<Services>>,
     browser: Browser,
     query: Result<Query<EndedQuery>, QueryRejection>,
 ) -> Response {
-    // Anybody can make up an address that says so.
+    // Any site can create an address with this query, so it needs a token.
     let Query(EndedQuery { device }) = query.unwrap_or_default();
     let by_device = csrf::is_token(&services, &browser, DEVICE_REMOVED, &device).unwrap_or(false);
     page(
@@ -153,14 +154,14 @@ pub(crate) async fn ended(
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct EndedQuery {
-    /// The token that shows that a device was removed here.
+    /// The token that proves that a device was removed in this browser.
     #[serde(default)]
     device: String,
 }
 
 const DEVICE_REMOVED: &str = "signed out with a device";
 
-/// The address of that page, for whoever has just removed the device that had signed this browser in.
+/// Returns the address of that page after the removal of the device that had signed this browser in.
 pub(crate) fn ended_with_device(
     services: &Services,
     browser: &Browser,
@@ -177,7 +178,7 @@ async fn unsealed(services: &Services, text: &str) -> Result<EndSessionRequest, 
     }
 }
 
-/// Signs out, or asks first where the application can't show that it asks for this person.
+/// Signs out, or asks for a confirmation if the application cannot prove that its request is for this user.
 async fn serve(
     services: &Services,
     browser: &Browser,
@@ -191,8 +192,8 @@ async fn serve(
     }
 }
 
-/// Ends the session, if there is one, and sends the browser on. Clients are told behind the person's back, and nobody
-/// waits for them; SAML applications by the browser, on its way.
+/// Ends the session, if there is one, and redirects the browser. The server notifies OpenID Connect clients in the
+/// background. The browser notifies SAML applications on its way.
 async fn signed_out(
     services: &Services,
     browser: &Browser,
@@ -200,11 +201,11 @@ async fn signed_out(
     request: &EndSessionRequest,
 ) -> Result<Response, InternalError> {
     let ended = match (signed_in, request.sid()) {
-        // The cookie of the session is taken away, so the browser is known by its own.
+        // The response removes the cookie of the session, so the browser's own cookie identifies it.
         (Some(signed_in), _) => session::end(services, signed_in, browser.origin())
             .await?
             .held_by(browser.digest()),
-        // The session is over here, and its applications don't know.
+        // The session has expired, and its applications have not been notified.
         (None, Some(sid)) => session::end_if_over(services, sid).await?,
         (None, None) => SessionEnd::default(),
     };

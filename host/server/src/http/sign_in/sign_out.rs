@@ -1,4 +1,4 @@
-//! The way to sign out, and the browser afterwards.
+//! The link to the sign-out, and the removal of the session's cookie.
 
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
@@ -9,10 +9,10 @@ use crate::http::cookies::Cookie;
 use crate::http::pages::Link;
 use crate::http::texts::Message;
 
-/// The question whether to sign out, and what the CSRF token is for.
+/// The path of the confirmation page, and the purpose of its CSRF token.
 pub(super) const QUESTION: &str = "/session/end";
 
-/// Takes the session's cookie from the browser.
+/// Removes the session's cookie from the browser.
 pub(crate) fn without_session(mut response: Response, services: &Services) -> Response {
     if let Ok(cookie) = HeaderValue::from_str(&Cookie::Session.remove(services)) {
         response.headers_mut().append(SET_COOKIE, cookie);
@@ -20,7 +20,7 @@ pub(crate) fn without_session(mut response: Response, services: &Services) -> Re
     response
 }
 
-/// The link to the question whether to sign out.
+/// The link to the confirmation page of the sign-out.
 pub(crate) fn sign_out_here() -> Link {
     Link {
         address: QUESTION.to_owned(),

@@ -1,4 +1,4 @@
-//! Where the answer of a test sign-in goes: `/admin/test-sign-ins/{id}`. What came of it the console tells.
+//! The destination of the response of a test sign-in: `/admin/test-sign-ins/{id}`. The console shows the result.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
 use assent_store::Transition;
 
-/// The test sign-in that an address or a relay state names, if it is open in this browser.
+/// Returns the test sign-in that an address or a relay state names, if it is open in this browser.
 pub(crate) async fn open(
     services: &Services,
     browser: &Browser,
@@ -34,7 +34,7 @@ pub(crate) async fn open(
     }
 }
 
-/// `GET /admin/test-sign-ins/{id}`: the answer of an OpenID Connect test sign-in.
+/// `GET /admin/test-sign-ins/{id}`: the response of an OpenID Connect test sign-in.
 pub(crate) async fn answered(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -58,7 +58,7 @@ pub(crate) async fn answered(
     shown(&services, browser.language(), reply.await)
 }
 
-/// `POST /admin/test-sign-ins/{id}`: the answer of a SAML test sign-in.
+/// `POST /admin/test-sign-ins/{id}`: the response of a SAML test sign-in.
 pub(crate) async fn answered_by_post(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -84,7 +84,7 @@ pub(crate) async fn answered_by_post(
     shown(&services, browser.language(), reply.await)
 }
 
-/// Claims the one answer of a test sign-in.
+/// Claims the single response of a test sign-in.
 async fn claim_answer(
     services: &Services,
     open: &OpenTestSignIn,
@@ -116,7 +116,7 @@ fn shown(
     }
 }
 
-/// There is no open test sign-in in this browser.
+/// Returns the page for a browser without an open test sign-in.
 pub(crate) fn unknown(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::NOT_FOUND,

@@ -68,7 +68,7 @@ impl Files {
     }
 }
 
-/// A server that answers with the common name of the client's certificate.
+/// A server that responds with the common name of the client's certificate.
 struct Server {
     address: SocketAddr,
     clock: Arc<ManualClock>,
@@ -115,7 +115,7 @@ fn name_of(certificate: &X509) -> String {
     entry.data().to_string().unwrap()
 }
 
-/// How a client connects.
+/// The options of a client connection.
 #[derive(Clone, Default)]
 struct Wish {
     identity: Option<(X509, PKey<Private>)>,
@@ -127,7 +127,7 @@ struct Seen {
     server: String,
     body: String,
     protocol: Option<Vec<u8>>,
-    /// Whether the server gave it something to resume the session by.
+    /// Whether the server gave the client a ticket or session to resume.
     resumable: bool,
 }
 
@@ -195,7 +195,7 @@ async fn a_client_is_whoever_holds_the_key_of_the_certificate_it_shows() {
     )
     .await;
     for newest in [None, Some(SslVersion::TLS1_2)] {
-        // Expired and signed by itself: whether it is the registered one is all that will count.
+        // The certificate is expired and self-signed: only its equality with the registered one counts.
         let wish = Wish {
             identity: Some(certificate("books")),
             newest,
@@ -309,7 +309,7 @@ async fn a_changed_certificate_is_taken_into_use_and_a_bad_one_is_not() {
     std::fs::remove_file(&paths.key_file).unwrap();
     server.clock.advance(LOOK);
     assert_eq!(name().await, "second");
-    // And what is good again is used again.
+    // A pair that is valid again is used again.
     files.write(&first, &first_key);
     server.clock.advance(LOOK);
     assert_eq!(name().await, "first");

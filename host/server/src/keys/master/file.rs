@@ -13,7 +13,7 @@ use super::super::{KeyError, SymmetricKey};
 use super::key::{MasterKey, MasterKeyError};
 use assent_model::entropy::Entropy;
 
-/// A master key of 32 bytes that this process knows.
+/// A master key of 32 bytes in the memory of this process.
 pub struct FileMasterKey {
     key: SymmetricKey,
     fingerprint: String,
@@ -28,7 +28,10 @@ impl std::fmt::Debug for FileMasterKey {
 }
 
 impl FileMasterKey {
-    /// Reads the key from a text of base64, which came from `origin`.
+    /// Parses the key from a base64 text of `origin`.
+    ///
+    /// # Errors
+    /// [`MasterKeyError`] if the text is not 32 bytes of base64.
     pub fn from_text(text: &str, origin: &str) -> Result<Self, MasterKeyError> {
         let malformed = || MasterKeyError::Malformed {
             origin: origin.to_owned(),
@@ -39,10 +42,10 @@ impl FileMasterKey {
         Ok(Self { key, fingerprint })
     }
 
-    /// Reads the key from `file`. If it does not exist, it is created with a new key (mode 0600).
+    /// Reads the key from `file`. If it does not exist, creates it with a new key (mode 0600).
     ///
     /// # Errors
-    /// [`MasterKeyError`] if the file can't be read or created.
+    /// [`MasterKeyError`] if the file cannot be read or created.
     pub fn read_or_make(file: &Path, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
         if !file.exists() {
             make(file, entropy).map_err(|reason| MasterKeyError::File {
@@ -54,6 +57,9 @@ impl FileMasterKey {
     }
 
     /// Reads the key from `file`.
+    ///
+    /// # Errors
+    /// [`MasterKeyError`] if the file cannot be read, is readable by other users, or is not a key.
     pub fn read(file: &Path) -> Result<Self, MasterKeyError> {
         let failed = |reason| MasterKeyError::File {
             file: file.to_owned(),
@@ -79,7 +85,7 @@ impl FileMasterKey {
         Self::from_text(&text, &file.display().to_string())
     }
 
-    /// The key itself. In an installation that had no sealing keys it has sealed all values.
+    /// Returns the key itself. In an installation without sealing keys, it has sealed all values.
     pub const fn key(&self) -> &SymmetricKey {
         &self.key
     }
@@ -106,8 +112,8 @@ impl MasterKey for FileMasterKey {
     }
 }
 
-/// Makes the file. Written beside and linked into place, so that of two hosts that start at once one makes the key and
-/// both read it whole.
+/// Creates the file. It is written beside its final place and then linked. If two instances start at the same time,
+/// only one creates the key, and both read the complete file.
 fn make(file: &Path, entropy: &dyn Entropy) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         DirBuilder::new()

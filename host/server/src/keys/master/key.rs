@@ -1,4 +1,4 @@
-//! What every master key can do, and why it may be unusable.
+//! The operations of every master key, and the reasons why one may be unusable.
 
 use std::path::PathBuf;
 
@@ -7,7 +7,7 @@ use assent_model::entropy::Entropy;
 
 /// A key that wraps the keys in the database. It may be in a file, or in a device or service that does not reveal it.
 pub trait MasterKey: std::fmt::Debug + Send + Sync {
-    /// Identifies the key without revealing it: 64 hexadecimal digits.
+    /// Returns a text that identifies the key without revealing it: 64 hexadecimal digits.
     fn fingerprint(&self) -> &str;
 
     /// Encrypts a key for `purpose`.
@@ -24,22 +24,22 @@ pub trait MasterKey: std::fmt::Debug + Send + Sync {
     /// Decrypts a key that was encrypted for `purpose`.
     ///
     /// # Errors
-    /// [`KeyError::NotUnwrapped`] if another master key, another purpose or a change is found, or if the device fails.
+    /// [`KeyError::NotUnwrapped`] for another master key, another purpose or a changed value, or if the device fails.
     fn unwrap(&self, purpose: &str, wrapped: &str) -> Result<SymmetricKey, KeyError>;
 }
 
-/// A master key that can't be had. The message says what to do.
+/// The reason why a master key cannot be used. The message says how to correct it.
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
-    /// The file can't be read or made.
+    /// The file cannot be read or created.
     #[error("{}: cannot read or make the master key: {reason}", file.display())]
     File {
         /// The file.
         file: PathBuf,
-        /// What went wrong.
+        /// The reason.
         reason: std::io::Error,
     },
-    /// The database has keys that were sealed with a master key, and the file is not there.
+    /// The database has keys that were sealed with a master key, and the file does not exist.
     #[error(
         "{}: the master key is missing, and the keys in the database can't be opened without it; put it back from its \
          backup",
@@ -49,7 +49,7 @@ pub enum MasterKeyError {
         /// The file.
         file: PathBuf,
     },
-    /// The operator creates the file.
+    /// The file does not exist, and the operator must create it.
     #[error(
         "{}: the master key is missing, and keys.create_file is \"never\"; create the file with mode 600: \
          `openssl rand -base64 32` prints a key",
@@ -69,7 +69,7 @@ pub enum MasterKeyError {
         /// The file.
         file: PathBuf,
     },
-    /// Others could read the file.
+    /// Other users could read the file.
     #[error(
         "{}: the master key may be read by others (mode {mode:o}); run: chmod 600 {}",
         file.display(), file.display()
@@ -77,13 +77,13 @@ pub enum MasterKeyError {
     Exposed {
         /// The file.
         file: PathBuf,
-        /// Its mode.
+        /// The mode of the file.
         mode: u32,
     },
     /// The token with the key cannot be used.
     #[error("keys.pkcs11: {reason}")]
     Token {
-        /// What went wrong, and what to do.
+        /// The reason, and the correction.
         reason: String,
     },
     /// The cryptographic library failed.

@@ -1,4 +1,4 @@
-//! Master keys: they are not in the database, and encrypt ("wrap") the keys that are in it.
+//! Master keys: they are outside the database, and encrypt ("wrap") the keys in it.
 
 mod file;
 mod key;

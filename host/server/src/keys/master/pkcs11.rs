@@ -24,7 +24,7 @@ use assent_model::secret::{Digest, Secret};
 const NONCE: usize = 12;
 const TAG_BITS: u64 = 128;
 
-/// Where a master key is.
+/// The location of a master key.
 #[derive(Clone, Debug)]
 pub struct Pkcs11Key {
     /// The library of the token's vendor.
@@ -45,14 +45,15 @@ pub struct Pkcs11MasterKey {
     fingerprint: String,
 }
 
-/// The libraries that this process has loaded. Each may be initialised once (PKCS#11 version 2.40, section 5.4).
+/// The libraries that this process has loaded. Each may be initialized only once (PKCS#11 version 2.40, section 5.4).
 static LIBRARIES: Mutex<Vec<(PathBuf, Pkcs11)>> = Mutex::new(Vec::new());
 
 impl Pkcs11MasterKey {
-    /// Finds the key, and tries it out.
+    /// Finds the key, and tests it.
     ///
     /// # Errors
-    /// [`MasterKeyError::Token`] if the library, the token or the key cannot be used. The message says what to do.
+    /// [`MasterKeyError::Token`] if the library, the token or the key cannot be used. The message says how to correct
+    /// it.
     pub fn open(place: Pkcs11Key, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
         let library = library(&place)?;
         let mut opened = Self {
@@ -81,7 +82,8 @@ impl Pkcs11MasterKey {
         }
     }
 
-    /// The label and the `CKA_ID` identify the key: copies in several tokens of a cluster have the same.
+    /// Reads the label and the `CKA_ID`, which identify the key. Copies in several tokens of a cluster have the same
+    /// values.
     fn read_fingerprint(&self) -> Result<String, MasterKeyError> {
         let (session, key) = self.session()?;
         let attributes = session
@@ -101,8 +103,8 @@ impl Pkcs11MasterKey {
         Ok(hex::encode(Digest::sha256(text.as_bytes()).as_bytes()))
     }
 
-    /// A session of the token's user, and the key. Each operation has one of its own, so that the token may be
-    /// restarted in between.
+    /// Opens a session of the token's user, and finds the key. Each operation has its own session, so that the token
+    /// may restart between two operations.
     fn session(&self) -> Result<(Session, ObjectHandle), MasterKeyError> {
         let Pkcs11Key {
             token, key, pin, ..
@@ -141,7 +143,7 @@ impl Pkcs11MasterKey {
         }
     }
 
-    /// The slot with the token. A slot that fails is passed over: it may be of another token.
+    /// Returns the slot with the token. A slot that fails is skipped, because it may belong to another token.
     fn slot(&self) -> Result<Slot, MasterKeyError> {
         let wanted = &self.place.token;
         let slots = self
@@ -152,7 +154,7 @@ impl Pkcs11MasterKey {
         for slot in slots {
             match self.library.get_token_info(slot) {
                 Ok(token) if token.label() == wanted => {
-                    // A wrong PIN locks many tokens at the third try, for all instances.
+                    // A wrong PIN locks many tokens at the third attempt, for all instances.
                     if token.user_pin_locked() || token.user_pin_final_try() {
                         return Err(MasterKeyError::Token {
                             reason: format!(
@@ -241,7 +243,7 @@ fn is_logged_in(error: &Error) -> bool {
     matches!(error, Error::Pkcs11(RvError::UserAlreadyLoggedIn, _))
 }
 
-/// Whether the token rejected the text and did not fail otherwise. Tokens differ in how they say so.
+/// Returns whether the token rejected the text, and did not fail otherwise. Tokens report this with different codes.
 const fn is_rejection(reason: RvError) -> bool {
     matches!(
         reason,

@@ -1,4 +1,4 @@
-//! Answering an authorization request.
+//! The response to an authorization request.
 
 use std::sync::Arc;
 
@@ -28,35 +28,38 @@ use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::IssuedGrant;
 use assent_telemetry::SPANS;
 
-/// A login that is to be answered for a person.
+/// An authorization request with its authenticated user.
 #[derive(Clone, Copy, Debug)]
 pub struct AuthenticatedAuthorization<'a> {
     /// The login.
     pub login: OpenLogin,
     /// The application, if the same HTTP request has read it already.
     pub application: Option<&'a Arc<Application>>,
-    /// What was asked.
+    /// The request.
     pub request: &'a AuthorizationRequest,
-    /// Who it is.
+    /// The user.
     pub person: &'a AuthenticatedUser,
-    /// The browser's session until now.
+    /// The previous session of the browser.
     pub old: Option<&'a BrowserSession>,
-    /// Whether the person was asked for their consent.
+    /// Whether the user was asked for consent.
     pub agreement: Agreement,
 }
 
 /// The user must consent to the request first.
 #[derive(Debug)]
 pub struct ConsentQuestion {
-    /// The name of the application that asks.
+    /// The name of the application.
     pub application: String,
 }
 
 /// The outcome of an authorization request.
 pub type AuthorizeOutcome = SignInAnswer<AuthorizationAnswer, ConsentQuestion>;
 
-/// Answers the request of a login with a code for this person, if they are who is meant, may use the application and
-/// agree, and the plugins do too.
+/// Responds to the request of a login with a code for this user. The user must be the requested one, must be permitted
+/// to use the application and must consent, and the plugins must agree.
+///
+/// # Errors
+/// If the database, a key or a plugin fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.authorization_response")]
 pub async fn respond(
     context: SignInContext<'_>,
@@ -68,7 +71,7 @@ pub async fn respond(
         agreement,
         ..
     } = authenticated;
-    // Boxed, since the futures around it would each have room for it more than once.
+    // Boxed, because otherwise each surrounding future would reserve space for it several times.
     let answer = Box::pin(answered(context, authenticated));
     context::answer_observed(context, login, person, Some(agreement), answer).await
 }
@@ -144,7 +147,7 @@ async fn answered(
     }
 }
 
-/// Why this user, or the way they signed in, is not what the request asks for.
+/// Returns the reason why this user, or the authentication, does not match the request.
 fn mismatch(
     services: &Services,
     application: &Application,
@@ -166,7 +169,7 @@ fn mismatch(
     Ok(None)
 }
 
-/// Claims the login's one answer, and grants a code.
+/// Claims the single response of the login, and grants a code.
 async fn grant(
     services: &Services,
     authenticated: AuthenticatedAuthorization<'_>,
@@ -211,8 +214,11 @@ async fn failed(
     Ok(answer.map_or(AuthorizeOutcome::AnsweredBefore, AuthorizeOutcome::Failed))
 }
 
-/// The same where no page may be shown (`prompt=none`): what the person would be told or asked is an error for the
-/// application. `None` if it was answered before.
+/// Responds like [`respond`] when no page may be shown (`prompt=none`): messages and questions for the user become
+/// errors for the application. Returns `None` if the login had a response before.
+///
+/// # Errors
+/// If the database, a key or a plugin fails.
 pub async fn respond_silently(
     context: SignInContext<'_>,
     authenticated: AuthenticatedAuthorization<'_>,
@@ -237,7 +243,7 @@ pub async fn respond_silently(
     }
 }
 
-/// The ID token's claims, all but those that the exchange itself determines.
+/// Returns the ID token's claims, except those that the exchange itself determines.
 async fn id_token_claims(
     SignInContext { services, observer }: SignInContext<'_>,
     request: &AuthorizationRequest,
@@ -308,20 +314,23 @@ fn code(
     (code, token)
 }
 
-/// Why nobody was signed in, as the application is told. It never tells whether a person exists.
+/// The reason why no user was signed in, in its form for the application. It never reveals whether a user exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenialReason {
-    /// The person denied on the phone.
+    /// The user denied on the device.
     Denied,
-    /// Nobody approved in time.
+    /// The approval request expired.
     Expired,
-    /// The person did not agree to what the application asks for.
+    /// The user did not consent to the application's request.
     NoConsent,
-    /// The person gave up, or may not use the application.
+    /// The user cancelled, or may not use the application.
     GivenUp,
 }
 
-/// Answers the request of a login with `access_denied`. `None` if it was answered before.
+/// Responds to the request of a login with `access_denied`. Returns `None` if the login had a response before.
+///
+/// # Errors
+/// If the database fails.
 pub async fn deny(
     services: &Services,
     login: OpenLogin,
@@ -330,7 +339,7 @@ pub async fn deny(
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
     let application = services.store.application(&request.application).await?;
     if application.is_some_and(|application| !application.settings.enabled) {
-        // No browser goes to a disabled application, whether this ended the login or another request did.
+        // No browser is redirected to a disabled application, whether this call ended the login or another request did.
         let _ = login::end_without_sign_in(services, login).await?;
         return Ok(None);
     }
@@ -350,7 +359,7 @@ pub async fn deny(
     .await
 }
 
-/// Ends the login with an error for the application. `None` if it was answered before.
+/// Ends the login with an error for the application. Returns `None` if the login had a response before.
 async fn fail(
     services: &Services,
     login: OpenLogin,

@@ -1,4 +1,4 @@
-//! The checks of an authorization request whose client and redirect URI are known, one function each.
+//! The checks of an authorization request with a known client and redirect URI, one function each.
 
 use serde_json::{Value, json};
 
@@ -27,16 +27,16 @@ fn fail<T>(code: AuthorizeErrorCode, description: impl Into<String>) -> Result<T
     })
 }
 
-/// What `prompt` asks for (OpenID Connect Core section 3.1.2.1).
+/// The values of `prompt` (OpenID Connect Core section 3.1.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PromptParameter {
-    /// Show no page.
+    /// No page may be shown.
     pub(super) none: bool,
-    /// Sign in afresh.
+    /// The user must authenticate again.
     pub(super) login: bool,
-    /// Ask for consent, whatever is remembered.
+    /// The user must consent again, even with a stored consent.
     pub(super) consent: bool,
-    /// Let the person choose whom they go on as.
+    /// The user chooses the account to continue with.
     pub(super) select_account: bool,
 }
 
@@ -46,14 +46,15 @@ pub(super) struct UncheckedRequest<'a> {
 }
 
 impl UncheckedRequest<'_> {
-    /// RFC 6749 section 3.1: parameters must not be repeated.
+    /// Rejects repeated parameters (RFC 6749 section 3.1).
     pub(super) fn not_repeated(&self) -> Result<(), CheckError> {
         self.parameters
             .refuse_repeated()
             .or_else(|error| fail(AuthorizeErrorCode::InvalidRequest, error.to_string()))
     }
 
-    /// What is kept until the answer has a limit, in bytes, since anybody may ask.
+    /// Limits the size of the parameters that the server stores until the response, in bytes, because no authentication
+    /// is required.
     pub(super) fn sizes(&self) -> Result<(), CheckError> {
         for (name, most) in [("state", 2048), ("nonce", 512), ("claims", 4096)] {
             if self
@@ -82,7 +83,7 @@ impl UncheckedRequest<'_> {
         Ok(())
     }
 
-    /// OpenID Connect Core section 6: not supported, and never ignored.
+    /// Rejects request objects (OpenID Connect Core section 6): they are not supported, and must not be ignored.
     pub(super) fn no_request_object(&self) -> Result<(), CheckError> {
         if self.parameters.get("request").is_some() {
             return fail(
@@ -96,7 +97,7 @@ impl UncheckedRequest<'_> {
                 "the parameter request_uri is not supported",
             );
         }
-        // Section 7.2.1: only a self-issued provider reads it.
+        // Only a self-issued provider reads it (section 7.2.1).
         if self.parameters.get("registration").is_some() {
             return fail(
                 AuthorizeErrorCode::RegistrationNotSupported,
@@ -106,7 +107,7 @@ impl UncheckedRequest<'_> {
         Ok(())
     }
 
-    /// RFC 6749 section 3.1.1.
+    /// Checks `response_type` (RFC 6749 section 3.1.1).
     pub(super) fn response_type(&self) -> Result<(), CheckError> {
         match self.parameters.get("response_type") {
             Some("code")
@@ -133,7 +134,7 @@ impl UncheckedRequest<'_> {
         }
     }
 
-    /// That `response_mode` is one that is served (see [`response_mode`]).
+    /// Checks that `response_mode` is a supported one (see [`response_mode`]).
     pub(super) fn known_response_mode(
         &self,
         redirect_uri: &CheckedRedirect,
@@ -152,11 +153,11 @@ impl UncheckedRequest<'_> {
         }
     }
 
-    /// The scopes that were asked for and that the application may have; others are ignored, as the specification says.
+    /// Returns the requested scopes that the application may have. Others are ignored, as the specification requires.
     pub(super) fn scopes(&self) -> Result<Scopes, CheckError> {
         let asked = Scopes::known(self.parameters.get("scope").unwrap_or_default());
         let mut scopes = asked.both(&self.application.settings.scopes);
-        // The specification: without `prompt=consent` there is no `offline_access`.
+        // The specification permits `offline_access` only with `prompt=consent`.
         let consent = self
             .parameters
             .get("prompt")
@@ -179,7 +180,7 @@ impl UncheckedRequest<'_> {
         Ok(scopes)
     }
 
-    /// PKCE (RFC 7636): required for public clients, `S256` alone.
+    /// Reads the PKCE parameters (RFC 7636): required for public clients, and only with `S256`.
     pub(super) fn code_challenge(&self) -> Result<Option<CodeChallenge>, CheckError> {
         let method = self.parameters.get("code_challenge_method");
         let invalid = |description: &str| fail(AuthorizeErrorCode::InvalidRequest, description);
@@ -201,7 +202,7 @@ impl UncheckedRequest<'_> {
         }
     }
 
-    /// OpenID Connect Core section 3.1.2.1: `none` stands alone.
+    /// Reads `prompt` (OpenID Connect Core section 3.1.2.1): `none` must be the only value.
     pub(super) fn prompt(&self) -> Result<PromptParameter, CheckError> {
         let asked: Vec<&str> = self
             .parameters
@@ -238,7 +239,7 @@ impl UncheckedRequest<'_> {
         Ok(prompt)
     }
 
-    /// OpenID Connect Core section 3.1.2.1, in seconds.
+    /// Reads `max_age` (OpenID Connect Core section 3.1.2.1), in seconds.
     pub(super) fn max_age(&self) -> Result<Option<u32>, CheckError> {
         match self.parameters.get("max_age").map(str::parse) {
             None => Ok(None),
@@ -250,8 +251,8 @@ impl UncheckedRequest<'_> {
         }
     }
 
-    /// OpenID Connect Core section 5.5. What the application may not have is left out, as a scope would be. An `acr`
-    /// that it can't do without and that is never ours is refused at once (section 5.5.1.1).
+    /// Reads `claims` (OpenID Connect Core section 5.5). Claims that the application may not have are left out, like
+    /// such scopes. An essential `acr` that this server never issues is rejected at once (section 5.5.1.1).
     pub(super) fn claims(&self, services: &Services) -> Result<ClaimsRequest, CheckError> {
         let Some(text) = self.parameters.get("claims") else {
             return Ok(ClaimsRequest::default());
@@ -284,8 +285,8 @@ impl UncheckedRequest<'_> {
         }))
     }
 
-    /// OpenID Connect Core section 3.1.2.1: an ID token that we gave this application; its `sub`. It may have
-    /// expired.
+    /// Reads `id_token_hint` (OpenID Connect Core section 3.1.2.1): an ID token of this server for this application,
+    /// which may have expired. Returns its `sub`.
     pub(super) async fn id_token_hint(
         &self,
         services: &Services,
@@ -321,11 +322,11 @@ impl UncheckedRequest<'_> {
     }
 }
 
-/// The most that is kept of a request until the answer, in bytes.
+/// The maximum stored size of a request, in bytes.
 const LARGEST: usize = 8 * 1024;
 
-/// Whether a request is small enough to be kept, as it is kept: characters that JSON escapes take more than they took
-/// in the request.
+/// Checks that a request is small enough for storage, in its stored form: JSON escapes some characters, which then take
+/// more space than in the request.
 pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), CheckError> {
     match serde_json::to_vec(request) {
         Ok(kept) if kept.len() <= LARGEST => Ok(()),
@@ -344,7 +345,7 @@ pub(super) fn is_printable(text: &str) -> bool {
     !text.chars().any(char::is_control)
 }
 
-/// How the answer travels, an error too. Where `response_mode` itself is the error, it goes the usual way.
+/// The delivery of the response, also of an error. If `response_mode` itself is the error, the default applies.
 pub(super) fn response_mode(
     parameters: &Parameters,
     redirect_uri: &CheckedRedirect,

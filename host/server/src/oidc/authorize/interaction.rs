@@ -1,4 +1,4 @@
-//! Why a person is asked something: whether the session that they have is enough for a request.
+//! The need for interaction: whether the session is sufficient for a request.
 
 use crate::domain::approvals::channels;
 use crate::domain::approvals::channels::Asker;
@@ -12,8 +12,11 @@ use assent_model::user::User;
 
 use serde_json::json;
 
-/// Whether the person may go on with this session, if they want to: no fresh login is asked for, the last one is young
-/// and strong enough, and they are who is meant.
+/// Whether the user may continue with this session. The request must need no new authentication, the last one must be
+/// recent and strong enough, and the user must be the requested one.
+///
+/// # Errors
+/// If the database fails.
 pub async fn may_go_on(
     services: &Services,
     request: &AuthorizationRequest,
@@ -25,7 +28,10 @@ pub async fn may_go_on(
     }
 }
 
-/// As [`may_go_on`], for an application that was read before.
+/// Like [`may_go_on`], for an application that was read before.
+///
+/// # Errors
+/// If the subject of the user cannot be computed.
 pub fn session_suffices(
     services: &Services,
     application: &Application,
@@ -38,7 +44,7 @@ pub fn session_suffices(
         && is_requested_subject(services, application, request, &signed_in.user)?)
 }
 
-/// `max_age` (OpenID Connect Core section 3.1.2.1).
+/// Whether the session satisfies `max_age` (OpenID Connect Core section 3.1.2.1).
 fn is_young_enough(
     services: &Services,
     request: &AuthorizationRequest,
@@ -48,7 +54,8 @@ fn is_young_enough(
     request.max_age.is_none_or(|most| age <= i64::from(most))
 }
 
-/// Whether what the session began with counts at the application, and is what it says that it can't do without.
+/// Whether the application accepts the session's authentication, and the authentication satisfies the essential `acr`
+/// of the request.
 fn is_strong_enough(
     services: &Services,
     application: &Application,
@@ -60,8 +67,11 @@ fn is_strong_enough(
         && channels::is_enough(services, Asker::client(application), authentication)
 }
 
-/// The login name to start with, where `id_token_hint` names the user of this browser's session. The page shows no
-/// other user's name: an application that holds nothing but an ID token could read it there.
+/// Returns the initial login name if `id_token_hint` names the user of this browser's session. The page never shows the
+/// name of another user, because otherwise a client with nothing but an ID token could read the name there.
+///
+/// # Errors
+/// If the database fails.
 pub async fn hinted_name(
     services: &Services,
     request: &AuthorizationRequest,
@@ -77,7 +87,7 @@ pub async fn hinted_name(
     Ok((subject == *hinted).then(|| signed_in.user.name.clone()))
 }
 
-/// Whether the person is the one that `id_token_hint` and the `sub` of the `claims` parameter name (OpenID Connect Core
+/// Whether the user is the one in `id_token_hint` and in the `sub` of the `claims` parameter (OpenID Connect Core
 /// sections 3.1.2.1 and 5.5.1).
 pub(super) fn is_requested_subject(
     services: &Services,

@@ -1,5 +1,5 @@
-//! The authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2): checking the request,
-//! and answering it once the person is known.
+//! The authorization endpoint (RFC 6749 section 4.1.1, OpenID Connect Core 1.0 section 3.1.2): it checks the request,
+//! and responds after the user is known.
 
 mod answer;
 mod checks;
@@ -28,7 +28,8 @@ use assent_model::name::QuotedText;
 use assent_model::redirect::RedirectPolicy;
 use assent_telemetry::SPANS;
 
-/// Why a request can't be answered to the application: it is not known where the application is. A page says so.
+/// The reason why a request gets no response to the application: its redirect URI is not known. A page shows the
+/// reason.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Unanswerable {
     /// `client_id` is missing or repeated.
@@ -50,20 +51,20 @@ pub enum Unanswerable {
     RedirectUri {
         /// The application.
         application: Did,
-        /// What it asked for.
+        /// The requested redirect URI.
         asked: QuotedText,
     },
-    /// The request can't be read at all.
+    /// The request cannot be read.
     #[error("the request can't be read")]
     Request,
 }
 
-/// Why a request was not accepted.
+/// The reason why a request was rejected.
 #[derive(Debug)]
 pub enum AuthorizeError {
-    /// A page says so.
+    /// A page shows the reason.
     Page(Unanswerable),
-    /// The application is told.
+    /// The application receives the error.
     Answer(AuthorizationAnswer),
     /// An internal error.
     Internal(InternalError),
@@ -80,14 +81,14 @@ impl From<InternalError> for AuthorizeError {
 pub struct AcceptedAuthorization {
     /// The request.
     pub request: AuthorizationRequest,
-    /// `prompt=none`: no page may be shown.
+    /// Whether no page may be shown (`prompt=none`).
     pub silent: bool,
-    /// The application, as it was when the request was checked.
+    /// The application at the time of the check.
     pub application: Arc<Application>,
 }
 
 impl AcceptedAuthorization {
-    /// The answer where no page may be shown and nobody is signed in, or not well enough.
+    /// Returns the response when no page may be shown, and the session is missing or not sufficient.
     pub fn login_required(&self, services: &Services) -> AuthorizationAnswer {
         Destination::from_request(&self.request).error(
             &services.issuer,
@@ -97,9 +98,11 @@ impl AcceptedAuthorization {
     }
 }
 
-/// Checks a request. Until client and redirect URI are known errors can only be pages; from there on they go back to
-/// the application. The order is the order of the checks.
-/// The policy decides where the answer may go.
+/// Checks a request. Until the client and the redirect URI are known, errors can only be pages. Afterwards they go to
+/// the application. The order is that of the checks. The policy decides which redirect URIs are permitted.
+///
+/// # Errors
+/// [`AuthorizeError`] if a check or the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.authorization_request")]
 pub async fn check(
     services: &Services,
@@ -135,7 +138,7 @@ pub async fn check(
         })
 }
 
-/// Makes the checks whose failure the application receives.
+/// Runs the checks with errors that go to the application.
 async fn accept(
     services: &Services,
     parameters: &Parameters,
@@ -157,7 +160,7 @@ async fn accept(
     let max_age = request.max_age()?;
     let claims = request.claims(services)?;
     let hinted_subject = request.id_token_hint(services).await?;
-    // A hint that can't be a name is of no use.
+    // A hint that is not a valid name is ignored.
     let login_hint = parameters
         .get("login_hint")
         .and_then(|hint| hint.parse().ok());
@@ -168,7 +171,7 @@ async fn accept(
         state: destination.state.clone(),
         nonce: parameters.get("nonce").map(str::to_owned),
         code_challenge,
-        // The answer of a test sign-in shows an approval, so it needs a new one.
+        // The response of a test sign-in shows an approval, so it needs a new one.
         fresh_login: prompt.login || max_age == Some(0) || !destination.purpose.is_application(),
         max_age,
         login_hint,

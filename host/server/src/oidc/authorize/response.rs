@@ -1,4 +1,4 @@
-//! The authorization response, success or error, as it travels to the application.
+//! The authorization response, success or error, and its delivery to the application.
 
 use super::super::error::AuthorizeErrorCode;
 use assent_model::id::Did;
@@ -6,7 +6,7 @@ use assent_model::login::{AuthorizationRequest, ResponseMode};
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::CheckedRedirect;
 
-/// An answer for the application (RFC 6749 sections 4.1.2 and 4.1.2.1, with `iss` of RFC 9207).
+/// A response to the application (RFC 6749 sections 4.1.2 and 4.1.2.1, with `iss` of RFC 9207).
 #[derive(Clone, Debug)]
 pub struct AuthorizationAnswer {
     application: Did,
@@ -15,21 +15,21 @@ pub struct AuthorizationAnswer {
     parameters: Vec<(&'static str, String)>,
 }
 
-/// How an answer travels.
+/// The delivery of a response.
 #[derive(Debug)]
 pub enum AnswerDelivery<'a> {
     /// The browser is redirected to this address.
     Redirect(String),
     /// The browser posts a form (OAuth 2.0 Form Post Response Mode section 2).
     Form {
-        /// Where to.
+        /// The target of the form.
         redirect_uri: &'a CheckedRedirect,
         /// The fields, by name and value.
         fields: &'a [(&'static str, String)],
     },
 }
 
-/// Where an answer goes, and what goes along with any.
+/// The destination of a response, and the parameters of every response.
 #[derive(Clone, Debug)]
 pub(super) struct Destination {
     pub(super) application: Did,
@@ -93,12 +93,12 @@ impl Destination {
 }
 
 impl AuthorizationAnswer {
-    /// The application that is answered.
+    /// The application that receives the response.
     pub const fn application(&self) -> &Did {
         &self.application
     }
 
-    /// How the answer gets to the application.
+    /// The delivery of the response to the application.
     pub fn delivery(&self) -> AnswerDelivery<'_> {
         match self.mode {
             ResponseMode::Query => {

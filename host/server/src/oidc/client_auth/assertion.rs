@@ -1,5 +1,5 @@
-//! `client_secret_jwt` and `private_key_jwt`: JWTs that a client makes about itself (RFC 7523 section 3, OpenID Connect
-//! Core 1.0 section 9).
+//! `client_secret_jwt` and `private_key_jwt`: JWTs with which a client authenticates (RFC 7523 section 3, OpenID
+//! Connect Core 1.0 section 9).
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,14 +18,14 @@ use assent_model::id::{ClientSecretId, Did};
 use assent_model::secret::Digest;
 use assent_store::ReplayCheck;
 
-/// How far ahead an assertion may expire, in seconds.
+/// The maximum remaining lifetime of an assertion, in seconds.
 const FARTHEST: i64 = 5 * 60;
-/// How far a client's clock may be ahead of ours, in seconds.
+/// The maximum time by which a client's clock may be ahead of the server's, in seconds.
 const SKEW: i64 = 60;
-/// The longest `jti`, in bytes.
+/// The maximum length of a `jti`, in bytes.
 const LONGEST_ID: usize = 256;
 
-/// Which client an assertion says that it is of. Nothing of it is verified yet.
+/// Returns the client that an assertion claims. Nothing is verified yet.
 pub fn claimed_client(text: &str) -> Option<Did> {
     if text.len() > 8 * 1024 {
         return None;
@@ -35,7 +35,7 @@ pub fn claimed_client(text: &str) -> Option<Did> {
     claims.get("sub")?.as_str()?.parse().ok()
 }
 
-/// Verifies an assertion, and uses it up.
+/// Verifies an assertion, and records its `jti` in the replay cache.
 pub(super) async fn verify(
     services: &Services,
     application: &Application,
@@ -69,7 +69,7 @@ pub(super) async fn verify(
         Ok(checked) => checked,
         Err(reason) => return Ok(Err(reason)),
     };
-    // The client's name is in it, and has no blank: one client can't use up another's.
+    // The client's id, which contains no blank, is part of the entry: one client cannot use up the `jti` of another.
     let known_as = Digest::sha256(format!("{} {id}", application.id).as_bytes());
     let check = services
         .store
@@ -89,7 +89,7 @@ pub(super) async fn verify(
     })
 }
 
-/// The claims of an assertion that was made with one of the application's secrets, and which secret that is.
+/// Returns the claims of an assertion that one of the application's secrets authenticates, and the id of that secret.
 fn verify_with_secrets(
     services: &Services,
     application: &Application,
@@ -111,10 +111,10 @@ fn verify_with_secrets(
     Ok(Err(failure))
 }
 
-/// Verified claims, and the client secret that they were authenticated with, if it was one.
+/// Verified claims, and the client secret that authenticated them, if it was one.
 type VerifiedClaims = (Map<String, Value>, Option<ClientSecretId>);
 
-/// The claims' `jti`, and until when it must be remembered.
+/// Returns the claims' `jti`, and the time until which the replay cache must contain it.
 fn check<'a>(
     services: &Services,
     application: &Application,
@@ -132,9 +132,9 @@ fn check<'a>(
     if text("iss") != client || text("sub") != client {
         return Err("the client assertion's iss and sub must be the Client ID");
     }
-    // One string and no array: each server that an array names could use the assertion at the others. And the issuer
-    // only, since the metadata of a hostile server may name our token endpoint as its own
-    // (draft-ietf-oauth-rfc7523bis).
+    // The audience must be one string and no array, because each server in an array could use the assertion at the
+    // others. And it must be the issuer, because the metadata of a hostile server may name this server's token endpoint
+    // as its own (draft-ietf-oauth-rfc7523bis).
     let audience = text("aud").ok_or("the client assertion's aud must be one string")?;
     let token_endpoint = format!("{}/token", services.issuer);
     let lenient = application.settings.accepts_token_endpoint_audience();

@@ -9,8 +9,12 @@ use super::reason::Reason;
 use assent_model::id::Did;
 use assent_model::secret::Secret;
 
-/// Reads `Basic base64(id:secret)`. A Client ID is a DID and has colons; our secrets have none. So both encodings are
-/// understood: both parts form-urlencoded (RFC 6749 section 2.3.1), and raw, split at the last colon.
+/// Reads `Basic base64(id:secret)`. A client ID is a DID and contains colons; the secrets of this server contain none.
+/// So both encodings are accepted: both parts form-urlencoded (RFC 6749 section 2.3.1), and raw, split at the last
+/// colon.
+///
+/// # Errors
+/// The reason if the header is malformed or has no valid client ID.
 pub fn parse(header: &str) -> Result<(Did, Secret), Reason> {
     let decoded = credentials(header).ok_or("the Authorization header can't be read")?;
     let text = std::str::from_utf8(&decoded)
@@ -26,7 +30,7 @@ pub fn parse(header: &str) -> Result<(Did, Secret), Reason> {
     Ok((id, Secret::new(secret)))
 }
 
-/// No application has such a Client ID.
+/// No application has such a client ID.
 pub(super) const UNKNOWN: Reason = "the application is unknown";
 
 fn credentials(header: &str) -> Option<Zeroizing<Vec<u8>>> {
@@ -37,12 +41,12 @@ fn credentials(header: &str) -> Option<Zeroizing<Vec<u8>>> {
     STANDARD.decode(encoded.trim()).ok().map(Zeroizing::new)
 }
 
-/// One form-urlencoded value. `None` if the text is more than that.
+/// Decodes one form-urlencoded value. Returns `None` if the text contains more than one value.
 fn form_decoded(text: &str) -> Option<String> {
     if text.contains(['&', '=']) {
         return None;
     }
-    // A value without a name would be read as a name, so it is given one.
+    // The parser would read a value without a name as a name, so the value gets one.
     form_urlencoded::parse(format!("v={text}").as_bytes())
         .next()
         .map(|(_, value)| value.into_owned())

@@ -1,6 +1,6 @@
-//! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705): an application has one
-//! method, and the token endpoint accepts no other. Introspection and revocation accept HTTP Basic beside it from each
-//! application that has a secret: resource servers know no other way there.
+//! Client authentication (RFC 6749 section 2.3, OpenID Connect Core 1.0 section 9, RFC 8705). An application has one
+//! method, and the token endpoint accepts no other. Introspection and revocation also accept HTTP Basic from each
+//! application with a secret, because resource servers support no other method there.
 
 pub mod assertion;
 pub mod basic;
@@ -23,10 +23,10 @@ use assent_model::secret::{Digest, Secret};
 use assent_model::token::CertificateDigest;
 use assent_telemetry::SPANS;
 
-/// The one `client_assertion_type` (RFC 7523 section 2.2).
+/// The only `client_assertion_type` (RFC 7523 section 2.2).
 const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// Where an application calls.
+/// An endpoint for applications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ClientEndpoint {
     /// `/oidc/token`
@@ -47,12 +47,12 @@ impl ClientEndpoint {
     }
 }
 
-/// A request of an application, as far as it says who calls.
+/// The authentication data of an application's request.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientAuthRequest<'a> {
-    /// Which endpoint it is for.
+    /// The endpoint.
     pub endpoint: ClientEndpoint,
-    /// Where it comes from.
+    /// The network of the client.
     pub from: Network,
     /// The `Authorization` header.
     pub authorization: Option<&'a str>,
@@ -62,19 +62,19 @@ pub struct ClientAuthRequest<'a> {
     pub parameters: &'a Parameters,
 }
 
-/// An application that has shown who it is; a public one has only said so.
+/// An authenticated application. A public one has only named itself.
 #[derive(Clone, Debug)]
 pub struct AuthenticatedClient {
     /// The application.
     pub application: Arc<Application>,
-    /// The certificate by which it authenticated itself: its tokens are bound to it (RFC 8705 section 3).
+    /// The certificate with which it authenticated: its tokens are bound to it (RFC 8705 section 3).
     pub certificate: Option<CertificateDigest>,
-    /// The epoch in which tokens are issued. `None` if the proof took time, so that the application and the epoch may
-    /// have changed since they were read.
+    /// The epoch in which tokens are issued. `None` if the authentication took time, so that the application and the
+    /// epoch may have changed since they were read.
     pub epoch: Option<u32>,
 }
 
-/// How a client says who it is.
+/// The credentials of a client.
 enum Credentials<'a> {
     /// `client_secret_basic`
     Basic { id: Did, secret: Secret },
@@ -82,7 +82,7 @@ enum Credentials<'a> {
     Post { id: Did, secret: Secret },
     /// `client_secret_jwt` or `private_key_jwt`
     Assertion { id: Did, text: &'a str },
-    /// `client_id` alone: a public client, or one whose certificate speaks for it.
+    /// Only `client_id`: a public client, or one that authenticates with its certificate.
     Nothing { id: Did },
 }
 
@@ -98,8 +98,11 @@ impl Credentials<'_> {
 }
 
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
-/// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret: any
-/// client in its users' networks could use its limit up.
+/// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret:
+/// otherwise any client in its users' networks could use up its limit.
+///
+/// # Errors
+/// [`TokenError`] if the authentication or the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.client_authentication")]
 pub async fn authenticate(
     services: &Services,
@@ -117,8 +120,8 @@ pub async fn authenticate(
     let method = found
         .as_ref()
         .map(|(application, _)| application.settings.auth_method());
-    // Over the limit the answer does not reveal a right secret. A signature and a certificate can't be guessed, so a
-    // valid one passes.
+    // Over the limit, the response does not reveal whether a secret is correct. A signature and a certificate cannot be
+    // guessed, so valid ones pass.
     if method.is_none_or(ClientAuthMethod::uses_secret) {
         limit
             .check(&caller, services.now())
@@ -129,7 +132,7 @@ pub async fn authenticate(
         Some((application, epoch)) => match verify(services, &application, &presented, call).await?
         {
             Ok(certificate) => {
-                // Revocation only takes away, so a disabled application may use it.
+                // Revocation only reduces access, so a disabled application may use it.
                 if !application.settings.enabled && call.endpoint != ClientEndpoint::Revocation {
                     tracing::info!(application = %application.id, "request of a disabled application rejected");
                     return Err(TokenError::ApplicationDisabled);
@@ -137,7 +140,7 @@ pub async fn authenticate(
                 return Ok(AuthenticatedClient {
                     application,
                     certificate,
-                    // An assertion may need a download, and is recorded.
+                    // An assertion may need a download, and a write to the replay cache.
                     epoch: (!matches!(presented, Credentials::Assertion { .. })).then_some(epoch),
                 });
             }
@@ -154,7 +157,8 @@ pub async fn authenticate(
     Err(TokenError::InvalidClient { by_header, reason })
 }
 
-/// Checks the presented credentials against the method of the application. Returns the certificate to bind tokens to.
+/// Verifies the presented credentials with the method of the application. Returns the certificate to which tokens are
+/// bound.
 async fn verify(
     services: &Services,
     application: &Application,

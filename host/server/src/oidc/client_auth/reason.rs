@@ -1,4 +1,5 @@
-//! Why a client is not authenticated.
+//! The reason of a failed client authentication.
 
-/// Why a client was not let in, for its developer. It is told only what whoever knows the Client ID may know.
+/// The reason of a failed client authentication, for the client's developer. It contains only facts that every client
+/// with knowledge of the client ID may know.
 pub(super) type Reason = &'static str;

@@ -1,11 +1,11 @@
-//! When an application used its client secrets.
+//! The last use of client secrets.
 
 use crate::domain::Services;
 use assent_model::application::Application;
 use assent_model::id::ClientSecretId;
 
-/// Notes in memory that the application used this secret. A request of a disabled application counts too, because it
-/// shows who still has the secret.
+/// Records in memory that the application used this secret. A request of a disabled application counts too, because it
+/// shows that a client still has the secret.
 pub(super) fn note_use(services: &Services, application: &Application, secret: ClientSecretId) {
     services
         .store

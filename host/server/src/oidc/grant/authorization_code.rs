@@ -30,7 +30,7 @@ pub(super) async fn exchange(
     redeem(services, client, presented).await
 }
 
-/// What is shown to exchange a code.
+/// The parameters of a code exchange.
 #[derive(Clone, Copy)]
 pub struct CodeExchange<'a> {
     /// `code`
@@ -39,11 +39,14 @@ pub struct CodeExchange<'a> {
     pub redirect_uri: &'a str,
     /// `code_verifier`
     pub verifier: Option<&'a str>,
-    /// What the code was granted for: at the token endpoint always the application.
+    /// The purpose of the grant: at the token endpoint always the application.
     pub purpose: SignInPurpose,
 }
 
 /// Exchanges a code.
+///
+/// # Errors
+/// [`TokenError`] if the code is not valid, was used before, or the database fails.
 pub async fn redeem(
     services: &Services,
     client: &AuthenticatedClient,
@@ -78,8 +81,7 @@ pub async fn redeem(
         true => grant.created_at + lifetimes.consent.get(),
         false => now,
     };
-    // The code is claimed before anything is issued for it, by a statement that checks the user and the account as
-    // well.
+    // The server claims the code before it issues tokens, with a statement that also checks the user and the account.
     let redemption = services
         .store
         .redeem_code(grant.id, last_refresh + lifetime + STILL_NOTICED, now)

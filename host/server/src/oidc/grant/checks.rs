@@ -15,5 +15,6 @@ pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a
 pub(super) const ACCOUNT_CLOSED: TokenError =
     TokenError::InvalidGrant("the person may no longer use the application");
 
-/// How long after the last token of a family a second use of its code or of an old refresh token is still noticed.
+/// The time after the last token of a family during which the reuse of its code or of an old refresh token is still
+/// detected.
 pub(super) const STILL_NOTICED: Duration = Duration::from_secs(24 * 60 * 60);

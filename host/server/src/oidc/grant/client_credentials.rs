@@ -31,7 +31,7 @@ pub(super) async fn exchange(
         if version == client.application.version {
             return issue(services, &client, epoch, parameters);
         }
-        // The application was changed since it authenticated itself. What it presented may not be enough any more.
+        // The application changed after its authentication. Its credentials may not be sufficient any more.
         let before = Arc::clone(&client.application);
         let now = services
             .store
@@ -51,7 +51,7 @@ const CHANGED: TokenError = TokenError::InvalidClient {
     reason: "the application was changed meanwhile",
 };
 
-/// A response with a new token.
+/// Returns a response with a new token.
 fn issue(
     services: &Services,
     client: &AuthenticatedClient,
@@ -59,7 +59,7 @@ fn issue(
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
     let application = &client.application;
-    // A public application proves nothing, so it has no tokens of its own.
+    // A public application cannot authenticate, so it has no tokens of its own.
     if !application.settings.application_type.is_confidential() {
         return Err(TokenError::UnauthorizedClient);
     }
@@ -81,7 +81,8 @@ fn issue(
     })
 }
 
-/// The scopes that were asked for, which the application must be allowed. There is no person who could be away.
+/// Returns the requested scopes, which the application must be permitted to use. Offline access is not possible without
+/// a user.
 fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<TokenScopes, TokenError> {
     let Some(asked) = asked else {
         return Ok(TokenScopes::Oidc(Scopes::default()));

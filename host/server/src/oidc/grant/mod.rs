@@ -1,4 +1,4 @@
-//! The token endpoint's grants, one file each.
+//! The grants of the token endpoint, in one file each.
 
 mod authorization_code;
 mod checks;
@@ -18,6 +18,9 @@ pub use authorization_code::{CodeExchange, redeem};
 pub use new_tokens::TokenResponse;
 
 /// Serves a token request of an authenticated client.
+///
+/// # Errors
+/// [`TokenError`] if the request is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "oidc.token")]
 pub async fn exchange(
     services: &Services,

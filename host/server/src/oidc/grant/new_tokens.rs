@@ -17,20 +17,20 @@ use assent_store::NewAccess;
 pub struct TokenResponse {
     pub(super) access_token: String,
     pub(super) token_type: &'static str,
-    /// Seconds.
+    /// The lifetime, in seconds.
     pub(super) expires_in: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) id_token: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) refresh_token: Option<String>,
     pub(super) scope: String,
-    /// The `sid` of the ID token, for applications that look for it here. OpenID Connect Session Management section 2
-    /// has the member in the authentication response; there is no session management.
+    /// The `sid` of the ID token, for applications that expect it here. OpenID Connect Session Management section 2
+    /// defines the member in the authentication response. This server does not implement session management.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) session_state: Option<String>,
 }
 
-/// An access token that is about to be issued: all but its place in its family, which the store decides.
+/// An access token before its issue, without its number in its family, which the store assigns.
 #[derive(Debug)]
 pub(super) struct AccessDraft {
     id: TokenId,
@@ -39,7 +39,7 @@ pub(super) struct AccessDraft {
 }
 
 impl AccessDraft {
-    /// An access token that expires after `lifetime`.
+    /// Creates a draft of an access token that expires after `lifetime`.
     pub(super) fn new(services: &Services, lifetime: Duration) -> Self {
         let now = services.now();
         Self {
@@ -49,7 +49,7 @@ impl AccessDraft {
         }
     }
 
-    /// What the store needs of it.
+    /// The values for the store.
     pub(super) const fn stored(&self) -> NewAccess {
         NewAccess {
             id: self.id,
@@ -57,7 +57,7 @@ impl AccessDraft {
         }
     }
 
-    /// The token.
+    /// Returns the token.
     pub(super) fn issue(
         &self,
         services: &Services,
@@ -81,8 +81,8 @@ impl AccessDraft {
     }
 }
 
-/// When a refresh token of a family that was granted at `granted` expires, if it is issued now: no later than the
-/// consent. `None` if the consent has expired.
+/// Returns the expiry of a refresh token that is issued now, in a family that was granted at `granted`: no later than
+/// that of the consent. Returns `None` if the consent has expired.
 pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<Timestamp> {
     let now = services.now();
     let lifetimes = services.settings.lifetimes;
@@ -90,7 +90,7 @@ pub(super) fn refresh_expiry(services: &Services, granted: Timestamp) -> Option<
     Some(last.min(now + lifetimes.refresh_token.get())).filter(|expires_at| *expires_at > now)
 }
 
-/// The refresh token of a family with this number, in this epoch.
+/// Returns the refresh token with this number in its family, in this epoch.
 pub(super) fn issue_refresh(
     services: &Services,
     family: FamilyId,

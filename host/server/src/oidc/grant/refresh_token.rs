@@ -31,12 +31,12 @@ use assent_model::token::{FamilyTokenSource, RefreshGrant, TokenScopes, TokenSou
 use assent_plugin_host::{MapFailureKind, Sink};
 use assent_store::{NewAccess, Rotation, RotationRequest, StoreError, TokenFamily, UserAccount};
 
-/// How long a repeat waits before it is answered. Requests that race each other are all there by then, and more than
-/// one repeat is a reuse.
+/// The time for which a retry waits before its response. Racing requests have all arrived by then, and more than one
+/// retry is reuse.
 const SETTLE: Duration = Duration::from_millis(500);
 
-/// How much later than the window another instance may admit a retry: the difference of clocks, and the wait for the
-/// database.
+/// The maximum time after the window at which another instance may admit a retry: the difference of clocks, and the
+/// wait for the database.
 const DELAY: Duration = Duration::from_secs(15);
 
 const INVALID: TokenError =
@@ -59,11 +59,12 @@ pub(super) async fn exchange(
         .await?
         .ok_or(ACCOUNT_CLOSED)?;
     let authentication = &family.context.authentication;
-    // The operator may have taken a vendor's trust away since, or the application its setting for passkeys.
+    // Since the grant, the operator may have ended the trust in a vendor, or the application may have disabled
+    // passkeys.
     if !channels::is_enough(services, Asker::client(application), authentication) {
         return Err(TokenError::InvalidGrant("the person has to sign in again"));
     }
-    // Before the token is used: a plugin that fails costs no user their sign-in.
+    // This runs before the token is used, so that a failing plugin does not end the user's sign-in.
     let claims = mapped_claims(services, application, family, &holder, &scopes).await?;
     let lifetime = services.settings.lifetimes.access_token.get();
     let refresh_expiry = refresh_expiry(services, family.created_at).ok_or(INVALID)?;
@@ -130,8 +131,8 @@ pub(super) async fn exchange(
     })
 }
 
-/// The claims of a new ID token; `None` where the scopes have no `openid`. The mappers run whenever the family has it,
-/// since a mapper that denies the user ends the refresh.
+/// Returns the claims of a new ID token; `None` if the scopes lack `openid`. The mappers run whenever the family has
+/// `openid`, because a mapper that denies the user ends the refresh.
 async fn mapped_claims(
     services: &Services,
     application: &Application,
@@ -172,7 +173,7 @@ async fn mapped_claims(
         .then(|| id_token::with_sign_in(services, mapped, &subject, authentication, &sid)))
 }
 
-/// The one retry that a used refresh token has, for a client that lost the response.
+/// The only retry of a used refresh token, for a client that lost the response.
 ///
 /// ```text
 ///           first use                 retry within the window,
@@ -191,13 +192,13 @@ async fn mapped_claims(
 ///                      revoked: the whole family <-------------------+
 /// ```
 ///
-/// The server answers a retry only if its client stays connected for [`SETTLE`]. A second retry during that time is
-/// reuse and revokes the family, even if one of the clients disconnects. Reconnecting restarts the wait, so it gains an
-/// attacker nothing. If the instance stops during the wait, or the database fails, another retry is admitted after 25
-/// seconds; until then it is reuse.
+/// The server responds to a retry only if its client stays connected for [`SETTLE`]. A second retry during that time is
+/// reuse and revokes the family, even if one of the clients disconnects. Reconnecting restarts the wait, so an attacker
+/// gains nothing by it. If the instance stops during the wait, or the database fails, another retry is admitted after
+/// 25 seconds; until then it is reuse.
 struct RefreshRetry {
     now: Timestamp,
-    /// How long after the first use a retry is admitted. Zero admits none.
+    /// The time after the first use within which a retry is admitted. Zero admits none.
     window: Duration,
 }
 
@@ -212,7 +213,7 @@ impl RefreshRetry {
         (!self.window.is_zero()).then(|| self.now - self.window)
     }
 
-    /// Until when the use of the access token counts: a retry is admitted only before it.
+    /// The time until which the server tracks the first use of the access token. No retry is admitted later.
     fn track_use_until(&self) -> Option<Timestamp> {
         (!self.window.is_zero()).then(|| self.now + self.window + SETTLE + DELAY)
     }
@@ -230,8 +231,8 @@ impl RefreshRetry {
         let (store, clock) = (services.store.clone(), Arc::clone(&services.clock));
         let (family, counter) = (presented.family, presented.counter);
         let (mut answer, rotated) = oneshot::channel();
-        // A task of its own: the request of a client that disconnects is dropped, wherever it waits, and can withdraw
-        // nothing.
+        // This is a separate task, because the server drops the request of a client that disconnects, and a dropped
+        // request could not withdraw the retry.
         tokio::spawn(async move {
             let mut rotation = store
                 .rotate(RotationRequest {
@@ -266,7 +267,7 @@ impl RefreshRetry {
     }
 }
 
-/// The family of a refresh token, unless it is revoked. The token may have been used before.
+/// Returns the family of a refresh token, unless it is revoked. The token may be a used one.
 async fn find(
     services: &Services,
     client: &AuthenticatedClient,
@@ -277,15 +278,15 @@ async fn find(
         tracing::warn!(application = %client.application.id, "refresh token rejected: granted to another application");
         return Err(INVALID);
     }
-    // One that expired unused ends nothing. One that was used before is reuse, whenever it is presented.
+    // A token that expired unused ends nothing. A used token is reuse, at any time.
     if found.grant.expires_at <= services.now() && found.grant.counter == found.state.counter {
         return Err(INVALID);
     }
     Ok(found)
 }
 
-/// The scopes of the new access token: those asked for, which must be among the granted ones, or all of them; never
-/// more than the application may have today.
+/// Returns the scopes of the new access token. These are the requested ones, which must be among the granted ones, or
+/// all of them. They never exceed the scopes that the application may have now.
 fn scopes(granted: &Scopes, allowed: &Scopes, asked: Option<&str>) -> Result<Scopes, TokenError> {
     let granted = granted.both(allowed);
     match asked {

@@ -1,4 +1,4 @@
-//! Messages of single logout that a browser brings.
+//! Messages of single logout from a browser.
 
 use super::principal::named_sessions;
 use super::propagation::{LogoutStart, answer_with, begin};
@@ -16,49 +16,49 @@ use assent_saml_core::message::{LogoutRequest, LogoutResponse, MessageError, Sta
 use assent_store::ReplayCheck;
 use assent_telemetry::SPANS;
 
-/// Why a message can't be answered to a service provider. A page says so; no session ends.
+/// The reason why a message gets no response to a service provider. A page shows the reason; no session ends.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswerable {
     /// There is no service provider with the id in the path.
     #[error("no SAML application has this id")]
     Application,
-    /// The query or form brings no message.
+    /// The query or form contains no message.
     #[error(transparent)]
     Binding(#[from] BindingError),
-    /// The message is nobody's.
+    /// The origin of the message is not proven.
     #[error(transparent)]
     Untrusted(#[from] TrustError),
-    /// The message is no message of single logout as it must be.
+    /// The message is not a valid message of single logout.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// The message is not from this service provider, not for this server, or not of now.
+    /// The message is not from this service provider, not for this server, or not current.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// It says itself that it is too late for it.
+    /// The message has expired, by its own `NotOnOrAfter`.
     #[error("the NotOnOrAfter of the request is over; is a clock wrong?")]
     Late,
-    /// It came before.
+    /// The message is a replay.
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
-    /// It is not signed, and names no session.
+    /// The message is not signed, and names no session.
     #[error(
         "an unsigned LogoutRequest has to name the session by its SessionIndex; register a certificate and sign it"
     )]
     Unnamed,
-    /// The service provider knows no user by its name, and there is no address for an answer.
+    /// The service provider knows no user by this name, and there is no address for a response.
     #[error(
         "the NameID of the request is not that of the session: it is unknown, another user's, or of another format"
     )]
     Principal,
-    /// It answers nothing that was asked.
+    /// The response belongs to no request.
     #[error("the InResponseTo of the response is of no request that is open with this application")]
     Unasked,
 }
 
-/// Why a message was not served.
+/// The reason why a message was rejected.
 #[derive(Debug)]
 pub enum LogoutError {
-    /// A page says so.
+    /// A page shows the reason.
     Page(Unanswerable),
     /// An internal error.
     Internal(InternalError),
@@ -76,8 +76,8 @@ impl<T: Into<Unanswerable>> From<T> for LogoutError {
     }
 }
 
-/// The message's content. Whoever registered what they sign with must sign (SAML profiles sections 4.4.4.1 and
-/// 4.4.4.2).
+/// Returns the message's content. A service provider with a registered signing key must sign (SAML profiles sections
+/// 4.4.4.1 and 4.4.4.2).
 fn trusted<'m>(
     provider: &ServiceProvider,
     incoming: &'m Incoming,
@@ -92,7 +92,10 @@ fn trusted<'m>(
     Ok(incoming.trusted(&trusted_keys(provider)?, wanted)?)
 }
 
-/// Serves a LogoutRequest: the sessions that it names end, here first, then at their other service providers.
+/// Serves a LogoutRequest: ends the named sessions, here first, then at their other service providers.
+///
+/// # Errors
+/// [`LogoutError`] if the request is not valid or the server fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "saml.logout_request")]
 pub async fn requested(
     services: &Services,
@@ -105,7 +108,7 @@ pub async fn requested(
     let trusted = trusted(&provider, incoming)?;
     let (header, request) = match LogoutRequest::read(trusted.root()) {
         Ok(request) => (request.header.clone(), Ok(request)),
-        // The header is checked first, so that only a known sender gets an answer.
+        // The header is checked first, so that only a known sender gets a response.
         Err(MessageError::Unsupported { header, what }) => (*header, Err(what)),
         Err(malformed) => return Err(malformed.into()),
     };
@@ -160,7 +163,7 @@ pub async fn requested(
         ended.participants.extend(participants);
         ended.browsers.extend(browsers);
     }
-    // The one that asks has ended its own.
+    // The requesting service provider has ended its own session.
     ended
         .participants
         .retain(|other| other.application != provider.id);
@@ -168,7 +171,7 @@ pub async fn requested(
     Ok(begin(services, ended, continuation).await?)
 }
 
-/// Checks the members of a request besides its header.
+/// Checks the members of a request, except its header.
 fn check_request(
     services: &Services,
     provider: &ServiceProvider,
@@ -182,14 +185,14 @@ fn check_request(
     {
         return Err(Unanswerable::Late);
     }
-    // Anybody can write an unsigned request, but the name of a session is known to its service provider alone.
+    // Every client can write an unsigned request, but only its service provider knows the `SessionIndex`.
     if !is_signed && request.session_indexes.is_empty() {
         return Err(Unanswerable::Unnamed);
     }
     Ok(())
 }
 
-/// Answers a request that ends nothing. A page shows the reason where the service provider takes no answers.
+/// Responds to a request that ends nothing. A page shows the reason if the service provider accepts no responses.
 async fn refuse(
     services: &Services,
     answer: Option<LogoutAnswer>,
@@ -205,7 +208,10 @@ async fn refuse(
     ))
 }
 
-/// Takes a LogoutResponse: what came of a turn. The logout, which goes on.
+/// Accepts a LogoutResponse, which is the result of a turn. Returns the logout, which continues.
+///
+/// # Errors
+/// [`LogoutError`] if the response is not valid or the server fails.
 pub async fn answered(
     services: &Services,
     application: &str,
@@ -224,7 +230,7 @@ pub async fn answered(
         trusted.is_signed(),
     )?;
     let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
-    // In part is not at all: somebody is still signed in somewhere.
+    // A partial logout counts as a failure, because the user is still signed in at another place.
     let told = response.status.code == SUCCESS && response.status.second.is_none();
     let outcome = if told {
         LogoutOutcome::Told

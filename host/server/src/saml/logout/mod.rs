@@ -1,8 +1,9 @@
-//! Single logout (SAML profiles section 4.4): asked for by a service provider, or begun here.
+//! Single logout (SAML profiles section 4.4), which a service provider requests, or which begins at this server.
 //!
-//! The session ends here first. Then its other service providers are told, one after the other: a page of ours holds a
-//! frame for each in its turn, which brings it the request and us the answer. One that does not answer in time is
-//! passed over, so nobody's broken server keeps a person from signing out, or the one who asked from its answer.
+//! The session ends here first. Then the other service providers of the session are notified, one after the other. A
+//! page of this server loads the request to each in a frame, through which the response returns. A service provider
+//! that does not respond in time is skipped. So no broken server prevents a user from signing out, or a requesting
+//! service provider from getting its response.
 
 mod incoming;
 mod outgoing;

@@ -1,4 +1,4 @@
-//! Messages of single logout on their way to a service provider.
+//! Messages of single logout to a service provider.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use assent_model::saml::{Binding, LogoutAnswer, LogoutTurn, ServiceProvider, Sin
 use assent_saml_core::binding::{MessageKind, post_value, redirect_location};
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
 
-/// How long a LogoutRequest is good.
+/// The lifetime of a LogoutRequest.
 const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// A message on its way to a service provider.
+/// A message to a service provider.
 #[derive(Clone, Debug)]
 pub enum Outgoing {
     /// The browser is redirected to this address.
@@ -21,14 +21,14 @@ pub enum Outgoing {
     Form {
         /// The name of the service provider.
         name: String,
-        /// Where to.
+        /// The target of the form.
         action: CheckedRedirect,
         /// The fields, by name and value.
         fields: Vec<(&'static str, String)>,
     },
 }
 
-/// The LogoutRequest of a turn (SAML core section 3.7.1).
+/// Creates the LogoutRequest of a turn (SAML core section 3.7.1).
 pub(super) async fn request(
     services: &Services,
     provider: &ServiceProvider,
@@ -74,7 +74,10 @@ pub(super) async fn request(
     }
 }
 
-/// The answer to the service provider that asked (SAML core section 3.7.2).
+/// Creates the response to the requesting service provider (SAML core section 3.7.2).
+///
+/// # Errors
+/// If the database or a key fails.
 pub async fn respond(
     services: &Services,
     provider: &ServiceProvider,

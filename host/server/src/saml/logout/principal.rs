@@ -1,7 +1,7 @@
-//! Which sessions a LogoutRequest names (SAML core section 3.7.1).
+//! The sessions that a LogoutRequest names (SAML core section 3.7.1).
 //!
-//! The answer `Success` must not leave a session open that the request names. So a request either names sessions by a
-//! name and an index that fit together, and these end; or it gets `UnknownPrincipal`, and nothing ends.
+//! The status `Success` must not leave a session open that the request names. So a request either names sessions by a
+//! name and an index that match each other, and these sessions end; or it gets `UnknownPrincipal`, and nothing ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,16 +13,16 @@ use assent_model::saml::{NameIdFormat, Participation, ServiceProvider};
 use assent_model::secret::Digest;
 use assent_saml_core::message::{LogoutRequest, NameId};
 
-/// The `sid` of each session that the request names; `None` for `UnknownPrincipal`.
+/// Returns the `sid` of each session that the request names; `None` for `UnknownPrincipal`.
 ///
-/// Without a SessionIndex these are all sessions in which this service provider calls somebody by this name. With one
-/// they are those of the index, which proves that the sender knows the session. There the name may differ in case or in
-/// surrounding white space. In a signed request it may also belong to no user of the application. It must not be
-/// another user's, of another format, or qualified by another provider.
+/// Without a SessionIndex these are all sessions in which this service provider received exactly this name. With a
+/// SessionIndex they are those of the index, which proves that the sender knows the session. In that case the name may
+/// differ in case or in surrounding white space. In a signed request it may also belong to no user of the application.
+/// It must not be another user's, of another format, or qualified by another provider.
 ///
 /// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried.
-/// So the answer to an unsigned request depends only on that session, and not on the directory. Otherwise a user could
-/// guess names.
+/// So the response to an unsigned request depends only on that session, and not on the directory. Otherwise a user
+/// could guess names.
 pub(super) async fn named_sessions(
     services: &Services,
     provider: &ServiceProvider,
@@ -35,7 +35,7 @@ pub(super) async fn named_sessions(
     }
     let indexes: BTreeSet<&String> = request.session_indexes.iter().collect();
     if indexes.is_empty() {
-        // A name is no secret, so an unsigned request must not end sessions by it.
+        // A name is not secret, so an unsigned request must not end sessions by it.
         if !is_signed {
             return Ok(None);
         }
@@ -52,8 +52,8 @@ pub(super) async fn named_sessions(
         .sessions_of_indexes(&provider.id, &indexes)
         .await?;
     if parts.is_empty() {
-        // The sessions have ended, so there is nothing to do. Anybody can write an unsigned request: its answer must
-        // not depend on who is signed in, or on whom the directory knows.
+        // The sessions have ended already. Every client can write an unsigned request, so its response must not depend
+        // on the signed-in users or on the directory.
         if !is_signed {
             return Ok(None);
         }
@@ -75,7 +75,7 @@ pub(super) async fn named_sessions(
     Ok(Some(sessions.into_keys().collect()))
 }
 
-/// The `sid` of each session in which this service provider calls somebody by exactly this name.
+/// Returns the `sid` of each session in which this service provider received exactly this name.
 async fn called_by(
     services: &Services,
     provider: &ServiceProvider,
@@ -92,8 +92,8 @@ async fn called_by(
         .collect())
 }
 
-/// Whether the name comes from another identity provider, or is meant for another service provider. Our names have no
-/// qualifiers, which means these two (SAML core section 8.3.7).
+/// Whether the name comes from another identity provider, or is for another service provider. The names of this server
+/// have no qualifiers, which implies these two (SAML core section 8.3.7).
 fn is_qualified_by_others(services: &Services, provider: &ServiceProvider, name: &NameId) -> bool {
     let is_other = |qualifier: &Option<String>, own: &str| {
         qualifier.as_deref().is_some_and(|other| other != own)
@@ -102,7 +102,7 @@ fn is_qualified_by_others(services: &Services, provider: &ServiceProvider, name:
         || is_other(&name.sp_name_qualifier, &provider.settings.entity_id)
 }
 
-/// Whether the format of a request's name is that of a name which the service provider received.
+/// Whether a request's name has the format of the name that the service provider received.
 fn is_in_format(name: &NameId, part: &Participation) -> bool {
     match name.format.as_deref().map(NameIdFormat::from_uri) {
         None | Some(Some(NameIdFormat::Unspecified)) => true,
@@ -133,7 +133,7 @@ async fn names_no_other_user(
     else {
         return Ok(false);
     };
-    // Nobody guesses an opaque name, so this one was made for another user, or for another session.
+    // An opaque name cannot be guessed, so it was created for another user, or for another session.
     if is_opaque(name.value.trim()) {
         return Ok(false);
     }
@@ -149,7 +149,7 @@ async fn names_no_other_user(
         .all(|owner| owner == user))
 }
 
-/// Whether a name is that of users of the application, none of whom has a session there any more.
+/// Whether a name belongs to users of the application without a session there.
 async fn has_signed_out(
     services: &Services,
     provider: &ServiceProvider,
@@ -168,7 +168,7 @@ async fn has_signed_out(
     Ok(!owners.is_empty())
 }
 
-/// The users of the application whose email address or account name this is.
+/// Returns the users of the application with this email address or account name.
 async fn owners(
     services: &Services,
     provider: &ServiceProvider,
@@ -197,7 +197,7 @@ async fn owners(
     Ok(owners)
 }
 
-/// Whether a text has the form of our opaque names.
+/// Whether a text has the form of this server's opaque names.
 fn is_opaque(text: &str) -> bool {
     text.strip_prefix('_')
         .is_some_and(|code| code.len() == 64 && code.bytes().all(|byte| byte.is_ascii_hexdigit()))

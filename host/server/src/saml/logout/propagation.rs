@@ -1,4 +1,4 @@
-//! The turns of a logout: which service provider is told now, and what follows.
+//! The turns of a logout: the service provider that is notified now, and the following steps.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,35 +15,38 @@ use assent_model::secret::Digest;
 use assent_saml_core::message::Status;
 use assent_store::Transition;
 
-/// How long a logout can be gone on with.
+/// The lifetime of a logout.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
-/// What a logout comes to whose session has ended.
+/// The continuation of a logout after the end of the session.
 #[derive(Debug)]
 pub enum LogoutStart {
-    /// Service providers are to be told: the browser goes to the logout's page.
+    /// Service providers must be notified: the browser goes to the logout's page.
     Telling(LogoutId),
-    /// There is nobody to be told.
+    /// There is no service provider to notify.
     Finished(LogoutEnd),
 }
 
-/// What the browser does at the end.
+/// The last step of the browser.
 #[derive(Debug)]
 pub enum LogoutEnd {
-    /// It is shown that the person is signed out.
+    /// A page confirms the sign-out.
     Page {
-        /// The names of the service providers that got no notice of the end of a session that this browser held.
+        /// The names of the service providers that were not notified of the end of a session that this browser held.
         untold: Vec<String>,
-        /// Whether there are others, of sessions that it did not hold.
+        /// Whether there are others, from sessions that this browser did not hold.
         others: bool,
     },
-    /// It goes to this address of an OpenID Connect client, which was checked.
+    /// The browser goes to this address of an OpenID Connect client, which was checked.
     Redirect(String),
-    /// It brings the service provider that asked its answer.
+    /// The browser takes the response to the requesting service provider.
     Message(Outgoing),
 }
 
-/// Begins to tell the service providers that took part in a session which has ended.
+/// Begins to notify the service providers of an ended session.
+///
+/// # Errors
+/// If the database or a key fails.
 pub async fn begin(
     services: &Services,
     ended: SessionEnd,
@@ -68,7 +71,7 @@ pub async fn begin(
             outcome: (!takes_part).then_some(LogoutOutcome::Failed),
         });
     }
-    // Our own page may name applications, so the browser first comes to where it brings its cookies.
+    // This server's page may name applications, so the browser must first send a request with its cookies.
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
     if turns.iter().all(|turn| turn.outcome.is_some()) && !names {
         return Ok(LogoutStart::Finished(
@@ -90,32 +93,36 @@ pub async fn begin(
     Ok(LogoutStart::Telling(id))
 }
 
-/// How far a logout has come.
+/// The state of a logout.
 #[derive(Debug)]
 pub enum LogoutView {
-    /// This service provider is told now.
+    /// This service provider is notified now.
     Telling {
-        /// Its name.
+        /// The name of the service provider.
         name: String,
-        /// The `ID` of its request, which stands in the address of the frame.
+        /// The `ID` of its request, which is part of the frame's address.
         request: String,
-        /// Its turn, from 1 on.
+        /// The number of its turn, from 1.
         turn: usize,
-        /// How many turns there are.
+        /// The number of turns.
         of: usize,
     },
-    /// All were told.
+    /// All service providers had their turn.
     Finished(LogoutEnd),
-    /// There is no such logout, or it is finished.
+    /// The logout does not exist, or is finished.
     Unknown,
 }
 
-/// Looks at a logout with these cookies, and passes over whoever did not answer in time. The time of the one whose turn
-/// it is begins when that is seen first.
+/// Returns the state of a logout for a browser with these cookies, and skips service providers that did not respond in
+/// time. The time of a service provider begins when a browser first loads its turn.
 ///
 /// Only the browser that held a session notifies the other service providers of its end, and sees their names. If
-/// another comes first, as where a service provider asks by itself, no notice is sent; if it comes later, it is shown
-/// nothing. The page at the end names only applications of sessions that the browser held.
+/// another browser comes first, for example because a service provider sends the request itself, no notice is sent. If
+/// another browser comes later, it sees nothing. The page at the end names only applications of sessions that the
+/// browser held.
+///
+/// # Errors
+/// If the database or a key fails.
 pub async fn view(
     services: &Services,
     id: LogoutId,
@@ -139,7 +146,7 @@ pub async fn view(
             .requested_at
             .is_some_and(|asked| asked + services.settings.saml.logout_timeout.get() <= now);
         let provider = services.store.service_provider(&turn.application).await?;
-        // It may have been disabled or lost its address since the logout began.
+        // The application may have been disabled or lost its address since the logout began.
         let provider = provider.filter(|provider| with_logout(provider).is_some());
         match provider.filter(|_| held.contains(&turn.sid.as_str()) && !is_late) {
             Some(provider) => {
@@ -163,14 +170,14 @@ pub async fn view(
                     .settle_saml_logout(request, application, LogoutOutcome::Failed)
                     .await?;
                 if settled.is_none() {
-                    // Its answer came at this moment, and says itself whether it was told.
+                    // Its response came at the same time, and determines its outcome.
                     return Box::pin(view(services, id, cookies)).await;
                 }
                 turn.outcome = Some(LogoutOutcome::Failed);
             }
         }
     }
-    // It is made before the end is claimed, so that nothing can go wrong between the two.
+    // The end is created before it is claimed, so that no failure can come between the two.
     let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
@@ -178,7 +185,7 @@ pub async fn view(
     })
 }
 
-/// The sessions that a browser with these cookies held.
+/// Returns the sessions that a browser with these cookies held.
 fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
     let cookies: Vec<String> = cookies.iter().map(|cookie| cookie.to_text()).collect();
     let held = logout
@@ -188,8 +195,11 @@ fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
     held.map(|holder| holder.sid.as_str()).collect()
 }
 
-/// The request to the service provider whose turn it is. `None` if it is not its turn, or not this browser's to tell
-/// it.
+/// Returns the request to the service provider of the current turn. Returns `None` if it is not its turn, or if this
+/// browser must not notify it.
+///
+/// # Errors
+/// If the database or a key fails.
 pub async fn ask(
     services: &Services,
     id: LogoutId,
@@ -214,7 +224,8 @@ pub async fn ask(
         .map(Some)
 }
 
-/// The provider with its logout address. `None` without one, and for a disabled provider: no browser is sent there.
+/// Returns the provider with its logout address. Returns `None` without an address, and for a disabled provider,
+/// because no browser is sent there.
 fn with_logout(
     provider: &Arc<ServiceProvider>,
 ) -> Option<(&ServiceProvider, &assent_model::saml::SingleLogout)> {
@@ -223,7 +234,7 @@ fn with_logout(
     Some((provider, service))
 }
 
-/// The end, for a browser that held these sessions.
+/// Returns the end, for a browser that held these sessions.
 async fn finished(
     services: &Services,
     continuation: LogoutContinuation,
@@ -266,7 +277,7 @@ pub(super) async fn answer_with(
     answer: LogoutAnswer,
     status: Status,
 ) -> Result<LogoutEnd, InternalError> {
-    // An address that was removed meanwhile gets nothing.
+    // An address that was removed in the meantime receives nothing.
     let is_registered = |provider: &Arc<ServiceProvider>| {
         with_logout(provider)
             .is_some_and(|(_, service)| service.responses().checked() == answer.destination)

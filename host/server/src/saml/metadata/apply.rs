@@ -1,4 +1,4 @@
-//! The update of a service provider to what its metadata says.
+//! The update of a service provider from its metadata.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -16,7 +16,7 @@ use assent_model::saml::ServiceProvider;
 use assent_model::secret::Digest;
 
 assent_model::admin_command! {
-    /// An update of a known service provider from its metadata.
+    /// An update of a registered service provider from its metadata.
     #[derive(Debug, Deserialize, Serialize, utoipa::ToSchema)]
     #[serde(deny_unknown_fields)]
     #[schema(as = MetadataRefresh)]
@@ -27,7 +27,7 @@ assent_model::admin_command! {
         /// The URL of the metadata.
         #[serde(default)]
         protected metadata_url: Option<String>,
-        /// The certificate whose key must have signed it, in PEM form.
+        /// The certificate whose key must have signed the metadata, in PEM form.
         #[serde(default)]
         protected metadata_certificate: Option<String>,
         /// Whether to apply the changes.
@@ -40,41 +40,41 @@ assent_model::admin_command! {
 }
 
 assent_model::admin_command! {
-    /// Compares a service provider with its metadata and, if the request says so, updates it to that.
+    /// Compares a service provider with its metadata and, if the request says so, updates it.
     #[derive(Debug, Serialize)]
     pub struct ApplyMetadata {
         /// The service provider.
         target application: Did,
-        /// Which metadata, and whether it is applied.
+        /// The metadata, and whether to apply them.
         classified refresh: MetadataRefresh,
     }
 }
 
-/// A member of a service provider that its metadata changes, with the names of the admin API.
+/// A member of a service provider that its metadata changes, with the member's name in the admin API.
 #[derive(Clone, Debug, Serialize)]
 pub struct MemberDifference {
-    /// Its name.
+    /// The name of the member.
     pub field: String,
-    /// Its value before.
+    /// The current value.
     pub from: Value,
-    /// Its value after.
+    /// The new value.
     pub to: Value,
 }
 
-/// A service provider, and what its metadata would change.
+/// A service provider, and the changes by its metadata.
 #[derive(Clone, Debug)]
 pub struct MetadataComparison {
-    /// The service provider: as it is, or as it is after the update.
+    /// The current service provider, or the updated one after an update.
     pub provider: ServiceProvider,
     /// The members that differ.
     pub changes: Vec<MemberDifference>,
     /// The digest of the changes.
     pub digest: String,
-    /// What the import left out, and why.
+    /// The omitted parts of the import, with reasons.
     pub notes: Vec<String>,
 }
 
-/// What is to be done: the comparison, and the update if it is applied and changes something.
+/// The plan: the comparison, and the update if it is applied and changes the service provider.
 #[derive(Debug)]
 pub struct MetadataPlan {
     comparison: MetadataComparison,
@@ -95,7 +95,7 @@ impl AdminCommand for ApplyMetadata {
             apply,
             digest,
         } = &self.refresh;
-        // What is read after the approval may say something else, so the approval is for the changes that were shown.
+        // The metadata may change after the approval, so the approval is for the displayed changes.
         if *apply && context.console().is_some() && digest.is_none() {
             return Err(AdminError::Invalid {
                 field: "digest",
@@ -150,7 +150,7 @@ impl AdminCommand for ApplyMetadata {
             return Ok(Execution::Done(comparison));
         }
         let replaced = admin::replace_service_provider(&context.services, update, by).await?;
-        // What was changed in between is compared with, too.
+        // The comparison includes changes that were made in between.
         Ok(replaced.map_or(Execution::Overtaken, |provider| {
             Execution::Done(MetadataComparison {
                 provider,
@@ -160,8 +160,8 @@ impl AdminCommand for ApplyMetadata {
     }
 }
 
-/// Compares a service provider with its metadata; rejects other changes than those that were shown, if these are named.
-/// Returns what the service provider would be beside it.
+/// Compares a service provider with its metadata. If the request names the digest of the displayed changes, other
+/// changes are rejected. Also returns the updated service provider.
 async fn compared(
     services: &Services,
     id: &Did,
@@ -188,7 +188,7 @@ async fn compared(
     Ok((comparison, after))
 }
 
-/// The members in which two states of a service provider differ.
+/// Returns the members in which two states of a service provider differ.
 fn differences(
     before: &ServiceProvider,
     after: &ServiceProvider,
@@ -201,7 +201,7 @@ fn differences(
     Ok(pairs.filter(|changed| changed.from != changed.to).collect())
 }
 
-/// What a request would have to send for a service provider to be like this one.
+/// Returns the members of a request that creates an equal service provider.
 fn members(provider: &ServiceProvider) -> admin::Result<Map<String, Value>> {
     match serde_json::to_value(ServiceProviderChange::to(provider)) {
         Ok(Value::Object(members)) => Ok(members),

@@ -1,5 +1,5 @@
-//! Metadata in other encodings than UTF-8: UTF-16 and Latin-1, which some programs write. Protocol messages are UTF-8
-//! only.
+//! Metadata in other encodings than UTF-8: UTF-16 and Latin-1, which some programs write. Protocol messages are only in
+//! UTF-8.
 
 use std::borrow::Cow;
 
@@ -8,12 +8,12 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::error::MetadataError;
 
-/// How far into a document its XML declaration may reach, in bytes.
+/// The maximum end of the XML declaration in a document, in bytes.
 const DECLARATION: usize = 256;
 const BOM: char = '\u{feff}';
 
-/// The document that a JSON text holds: the XML itself, or the bytes of a file in base64, which no XML begins like. In
-/// a JSON text the encoding that the XML declares means nothing, because the text is decoded already.
+/// Returns the document in a JSON text: the XML itself, or the bytes of a file in base64, which cannot begin like XML.
+/// In a JSON text the encoding in the XML declaration has no meaning, because the text is decoded already.
 pub(super) fn of_text(text: &str) -> Result<Vec<u8>, MetadataError> {
     if text.trim_start_matches(BOM).trim_start().starts_with('<') {
         return Ok(declared_as_utf8(text).into_owned().into_bytes());
@@ -25,12 +25,12 @@ pub(super) fn of_text(text: &str) -> Result<Vec<u8>, MetadataError> {
     }
 }
 
-/// The document in UTF-8. A byte order mark decides, then the zero bytes of UTF-16, then the XML declaration (XML 1.0
-/// appendix F).
+/// Converts the document to UTF-8. A byte order mark decides, then the zero bytes of UTF-16, then the XML declaration
+/// (XML 1.0 appendix F).
 ///
 /// # Errors
-/// [`MetadataError::Encoding`] for bytes that are not in their encoding. An encoding that is not supported is left to
-/// the reader, which refuses it.
+/// [`MetadataError::Encoding`] for bytes that are not valid in their encoding. The reader rejects an unsupported
+/// encoding.
 pub(super) fn of_bytes(bytes: Vec<u8>) -> Result<Vec<u8>, MetadataError> {
     let wide = match bytes.get(..2) {
         Some([0xff, 0xfe] | [b'<', 0]) => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),
@@ -58,7 +58,7 @@ fn wide_text(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<String> {
     }
 }
 
-/// Whether the document declares ISO 8859-1, or its part ASCII.
+/// Whether the document declares ISO 8859-1, or its subset ASCII.
 fn is_latin1(bytes: &[u8]) -> bool {
     let head = bytes
         .get(..DECLARATION.min(bytes.len()))
@@ -80,7 +80,7 @@ fn is_latin1(bytes: &[u8]) -> bool {
     .any(|name| encoding.eq_ignore_ascii_case(name))
 }
 
-/// The text, which declares UTF-8 if it declared another encoding.
+/// Returns the text, which declares UTF-8 if it declared another encoding.
 fn declared_as_utf8(text: &str) -> Cow<'_, str> {
     match declared(text) {
         Some((start, end)) => {
@@ -94,7 +94,7 @@ fn declared_as_utf8(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The position of the encoding's name in the XML declaration, if it names one (XML 1.0 production 80).
+/// Returns the position of the encoding's name in the XML declaration, if it names one (XML 1.0 production 80).
 fn declared(text: &str) -> Option<(usize, usize)> {
     let inside = text.trim_start_matches(BOM).strip_prefix("<?xml")?;
     let begins = text.len() - inside.len();
@@ -179,7 +179,7 @@ mod tests {
         for bytes in [odd, lone] {
             assert!(of_bytes(bytes).is_err());
         }
-        // The reader refuses these.
+        // The reader rejects these.
         let unknown = b"<?xml version=\"1.0\" encoding=\"windows-1252\"?><a/>".to_vec();
         assert_eq!(of_bytes(unknown.clone()).unwrap(), unknown);
     }

@@ -15,7 +15,7 @@ pub(super) fn children<'d>(element: Element<'d>, name: Name) -> impl Iterator<It
     element.children().filter(move |child| child.is(name))
 }
 
-/// Where a service is reached (SAML metadata section 2.2.2).
+/// The endpoint of a service (SAML metadata section 2.2.2).
 struct Endpoint<'d> {
     element: Element<'d>,
     binding: String,
@@ -34,7 +34,7 @@ fn endpoints<'d>(role: Element<'d>, name: Name) -> Result<Vec<Endpoint<'d>>, For
     children(role, name).map(endpoint).collect()
 }
 
-/// Notes the endpoints whose binding is none of these.
+/// Adds a note for each endpoint with another binding.
 fn note_others(
     endpoints: &[Endpoint<'_>],
     taken: &[Binding],
@@ -59,7 +59,7 @@ fn note_others(
     }
 }
 
-/// Where responses are posted (SAML metadata section 2.4.4).
+/// Returns the addresses to which responses are posted (SAML metadata section 2.4.4).
 pub(super) fn consumers(
     role: Element<'_>,
     notes: &mut Vec<String>,
@@ -79,7 +79,7 @@ pub(super) fn consumers(
         let is_default = boolean(service.element, "isDefault")?;
         flags.push(service.element.attribute("isDefault").map(|_| is_default));
     }
-    // The first that says so, else the first that does not say that it is not (section 2.2.3).
+    // The first endpoint with `isDefault="true"`, otherwise the first without `isDefault="false"` (section 2.2.3).
     let default = flags.iter().position(|flag| *flag == Some(true));
     let default = default.or_else(|| {
         flags
@@ -119,7 +119,7 @@ pub(super) fn consumers(
     }
 }
 
-/// Where it takes part in single logout, by redirect if it can (SAML metadata section 2.4.2).
+/// Returns the endpoint of single logout, by redirect if possible (SAML metadata section 2.4.2).
 pub(super) fn single_logout(
     role: Element<'_>,
     notes: &mut Vec<String>,

@@ -1,4 +1,4 @@
-//! Which of the entities in a document is meant.
+//! The selection of an entity in a document.
 
 use super::error::MetadataError;
 use super::names::{ENTITIES_DESCRIPTOR, ENTITY_DESCRIPTOR, SAML2, SP_SSO_DESCRIPTOR};
@@ -7,24 +7,24 @@ use assent_saml_core::message::instant_text;
 use assent_saml_core::message::read::{moment, required, uri};
 use assent_saml_core::xml::Element;
 
-/// How many entities a message names.
+/// The maximum number of entities that a message names.
 const NAMED: usize = 5;
 
 /// A service provider in a document.
 pub(super) struct FoundEntity<'d> {
     pub(super) entity_id: String,
     pub(super) entity: Element<'d>,
-    /// Its `SPSSODescriptor` of SAML 2.0, the first if it has several.
+    /// Its `SPSSODescriptor` of SAML 2.0; the first if it has several.
     pub(super) role: Element<'d>,
 }
 
-/// An `EntityDescriptor`, and until when it is good by its own word and that of those around it.
+/// An `EntityDescriptor`, and its expiry, which surrounding elements may limit.
 struct Entity<'d> {
     element: Element<'d>,
     until: Option<Timestamp>,
 }
 
-/// The service provider with this entity ID, or without one the only service provider that there is.
+/// Returns the service provider with this entity ID, or the only service provider if there is no entity ID.
 pub(super) fn find<'d>(
     root: Element<'d>,
     entity_id: Option<&str>,
@@ -110,7 +110,7 @@ fn speaks_saml2(role: Element<'_>) -> bool {
         .any(|one| one == SAML2)
 }
 
-/// A list for a message.
+/// Formats a list for a message.
 pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names = names.peekable();
     let mut list = names.by_ref().take(NAMED).collect::<Vec<_>>().join(", ");

@@ -1,56 +1,56 @@
-//! Why metadata does not do.
+//! The reason why metadata is not usable.
 
 use assent_saml_core::message::FormError;
 use assent_saml_core::xml::{ShapeError, SignatureError, XmlError};
 
-/// Metadata that no service provider can be set up from. The texts are the rest of a sentence, and say what would do.
+/// Metadata from which no service provider can be created. The texts complete a sentence, and say what would be valid.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MetadataError {
-    /// Its bytes are not in the encoding that its beginning names.
+    /// The bytes are not in the encoding that the document declares.
     #[error("it begins as {0} and is not in this encoding")]
     Encoding(&'static str),
-    /// It is no XML, or none that is read.
+    /// The document is not XML, or uses unsupported features.
     #[error("it can't be read: {0}")]
     Xml(#[from] XmlError),
-    /// It is not signed by the key that was given for it.
+    /// The document is not signed by the specified key.
     #[error("it is not signed by metadata_certificate: {0}")]
     Signature(#[from] SignatureError),
-    /// It is another document.
+    /// The document is of another kind.
     #[error(
         "expected an EntityDescriptor or an EntitiesDescriptor of SAML 2.0, such as service providers publish"
     )]
     NotMetadata,
-    /// It describes others alone.
+    /// The document describes only other entities.
     #[error(
         "there is no service provider (SPSSODescriptor) in it; is it the metadata of an identity provider?"
     )]
     NoServiceProvider,
-    /// It describes several, these among them.
+    /// The document describes several service providers, these among them.
     #[error("it describes several service providers ({0}); say which one it is with entity_id")]
     Several(String),
-    /// It describes others than the one that is wanted.
+    /// The document describes other service providers than the requested one.
     #[error(
         "it does not describe {wanted}, but {found}; another service provider is another application"
     )]
     Other {
-        /// The entity ID that is wanted.
+        /// The requested entity ID.
         wanted: String,
-        /// Those that are there.
+        /// The entity IDs in the document.
         found: String,
     },
-    /// The service provider speaks another version alone.
+    /// The service provider supports only another version of SAML.
     #[error("the service provider does not support SAML 2.0 (protocolSupportEnumeration)")]
     NoSaml2,
-    /// There is nowhere to send a response to.
+    /// The service provider has no endpoint for responses.
     #[error(
         "there is no AssertionConsumerService with the HTTP-POST binding, by which alone responses are sent; set the \
          service provider up for it"
     )]
     NoPost,
-    /// It is of no more use since then.
+    /// The metadata expired at this time.
     #[error("it expired at {0}; get the current one from the service provider")]
     Expired(String),
-    /// It breaks its own schema.
+    /// The document violates its schema.
     #[error("it is malformed: {0}")]
     Malformed(#[from] FormError),
 }

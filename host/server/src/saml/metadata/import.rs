@@ -1,4 +1,4 @@
-//! Metadata as an administrator gives it: as a text, or where it is published.
+//! The import of metadata: from a text, or from the URL where it is published.
 
 use openssl::x509::X509;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use crate::domain::admin::AdminError;
 use assent_model::saml::SamlSettings;
 use assent_saml_core::xml::{TrustedKey, XmlLimits};
 
-/// What is asked for. Some servers answer with a page to whoever asks for anything.
+/// The `Accept` header. Some servers respond with a page to requests for any type.
 const ACCEPT: &str =
     "application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1";
 
@@ -25,24 +25,24 @@ pub struct MetadataSource {
     /// The URL of the metadata. The server fetches it, and stores the URL for later updates.
     #[serde(default)]
     pub metadata_url: Option<String>,
-    /// The certificate whose key must have signed it, in PEM form. The server does not store it.
+    /// The certificate whose key must have signed the metadata, in PEM form. The server does not store it.
     #[serde(default)]
     pub metadata_certificate: Option<String>,
 }
 
 impl MetadataSource {
-    /// Whether there is metadata in it.
+    /// Whether it contains metadata.
     pub const fn is_some(&self) -> bool {
         self.metadata.is_some() || self.metadata_url.is_some()
     }
 }
 
-/// Reads the metadata that an administrator gave: the document; or what is at the address that they gave, or at the one
-/// that is registered. `entity_id` is that of the service provider, if it is known.
+/// Reads the metadata of an administrator: the document, or the content of the specified or the registered URL.
+/// `entity_id` is that of the service provider, if it is known.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] of the member that does not do: what can't be fetched, and what no service provider could be
-/// set up from.
+/// [`AdminError::Invalid`] with the member that is not valid: the URL cannot be fetched, or no service provider can be
+/// created from the metadata.
 pub async fn describe(
     services: &Services,
     given: &MetadataSource,

@@ -1,4 +1,4 @@
-//! Metadata (SAML metadata): what this server tells each service provider of itself, and what is read of theirs.
+//! Metadata (SAML metadata): that of this server for each service provider, and the import of theirs.
 
 mod apply;
 mod encoding;

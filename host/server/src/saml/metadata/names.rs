@@ -1,16 +1,16 @@
-//! The names of metadata.
+//! The XML names of metadata.
 
 use assent_saml_core::xml::{DSIG, Name, Namespace};
 
 /// Metadata (SAML metadata section 2).
 const MD: Namespace = Namespace::new("md", "urn:oasis:names:tc:SAML:2.0:metadata");
-/// Algorithms that are supported (SAML v2.0 Metadata Profile for Algorithm Support section 2).
+/// Supported algorithms (SAML v2.0 Metadata Profile for Algorithm Support section 2).
 const ALG: Namespace = Namespace::new("alg", "urn:oasis:names:tc:SAML:metadata:algsupport");
-/// What people are shown (SAML V2.0 Metadata Extensions for Login and Discovery User Interface section 2).
+/// Texts for users (SAML V2.0 Metadata Extensions for Login and Discovery User Interface section 2).
 const MDUI: Namespace = Namespace::new("mdui", "urn:oasis:names:tc:SAML:metadata:ui");
 const XML: Namespace = Namespace::new("xml", "http://www.w3.org/XML/1998/namespace");
 
-/// What a role supports if it speaks SAML 2.0, in its `protocolSupportEnumeration`.
+/// The value of `protocolSupportEnumeration` for a role with SAML 2.0.
 pub(super) const SAML2: &str = "urn:oasis:names:tc:SAML:2.0:protocol";
 /// The start of the URI of each binding of SAML 2.0.
 pub(super) const BINDINGS: &str = "urn:oasis:names:tc:SAML:2.0:bindings:";

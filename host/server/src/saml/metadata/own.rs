@@ -1,4 +1,4 @@
-//! What this server tells a service provider of itself.
+//! This server's metadata for a service provider.
 
 use std::sync::Arc;
 
@@ -24,29 +24,30 @@ use assent_saml_core::xml::{
     DigestAlgorithm, Name, SignatureAlgorithm, Signer, WriteError, Writer,
 };
 
-/// How soon a service provider should look again: a day. The next certificate is published weeks before it signs, and
-/// the one before it stays two days longer, so whoever looks each day never misses one.
+/// The maximum time for which a service provider may cache the metadata: a day. The next certificate is published weeks
+/// before it signs, and the previous one stays two days longer. So a service provider that reloads the metadata daily
+/// never misses one.
 const CACHE_DURATION: &str = "PT24H";
-/// The bindings of our services, the one of the specification first.
+/// The bindings of this server's services; the one in the specification comes first.
 const BINDINGS: [Binding; 2] = [Binding::Post, Binding::Redirect];
 
-/// What an `EntityDescriptor` of ours says. The first certificate identifies the key that signs it.
+/// The content of this server's `EntityDescriptor`. The first certificate identifies the key that signs it.
 #[derive(Serialize)]
 struct OwnMetadata {
     id: String,
     entity_id: String,
     valid_until: String,
     wants_signed_requests: bool,
-    /// As `ds:X509Certificate` has them, the one that signs first.
+    /// The certificates in the form of `ds:X509Certificate`; the one that signs comes first.
     certificates: Vec<String>,
     name_id_formats: Vec<&'static str>,
     single_sign_on: String,
     single_logout: String,
 }
 
-/// This server's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML metadata
-/// sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for `saml.metadata_validity`. The
-/// same document is returned until its content changes or half of that time has passed.
+/// Returns this server's metadata for a service provider: an `EntityDescriptor` with an `IDPSSODescriptor` (SAML
+/// metadata sections 2.3.2 and 2.4.3), signed by the key that signs responses. It is valid for
+/// `saml.metadata_validity`. The same document is returned until its content changes or half of that time has passed.
 ///
 /// # Errors
 /// [`InternalError`] if the database or a key fails.
@@ -110,7 +111,7 @@ pub async fn document(
     Ok(text)
 }
 
-/// The DER of a key's certificate in base64.
+/// Returns the DER form of a key's certificate in base64.
 fn certificate(key: &SamlKey) -> Result<String, ErrorStack> {
     Ok(STANDARD.encode(X509::from_pem(key.certificate.as_bytes())?.to_der()?))
 }
@@ -123,7 +124,7 @@ impl OwnMetadata {
             .attribute("entityID", self.entity_id.as_str())
             .attribute("validUntil", self.valid_until.as_str())
             .attribute("cacheDuration", CACHE_DURATION)
-            // The signature comes before everything else.
+            // The signature must be the first element.
             .signed(
                 &self.id,
                 signer,
@@ -136,7 +137,7 @@ impl OwnMetadata {
         writer.finish()
     }
 
-    /// The elements of a role have an order (SAML metadata section 2.4.2).
+    /// The elements of a role have a fixed order (SAML metadata section 2.4.2).
     fn role(&self, entity: &mut Writer) {
         let wanted = if self.wants_signed_requests {
             "true"
@@ -167,7 +168,7 @@ impl OwnMetadata {
     }
 }
 
-/// What signatures we take. Without it some service providers sign with SHA-1, which we refuse.
+/// The accepted signature algorithms. Without them some service providers sign with SHA-1, which this server rejects.
 fn algorithms(extensions: &mut Writer) {
     for algorithm in DigestAlgorithm::ALL {
         extensions
@@ -183,7 +184,7 @@ fn algorithms(extensions: &mut Writer) {
     }
 }
 
-/// A service, which takes each binding at the same address.
+/// Writes a service with the same address for each binding.
 fn service(role: &mut Writer, name: Name, location: &str) {
     for binding in BINDINGS {
         role.open(name)

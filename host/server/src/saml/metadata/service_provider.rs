@@ -1,5 +1,5 @@
-//! What a service provider's metadata says of it. Nothing that Assent does not do is made up for: it is left out, and a
-//! note says so.
+//! The description of a service provider in its metadata. Features that Assent does not support are omitted, with a
+//! note.
 
 use std::collections::BTreeSet;
 
@@ -19,38 +19,38 @@ use assent_saml_core::message::FormError;
 use assent_saml_core::message::read::{boolean, uri_text};
 use assent_saml_core::xml::{Document, Element, TrustedKey, XmlLimits};
 
-/// How long the name of an application may be, in characters.
+/// The maximum length of an application's name, in characters.
 const LONGEST_NAME: usize = 120;
 
-/// What is wanted of metadata.
+/// The requirements for metadata.
 #[derive(Clone, Copy, Debug)]
 pub struct MetadataRequirements<'a> {
-    /// The present moment.
+    /// The current time.
     pub now: Timestamp,
-    /// The entity ID of the service provider; where there is none, it must be the only one.
+    /// The entity ID of the service provider. Without one, the document must contain a single service provider.
     pub entity_id: Option<&'a str>,
-    /// The key that must have signed the document. Without one a signature is not looked at.
+    /// The key that must have signed the document. Without one, a signature is ignored.
     pub key: Option<&'a TrustedKey>,
-    /// What is registered for the service provider already. Where the metadata says nothing, it stays.
+    /// The registered settings of the service provider. Values that the metadata lacks stay unchanged.
     pub registered: Option<&'a SamlSettings>,
 }
 
 /// A service provider as its metadata describes it.
 #[derive(Clone, Debug)]
 pub struct MetadataDescription {
-    /// What is to be registered. There is no `name` in it.
+    /// The values to register. `name` is not among them.
     pub change: ServiceProviderChange,
     /// The name that users see.
     pub display_name: Option<String>,
-    /// What was omitted, and why: plain sentences for an administrator.
+    /// The omitted parts, with reasons: plain sentences for an administrator.
     pub notes: Vec<String>,
 }
 
-/// Reads the metadata of a service provider: an `EntityDescriptor`, or an `EntitiesDescriptor` with it in it, of 1 MiB
-/// at most.
+/// Reads the metadata of a service provider: an `EntityDescriptor`, or an `EntitiesDescriptor` that contains it, of 1
+/// MiB at most.
 ///
 /// # Errors
-/// [`MetadataError`] where no service provider could be set up from it.
+/// [`MetadataError`] if no service provider can be created from it.
 pub fn read(
     bytes: &[u8],
     wanted: &MetadataRequirements<'_>,
@@ -69,8 +69,8 @@ pub fn read(
 }
 
 impl MetadataDescription {
-    /// What is to be registered for a new application: what an administrator says, and
-    /// what the metadata says of the rest.
+    /// Returns the values of a new application: those of the administrator, and those of the metadata for the other
+    /// members.
     pub fn beside(self, said: ServiceProviderChange) -> ServiceProviderChange {
         let described = self.change;
         ServiceProviderChange {
@@ -143,8 +143,8 @@ fn described(
     })
 }
 
-/// What it signs with: the base64 of certificates (SAML metadata section 2.4.1.1). A descriptor is of one key, so of a
-/// chain of certificates the first counts: those who issued it must not sign for it.
+/// Returns the signing certificates in base64 (SAML metadata section 2.4.1.1). A descriptor has one key, so only the
+/// first certificate of a chain counts: its issuers must not sign for the service provider.
 fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String>, MetadataError> {
     let mut certificates = Vec::new();
     for descriptor in children(role, KEY_DESCRIPTOR) {
@@ -179,8 +179,8 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
     Ok(certificates)
 }
 
-/// The formats of names that it takes: the one for requests that name none, and the others. The registered one stays if
-/// it is among them. `None` where it says nothing that is known.
+/// Returns the NameID formats: the default for requests without a format, and the others. The registered default stays
+/// if it is among them. Returns `None` if the metadata names no known format.
 fn name_id_formats(
     role: Element<'_>,
     wanted: &MetadataRequirements<'_>,
@@ -217,7 +217,7 @@ fn name_id_formats(
     Ok(Some((default, known)))
 }
 
-/// What an assertion holds is set up here, not there.
+/// Notes that an administrator configures the attributes of assertions here, not in the metadata.
 fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
     let services = children(role, ATTRIBUTE_CONSUMING_SERVICE);
     let attributes = services.flat_map(|service| children(service, REQUESTED_ATTRIBUTE));
@@ -234,7 +234,7 @@ fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
     }
 }
 
-/// The name that people see, in English if there is one.
+/// Returns the name for users, in English if there is one.
 fn display_name(entity: Element<'_>, role: Element<'_>) -> Option<String> {
     let shown = children(role, EXTENSIONS).flat_map(|extensions| children(extensions, UI_INFO));
     let shown = shown.flat_map(|info| children(info, DISPLAY_NAME));

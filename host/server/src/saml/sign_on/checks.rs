@@ -1,5 +1,5 @@
-//! The checks of a request for sign-on, in their order. Until it is known that the service provider asks, and where it
-//! takes responses, an error can only be a page; from there on it goes back as a status.
+//! The checks of a sign-on request, in their order. Until the sender and its response address are verified, an error
+//! can only be a page. Afterwards it goes to the service provider as a status.
 
 mod authn_context;
 
@@ -25,10 +25,10 @@ use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, Unsupp
 use assent_store::ReplayCheck;
 use assent_telemetry::SPANS;
 
-/// How long a browser may take from the request to where it brings its cookies: a redirect.
+/// The maximum time between the request and the following redirect, with which the browser sends its cookies.
 const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
 
-/// Why a request can't be answered to a service provider. A page says so, with a reference number.
+/// The reason why a request gets no response to a service provider. A page shows it, with a reference.
 #[derive(Debug, thiserror::Error)]
 pub enum Unanswerable {
     /// There is no service provider with the id in the path.
@@ -37,45 +37,45 @@ pub enum Unanswerable {
     /// The application is disabled. The browser does not go there, because it may be disabled for a compromise.
     #[error("the application is disabled")]
     Disabled,
-    /// The query or form brings no message.
+    /// The query or form contains no message.
     #[error(transparent)]
     Binding(#[from] BindingError),
-    /// It brings a response.
+    /// The message is a response.
     #[error("there is a SAMLResponse, and this address takes a SAMLRequest")]
     Response,
-    /// The message is nobody's.
+    /// The origin of the message is not proven.
     #[error(transparent)]
     Untrusted(#[from] TrustError),
-    /// The message is no AuthnRequest as it must be.
+    /// The message is not a valid AuthnRequest.
     #[error(transparent)]
     Message(#[from] MessageError),
-    /// The message is not from this service provider, not for this server, or not of now.
+    /// The message is not from this service provider, not for this server, or not current.
     #[error(transparent)]
     Header(#[from] HeaderError),
-    /// It came before.
+    /// The message is a replay.
     #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
     Replay,
-    /// It asks for an answer to where none may go.
+    /// The request names a response address that is not registered.
     #[error(
         "the ACS that the request names is {0}, which is not registered; it must match a registered one exactly"
     )]
     Acs(QuotedText),
-    /// Sign-on can't begin here.
+    /// The application does not permit a sign-on that begins at this server.
     #[error(
         "there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)"
     )]
     NotInitiated,
-    /// It would begin here with an unknown RelayState.
+    /// The sign-on would begin at this server with an unknown RelayState.
     #[error(transparent)]
     RelayState(#[from] RelayStateError),
 }
 
-/// Why a request was not accepted.
+/// The reason why a request was rejected.
 #[derive(Debug)]
 pub enum SignOnError {
-    /// A page says so.
+    /// A page shows the reason.
     Page(Unanswerable),
-    /// The service provider is told.
+    /// The service provider receives the status.
     Answer(Box<SignOnAnswer>),
     /// An internal error.
     Internal(InternalError),
@@ -93,15 +93,17 @@ impl<T: Into<Unanswerable>> From<T> for SignOnError {
     }
 }
 
-/// An accepted request, which is kept until the browser comes with its cookies.
+/// An accepted request, which is stored until the browser comes with its cookies.
 #[derive(Clone, Copy, Debug)]
 pub struct AcceptedSignOn {
-    /// Where it waits.
+    /// The id of the stored request.
     pub id: SignOnId,
 }
 
-/// Checks a request that a browser brought.
-/// A request that the server itself made, which only the policy admits, needs no signature.
+/// Checks a request from a browser. A request of the server itself, which only the policy admits, needs no signature.
+///
+/// # Errors
+/// [`SignOnError`] if a check or the database fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "saml.authn_request")]
 pub async fn check(
     services: &Services,
@@ -127,7 +129,7 @@ pub async fn check(
     let trusted = incoming.trusted(&trusted_keys(&provider)?, wanted)?;
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
-        // Whoever sent it is told, once it is known who that is.
+        // The sender receives the error, after it is identified.
         Err(MessageError::Unsupported { header, what }) => {
             (*header, Err(SignOnDenied::Unsupported(what)))
         }
@@ -190,7 +192,11 @@ pub async fn check(
     Ok(AcceptedSignOn { id: kept.id })
 }
 
-/// A sign-on that begins here (SAML profiles section 4.1.5), with the RelayState that a link asks for.
+/// Returns the request of a sign-on that begins at this server (SAML profiles section 4.1.5), with the RelayState of a
+/// link.
+///
+/// # Errors
+/// [`SignOnError`] if a check or the database fails.
 pub async fn unsolicited(
     services: &Services,
     application: &str,
@@ -226,7 +232,7 @@ pub async fn unsolicited(
     Ok((request, provider))
 }
 
-/// Where the response goes: only to a registered address, or for the server's own request to its own address.
+/// Returns the address of the response: only a registered address, or for the server's own request its own address.
 fn consumer(
     provider: &ServiceProvider,
     message: Option<&AuthnRequest>,
@@ -253,7 +259,7 @@ fn consumer(
     })
 }
 
-/// What the message asks for, if it can be given.
+/// Applies the options of the message, if they are supported.
 fn ask(
     provider: &ServiceProvider,
     message: AuthnRequest,
@@ -280,7 +286,7 @@ fn ask(
         request.unspecified_context = is_for_unspecified(context);
     }
     if let Some(subject) = message.subject {
-        // How the assertion is confirmed is not for the request to say: its bearer has it.
+        // A request cannot choose the subject confirmation: it is always `bearer`.
         if subject.has_confirmation {
             return Err(SignOnDenied::Unsupported(
                 UnsupportedError::SubjectConfirmation,
@@ -311,14 +317,14 @@ fn ask(
     Ok(())
 }
 
-/// The format that a policy asks for (SAML core section 3.4.1.1). Whether a name may be made (`AllowCreate`) makes no
-/// difference: each person has a name in each format from the beginning.
+/// Returns the format that a policy requests (SAML core section 3.4.1.1). `AllowCreate` has no effect, because each
+/// user has a name in each format from the beginning.
 fn name_id_format(
     provider: &ServiceProvider,
     policy: &NameIdPolicy,
 ) -> Result<NameIdFormat, SignOnDenied> {
     let settings = &provider.settings;
-    // Names for a group of service providers are not given.
+    // Names for a group of service providers are not supported.
     if policy
         .sp_name_qualifier
         .as_ref()

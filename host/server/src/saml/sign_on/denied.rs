@@ -1,4 +1,4 @@
-//! Why there is no assertion, as the service provider is told (SAML core section 3.2.2.2).
+//! The status of a response without an assertion (SAML core section 3.2.2.2).
 
 use assent_saml_core::message::status::{REQUESTER, RESPONDER};
 use assent_saml_core::message::{Status, UnsupportedError};
@@ -9,33 +9,33 @@ const NO_AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:status:NoAuthnContex
 const NO_PASSIVE: &str = "urn:oasis:names:tc:SAML:2.0:status:NoPassive";
 const UNSUPPORTED_BINDING: &str = "urn:oasis:names:tc:SAML:2.0:status:UnsupportedBinding";
 
-/// Why there is no assertion.
+/// The reason why there is no assertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignOnDenied {
-    /// The person denied on the phone.
+    /// The user denied on the device.
     Denied,
-    /// Nobody approved in time. For somebody who is suspended, or whom there is not, it is the same.
+    /// The approval request expired. The result is the same for a suspended or unknown user.
     Expired,
-    /// The person gave up, or may not use the service provider.
+    /// The user cancelled, or may not use the service provider.
     GivenUp,
-    /// Somebody else signed in than the request's `Subject` names.
+    /// Another user signed in than the one in the request's `Subject`.
     OtherSubject,
-    /// It would have taken a page, and `IsPassive` forbids that.
+    /// A page would have been necessary, and `IsPassive` forbids that.
     NoPassive,
-    /// The `RequestedAuthnContext` can't be met.
+    /// The `RequestedAuthnContext` cannot be satisfied.
     NoAuthnContext,
     /// The `ProtocolBinding` is not HTTP-POST.
     UnsupportedBinding,
     /// The format of the `NameIDPolicy` is not configured.
     InvalidNameIdPolicy,
-    /// The request is of another version of SAML, or has something else that is not supported.
+    /// The request has another version of SAML, or an unsupported part.
     Unsupported(UnsupportedError),
-    /// A plugin failed, or there is no name to tell. The log says more.
+    /// A plugin failed, or the user has no name in the format. The log has details.
     Internal,
 }
 
 impl SignOnDenied {
-    /// The status that says so.
+    /// Returns the status.
     pub fn status(self) -> Status {
         let (code, second) = match self {
             Self::Denied | Self::Expired | Self::GivenUp | Self::OtherSubject => {

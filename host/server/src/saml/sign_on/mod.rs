@@ -1,7 +1,7 @@
-//! Sign-on (SAML profiles section 4.1): checking the request, and answering it once the person is known.
+//! Sign-on (SAML profiles section 4.1): the check of the request, and the response after the user is known.
 //!
-//! A request is checked when it comes, by whichever binding, and kept; the browser is sent on to where it brings its
-//! cookies along, which it does not when another site posts.
+//! A request is checked when it arrives, by either binding, and stored. The browser is then redirected, because it
+//! sends no cookies when another site posts.
 
 mod checks;
 mod denied;

@@ -1,4 +1,4 @@
-//! Whether a person is who a request for sign-on means.
+//! Whether a user is the requested one of a sign-on.
 
 use crate::domain::claims::name_id::name_id_for;
 use crate::domain::{InternalError, Services};
@@ -6,7 +6,7 @@ use assent_model::account::Account;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};
 use assent_model::user::User;
 
-/// Whether the person is the one that the request's `Subject` names (SAML core section 3.4.1).
+/// Whether the user is the one in the request's `Subject` (SAML core section 3.4.1).
 pub(super) fn is_requested_subject(
     services: &Services,
     provider: &ServiceProvider,
@@ -18,20 +18,21 @@ pub(super) fn is_requested_subject(
         return Ok(true);
     };
     let formats: Vec<NameIdFormat> = match format.as_deref().map(NameIdFormat::from_uri) {
-        // Only by what it may be told: else it could try who somebody is that it is told a pseudonym of.
+        // Only configured formats count: otherwise a service provider could find out the real name behind a pseudonym
+        // by trying names.
         Some(Some(format)) if format != NameIdFormat::Unspecified => provider
             .settings
             .name_id
             .formats()
             .filter(|configured| *configured == format)
             .collect(),
-        // A format that is not known here names nobody.
+        // An unknown format names no user.
         Some(None) => vec![],
-        // Whatever it may have been told.
+        // All formats that the service provider may receive.
         None | Some(Some(_)) => provider.settings.name_id.formats().collect(),
     };
     for format in formats {
-        // A transient name is good in its session alone, and a session can't be asked for.
+        // A transient name is valid only in its session, and a request cannot name a session.
         if format == NameIdFormat::Transient {
             continue;
         }

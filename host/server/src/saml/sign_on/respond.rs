@@ -1,4 +1,4 @@
-//! Answering a request for sign-on, once the person is known.
+//! The response to a sign-on request, after the user is known.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ use assent_plugin_host::{MapFailureKind, MapperRun, SamlAttribute, Sink};
 use assent_store::{IssuedGrant, Transition};
 use assent_telemetry::SPANS;
 
-/// A response on its way to the service provider: a form that the browser posts.
+/// A response to the service provider: a form that the browser posts.
 #[derive(Clone, Debug)]
 pub struct SignOnAnswer {
     /// The ACS URL.
@@ -35,35 +35,38 @@ pub struct SignOnAnswer {
     pub name: String,
     /// The response, as XML.
     pub response: String,
-    /// Given back as it came.
+    /// The relay state of the request, unchanged.
     pub relay_state: Option<String>,
 }
 
-/// A login that is to be answered for a person.
+/// A sign-on request with its authenticated user.
 #[derive(Clone, Copy, Debug)]
 pub struct AuthenticatedSignOn<'a> {
     /// The login.
     pub login: OpenLogin,
-    /// What was asked.
+    /// The request.
     pub request: &'a SignOnRequest,
-    /// Who it is.
+    /// The user.
     pub person: &'a AuthenticatedUser,
-    /// The browser's session until now.
+    /// The previous session of the browser.
     pub old: Option<&'a BrowserSession>,
 }
 
-/// The outcome of a request for sign-on.
+/// The outcome of a sign-on request.
 pub type SignOnOutcome = SignInAnswer<SignOnAnswer>;
 
-/// Answers the request of a login with an assertion about this person, if they are who is meant and may use the service
-/// provider, and the plugins agree.
+/// Responds to the request of a login with an assertion about this user. The user must be the requested one, must be
+/// permitted to use the service provider, and the plugins must agree.
+///
+/// # Errors
+/// If the database, a key or a plugin fails.
 #[tracing::instrument(target = SPANS, skip_all, name = "saml.response")]
 pub async fn respond(
     context: SignInContext<'_>,
     authenticated: AuthenticatedSignOn<'_>,
 ) -> Result<SignOnOutcome, InternalError> {
     let AuthenticatedSignOn { login, person, .. } = authenticated;
-    // Boxed, since the futures around it would each have room for it more than once.
+    // Boxed, because otherwise each surrounding future would reserve space for it several times.
     let answer = Box::pin(answered(context, authenticated));
     context::answer_observed(context, login, person, None, answer).await
 }
@@ -169,7 +172,7 @@ async fn answered(
     }
 }
 
-/// The provider that a request names, if it can still receive the assertion.
+/// Returns the provider that a request names, if it can still receive the assertion.
 fn receiver(
     found: Option<Arc<ServiceProvider>>,
     request: &SignOnRequest,
@@ -184,7 +187,7 @@ fn receiver(
     Ok(provider)
 }
 
-/// What an assertion says of the user.
+/// The content of an assertion about the user.
 struct AssertionContent {
     account: Account,
     name_id: NameId,
@@ -192,7 +195,7 @@ struct AssertionContent {
     steps: Vec<MapperRun>,
 }
 
-/// Signs the assertion, and claims the login's one answer.
+/// Signs the assertion, and claims the single response of the login.
 async fn grant(
     services: &Services,
     authenticated: AuthenticatedSignOn<'_>,
@@ -220,7 +223,7 @@ async fn grant(
         lifetime: services.settings.saml.assertion_validity.get(),
         attributes: &content.attributes,
     };
-    // It is signed before the login counts as answered, so that nothing can go wrong between the two.
+    // The response is signed before the login is completed, so that no failure can come between the two.
     let response = match response::success(envelope, &assertion, &signer(services, provider).await?)
     {
         Ok(response) => response,
@@ -230,7 +233,7 @@ async fn grant(
             return fail(services, login, request, provider, SignOnDenied::Internal).await;
         }
     };
-    // Only a service provider that receives the assertion itself takes part in the session.
+    // Only a service provider that receives the assertion itself participates in the session.
     let participation = request.purpose.is_application().then(|| Participation {
         sid: session.sid.clone(),
         application: provider.id.clone(),
@@ -260,14 +263,17 @@ async fn grant(
     )?))
 }
 
-/// Whether the response still goes to a registered address, or to this server's own.
+/// Whether the response address is still registered, or is this server's own.
 fn takes(provider: &Arc<ServiceProvider>, request: &SignOnRequest) -> bool {
     !request.purpose.is_application()
         || provider.settings.acs_by_url(request.acs.as_str()).is_some()
 }
 
-/// Ends a login with a failure for the service provider. `None` if it was answered before, or there is nobody to be
-/// told any more.
+/// Ends a login with a failure for the service provider. Returns `None` if the login had a response before, or if there
+/// is no recipient any more.
+///
+/// # Errors
+/// If the database or a key fails.
 pub async fn deny(
     services: &Services,
     login: OpenLogin,
@@ -280,7 +286,7 @@ pub async fn deny(
         .await?;
     let Some(provider) = provider.and_then(|provider| receiver(Some(provider), request).ok())
     else {
-        // Nobody receives an answer, whether this ended the login or another request did.
+        // There is no recipient, whether this call ended the login or another request did.
         let _ = login::end_without_sign_in(services, login).await?;
         return Ok(None);
     };
@@ -289,7 +295,10 @@ pub async fn deny(
     Ok(ended.is_done().then_some(failed))
 }
 
-/// A failure as the service provider is told it, where no login has begun.
+/// Returns a failure for the service provider, if no login has begun.
+///
+/// # Errors
+/// If the database or a key fails.
 pub async fn failed(
     services: &Services,
     request: &SignOnRequest,

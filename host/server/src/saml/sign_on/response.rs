@@ -12,60 +12,63 @@ use assent_saml_core::xml::{Name, Signer, WriteError, Writer, XS, XSI};
 
 const RESPONSE: Name = SAMLP.name("Response");
 const ASSERTION: Name = SAML.name("Assertion");
-/// How a bearer proves to be the subject (SAML profiles section 3.3).
+/// The subject confirmation of a bearer (SAML profiles section 3.3).
 const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 
-/// How the person signed in with a device of theirs, as assertions say it (the specification).
+/// The class of a sign-in with the user's device (the product specification).
 pub const AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
-/// How the person signed in by a vendor's authenticator: nothing is promised of it (SAML authentication context section
+/// The class of a sign-in with a vendor's authenticator, which makes no promises (SAML authentication context section
 /// 3.4.25).
 pub const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified";
-/// How the person signed in by a passkey on the login page: the class of the level `phr` in IANA's registry of
-/// level-of-assurance profiles (OpenID Connect EAP ACR Values 1.0 section 6.1).
+/// The class of a sign-in with a passkey on the login page: the level `phr` in IANA's registry of level-of-assurance
+/// profiles (OpenID Connect EAP ACR Values 1.0 section 6.1).
 pub const PHISHING_RESISTANT: &str =
     "http://schemas.openid.net/pape/policies/2007/06/phishing-resistant";
-/// How names of attributes are meant, unless a plugin says otherwise (SAML core section 8.2.3).
+/// The format of attribute names, unless a plugin specifies another (SAML core section 8.2.3).
 const BASIC: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
 
-/// What every response says.
+/// The members of every response.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope<'a> {
-    /// Its `ID`.
+    /// The `ID` of the response.
     pub id: &'a str,
-    /// What this server calls itself.
+    /// The name of this server for the service provider.
     pub issuer: &'a str,
     /// The ACS URL.
     pub destination: &'a str,
-    /// The `ID` of the request; none where the sign-on began here.
+    /// The `ID` of the request; `None` if the sign-on began at this server.
     pub in_response_to: Option<&'a str>,
-    /// The present moment.
+    /// The current time.
     pub now: Timestamp,
 }
 
-/// What an assertion says.
+/// The members of an assertion.
 #[derive(Clone, Copy, Debug)]
 pub struct Assertion<'a> {
-    /// Its `ID`.
+    /// The `ID` of the assertion.
     pub id: &'a str,
     /// The SP entity ID.
     pub audience: &'a str,
-    /// Who it is.
+    /// The name of the user.
     pub name_id: &'a NameId,
-    /// How and when the person signed in.
+    /// The method and time of the authentication.
     pub authentication: &'a Authentication,
-    /// What the service provider calls the session.
+    /// The `SessionIndex` of the session.
     pub session_index: &'a str,
-    /// Whether the request asks for exactly the class `unspecified`.
+    /// Whether the request names exactly the class `unspecified`.
     pub unspecified_context: bool,
-    /// What it says of a sign-in by a passkey.
+    /// The class of a sign-in with a passkey.
     pub passkey_context: PasskeyContext,
-    /// How long it is valid.
+    /// The lifetime of the assertion.
     pub lifetime: Duration,
-    /// What the plugins made.
+    /// The attributes from the plugins.
     pub attributes: &'a [SamlAttribute],
 }
 
-/// A response with an assertion, both of them signed.
+/// Returns a response with an assertion, both of them signed.
+///
+/// # Errors
+/// [`WriteError`] if the XML cannot be written or signed.
 pub fn success(
     envelope: Envelope<'_>,
     assertion: &Assertion<'_>,
@@ -90,7 +93,10 @@ pub fn success(
     })
 }
 
-/// A response that says why there is no assertion.
+/// Returns a signed response with the reason why there is no assertion.
+///
+/// # Errors
+/// [`WriteError`] if the XML cannot be written or signed.
 pub fn failure(
     envelope: Envelope<'_>,
     status: &Status,
@@ -187,7 +193,7 @@ fn authn_statement(writer: &mut Writer, assertion: &Assertion<'_>) {
         });
 }
 
-/// There is one only where there are attributes.
+/// Writes the attribute statement, if there are attributes.
 fn attribute_statement(writer: &mut Writer, attributes: &[SamlAttribute]) {
     if attributes.is_empty() {
         return;

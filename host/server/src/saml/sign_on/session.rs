@@ -1,4 +1,4 @@
-//! Whether a session is enough for a request.
+//! Whether a session is sufficient for a request.
 
 use crate::domain::approvals::channels;
 use crate::domain::sessions::session::BrowserSession;
@@ -8,9 +8,12 @@ use crate::saml::sign_on::requested_subject;
 use assent_model::saml::SignOnRequest;
 use assent_model::session::Authentication;
 
-/// Whether the person may go on with this session: no fresh login is asked for, the last one is strong enough, and they
-/// are who is meant. Whether they
-/// may use the service provider is seen later, and told them.
+/// Whether the user may continue with this session: the request needs no new authentication, the last one is strong
+/// enough, and the user is the requested one. Whether the user may use the service provider is checked later, with a
+/// page for the user.
+///
+/// # Errors
+/// If the database fails.
 pub async fn may_go_on(
     services: &Services,
     request: &SignOnRequest,
@@ -45,7 +48,7 @@ pub async fn may_go_on(
     }
 }
 
-/// Whether what the person was authenticated by is what the request asks for.
+/// Whether the authentication of the user satisfies the request.
 pub(super) fn meets(request: &SignOnRequest, authentication: &Authentication) -> bool {
     request.admits(authentication.acr())
 }

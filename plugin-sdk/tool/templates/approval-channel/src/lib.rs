@@ -1,15 +1,15 @@
-//! Wakes the person's authenticator: the sealed notice is posted to the device's address, as it is.
+//! Wakes the user's authenticator: posts the sealed notice to the device's address.
 //!
-//! The authenticator then answers Assent by itself, so there is nothing to poll for and nothing to take back.
+//! The authenticator then answers Assent itself, so the plugin has nothing to poll for and nothing to cancel.
 
 use assent_plugin_sdk::Description;
 use assent_plugin_sdk::approval::{ApprovalChannel, Begun, Failure, Host, HttpError, Method, Notice, Request, State};
 use serde::Deserialize;
 
-/// Seconds to wait where the other side does not say how long.
+/// The delay before a retry, in seconds, if the response names none.
 const RETRY_AFTER: u32 = 5;
 
-/// Carries the notices.
+/// Sends the notices.
 pub struct Plugin;
 
 /// The plugin has no settings.

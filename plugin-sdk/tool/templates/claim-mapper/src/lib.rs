@@ -1,8 +1,8 @@
-//! The claim `department`: where the person works, by their roles in the application.
+//! The claim `department`: the user's department, by the user's roles in the application.
 //!
 //! Settings:
 //! - `departments`: the department of each role.
-//! - `otherwise`: the department of everybody else. Without it they have none, and no claim.
+//! - `otherwise`: the department of all other users. Without it they have no department and no claim.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use assent_plugin_sdk::claims::{ClaimMapper, Edit, Failure, Input};
 use assent_plugin_sdk::{Description, json};
 use serde::Deserialize;
 
-/// Makes the claim.
+/// Writes the claim.
 pub struct Plugin;
 
 /// The plugin's settings.

@@ -1,10 +1,10 @@
-//! Puts the question "is it you who signs in?" to a vendor's authenticator, and asks there how it stands.
+//! Sends the question "is it you who signs in?" to a vendor's authenticator, and polls the vendor for the answer.
 //!
-//! The vendor's word counts as the person's, so the plugin accepts an answer only for the request that it asked about.
-//! Assent adds the credentials (`credentials` in the operator's settings); the plugin never sees them.
+//! Assent trusts the vendor's answer, so the plugin accepts an answer only for the request that it sent. Assent adds
+//! the credentials (`credentials` in the operator's settings); the plugin never sees them.
 //!
-//! The question contains `binding_message`: a few letters that the browser of the person shows too. The vendor's app
-//! must show them beside the question. Otherwise a person can approve a sign-in that an attacker started.
+//! The question contains `binding_message`: a few letters that the user's browser shows too. The vendor's app must show
+//! them beside the question. Otherwise a user could approve a sign-in that an attacker started.
 //!
 //! Settings:
 //! - `base_url`: the address of the vendor's API. For a stub on this machine: `http://localhost:8099`.
@@ -17,10 +17,10 @@ use serde::Deserialize;
 
 /// Milliseconds between two polls.
 const POLL_AFTER: u32 = 2_000;
-/// Seconds to wait where the vendor does not say how long.
+/// The delay before a retry, in seconds, if the vendor's response names none.
 const RETRY_AFTER: u32 = 5;
 
-/// Asks the vendor.
+/// Calls the vendor.
 pub struct Plugin;
 
 /// The plugin's settings.
@@ -30,10 +30,10 @@ pub struct Config {
     base_url: String,
 }
 
-/// What the vendor says of a request.
+/// The vendor's answer about a request.
 #[derive(Deserialize)]
 struct Status {
-    /// The request's name, as it was put.
+    /// The id of the request, as the plugin sent it.
     reference: String,
     status: String,
 }
@@ -92,7 +92,7 @@ impl DelegatedApprovalChannel for Plugin {
     }
 }
 
-/// The handle is the request's name: letters, digits and `-`, so it can be a part of a URL.
+/// Returns the id of the request, which is the handle. It has letters, digits and `-`, so it can be part of a URL.
 fn request_id(handle: &[u8]) -> Result<&str, Failure> {
     std::str::from_utf8(handle).map_err(|_| Failure::Rejected("the handle is not one of this plugin".to_owned()))
 }

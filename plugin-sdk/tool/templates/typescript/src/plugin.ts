@@ -1,4 +1,4 @@
-// The claim `department`: where the person works, by their roles in the application.
+// The claim `department`: the user's department, by the user's roles in the application.
 
 import { name, version } from "../package.json";
 import { claimMapper, set } from "assent-plugin-sdk";
@@ -7,7 +7,7 @@ import { claimMapper, set } from "assent-plugin-sdk";
 export interface Config {
   /** The department of each role. */
   departments: Record<string, string>;
-  /** The department of everybody else. Without it they have none, and no claim. */
+  /** The department of all other users. Without it they have no department and no claim. */
   otherwise?: string;
 }
 
@@ -28,7 +28,7 @@ export const department = claimMapper<Config>({
     },
   },
 
-  // The settings come from the operator, so nothing about them is certain. Each error is one plain sentence.
+  // The operator writes the settings, so the plugin must check them. Each error is one plain sentence.
   validate(config) {
     const errors = Object.keys(config)
       .filter((key) => key !== "departments" && key !== "otherwise")
@@ -51,5 +51,5 @@ export const department = claimMapper<Config>({
   },
 });
 
-// What the component exports: the interface `mapper` of `assent:claims@1.0.0`.
+// The component's export: the interface `mapper` of `assent:claims@1.0.0`.
 export const mapper = department.exported;

@@ -1,6 +1,6 @@
 import type { Input } from "assent-plugin-sdk";
 
-/** A person like any other: the same that fixtures begin with. */
+/** An example user: the same one as in fixtures. */
 export const ada: Input = {
   protocol: "oidc",
   sink: "id-token",

@@ -1,4 +1,4 @@
-// The operator's log, as tests see it: lines on the terminal.
+// The operator's log in tests: it writes the lines to the terminal.
 
 export default {
   write(level: string, message: string): void {

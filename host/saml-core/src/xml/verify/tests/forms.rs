@@ -1,4 +1,4 @@
-//! What a signature is made of: its algorithms, transforms, references and keys.
+//! The parts of a signature: its algorithms, transforms, references and keys.
 
 use openssl::ec::{EcGroup, EcKey};
 use openssl::ecdsa::EcdsaSig;
@@ -14,7 +14,7 @@ use crate::xml::{SignatureKeyError, Signer};
 fn a_key_in_key_info_is_not_trusted() {
     let text = request(&STRANGER.signer);
     assert_refused!(text.clone(), SignatureError::Untrusted);
-    // Nor with the partner's certificate beside it.
+    // The partner's certificate beside the key makes no difference.
     let certificate = format!(
         "<ds:X509Certificate>{}</ds:X509Certificate>",
         PARTNER.signer.certificate()
@@ -42,7 +42,7 @@ fn a_key_in_key_info_is_not_trusted() {
         read(&text).verify(&[]),
         Err(SignatureError::Untrusted)
     ));
-    // With it or without it, the partner's own is good; and one of several keys is enough.
+    // The partner's own signature is valid with or without a key, and one of several trusted keys is enough.
     let own = RequestParts::new();
     let (from, to) = (
         own.signature.find("<ds:KeyInfo>").unwrap(),
@@ -80,7 +80,7 @@ fn sha_1_is_refused_by_name() {
     assert!(error.to_string().contains("SHA-1"), "{error}");
 }
 
-/// The public key as the secret of an HMAC, and what else is no signature.
+/// An HMAC with the public key as its secret, and unknown algorithms.
 #[test]
 fn hmac_and_unknown_algorithms() {
     for method in [
@@ -104,7 +104,7 @@ fn hmac_and_unknown_algorithms() {
         text.replace(&method, &truncated),
         SignatureError::Malformed(_)
     );
-    // An algorithm of another kind of key.
+    // An algorithm for another kind of key.
     let method = SignatureAlgorithm::EcdsaSha256.uri().into();
     assert_refused!(
         ForgedSignature {
@@ -219,7 +219,7 @@ fn a_reference_to_anything_but_the_root() {
         .message(),
         SignatureError::Reference
     );
-    // The ID of an element inside.
+    // The ID of an inner element.
     let content = format!("<samlp:Extensions ID=\"_x\"></samlp:Extensions>{CONTENT}");
     let inner = ForgedSignature {
         content,
@@ -227,7 +227,7 @@ fn a_reference_to_anything_but_the_root() {
         ..ForgedSignature::default()
     };
     assert_refused!(inner.message(), SignatureError::Reference);
-    // An ID that SAML does not take for one.
+    // An attribute that is not an ID in SAML.
     let start = START.replace(" ID=", " Id=");
     assert_refused!(
         ForgedSignature {
@@ -237,7 +237,7 @@ fn a_reference_to_anything_but_the_root() {
         .message(),
         SignatureError::Reference
     );
-    // No ID, and an empty one.
+    // An empty ID.
     let start = START.replace(" ID=\"_r1\"", " ID=\"\"");
     assert_refused!(
         ForgedSignature {
@@ -323,7 +323,7 @@ fn ecdsa_signatures_are_checked_too() {
             signature.insert(length as usize, 0);
             signature
         };
-        // In DER, as OpenSSL has it; too short; too long; of zeros.
+        // Signatures in DER, as OpenSSL returns them; too short; too long; all zeros.
         let der = |bytes: &[u8]| {
             openssl::sign::Signer::new(algorithm.digest(), &key)
                 .unwrap()

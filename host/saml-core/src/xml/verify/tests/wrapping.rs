@@ -1,4 +1,4 @@
-//! Signature wrapping: what is signed is there, and something else is to be read.
+//! Signature wrapping: the document contains the signed content, and other content for the reader.
 
 use super::*;
 
@@ -17,7 +17,7 @@ fn wrapping_1_the_original_inside_the_signature() {
     assert_refused!(text, SignatureError::Malformed(_));
 }
 
-/// XSW2: the signature is detached; the original stands before it.
+/// XSW2: the signature is detached; the original precedes it.
 #[test]
 fn wrapping_2_the_original_beside_the_signature() {
     let pieces = RequestParts::new();
@@ -32,7 +32,7 @@ fn wrapping_2_the_original_beside_the_signature() {
     assert_refused!(text, SignatureError::Reference);
 }
 
-/// XSW3: an evil element stands before the original, in one that is not signed.
+/// XSW3: a malicious element precedes the original, in an unsigned root element.
 #[test]
 fn wrapping_3_the_original_after_another() {
     let pieces = RequestParts::new();
@@ -43,7 +43,7 @@ fn wrapping_3_the_original_after_another() {
     );
 }
 
-/// XSW4: the original moves into the evil one.
+/// XSW4: the original moves into the malicious element.
 #[test]
 fn wrapping_4_the_original_inside_another() {
     let pieces = RequestParts::new();
@@ -51,7 +51,7 @@ fn wrapping_4_the_original_inside_another() {
     assert_refused!(text, SignatureError::Misplaced);
 }
 
-/// XSW5: the evil one has the signature, the original follows without it.
+/// XSW5: the malicious element has the signature; the original follows without it.
 #[test]
 fn wrapping_5_the_original_behind_the_evil_one() {
     let pieces = RequestParts::new();
@@ -79,7 +79,7 @@ fn wrapping_5_the_original_behind_the_evil_one() {
     assert_refused!(text, SignatureError::Reference);
 }
 
-/// XSW6: the original moves into the signature that the evil one has.
+/// XSW6: the original moves into the signature of the malicious element.
 #[test]
 fn wrapping_6_the_original_in_the_signature_of_the_evil_one() {
     let pieces = RequestParts::new();
@@ -101,7 +101,7 @@ fn wrapping_6_the_original_in_the_signature_of_the_evil_one() {
     assert_refused!(evil, SignatureError::RepeatedId);
 }
 
-/// XSW7: the evil one, with the same ID, hides in an element that holds anything.
+/// XSW7: the malicious element, with the same ID, is in an extension element with arbitrary content.
 #[test]
 fn wrapping_7_the_evil_one_in_extensions() {
     let pieces = RequestParts::new();
@@ -131,7 +131,7 @@ fn wrapping_7_the_evil_one_in_extensions() {
     }
 }
 
-/// XSW8: the original hides in an object of the signature.
+/// XSW8: the original is in an object of the signature.
 #[test]
 fn wrapping_8_the_original_in_an_object() {
     let pieces = RequestParts::new();
@@ -150,7 +150,7 @@ fn wrapping_8_the_original_in_an_object() {
             SignatureError::RepeatedId | SignatureError::Malformed(_)
         );
     }
-    // Nor in a KeyInfo, which nobody reads.
+    // The same in a `KeyInfo`, which the verifier ignores.
     let hidden = pieces
         .signature
         .replace("<ds:X509Data>", &format!("{}<ds:X509Data>", pieces.bare()));
@@ -223,7 +223,7 @@ fn a_signature_that_is_stripped_empty_doubled_or_elsewhere() {
         ),
         SignatureError::Missing
     );
-    // A second SignedInfo, wherever it hides.
+    // A second `SignedInfo` at any place.
     let info = &pieces.signature[pieces.signature.find("<ds:SignedInfo").unwrap()
         ..pieces.signature.find("<ds:SignatureValue").unwrap()];
     assert_refused!(

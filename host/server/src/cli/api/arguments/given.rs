@@ -1,4 +1,4 @@
-//! The arguments as given, and the parts of the request made of them.
+//! The values of the arguments, and the parts of the request that they determine.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -13,50 +13,50 @@ use crate::cli::api::document::{Body, BodyMember, Operation, Shape};
 use assent_admin_client::error::CommandError;
 use assent_admin_client::lookup::ResourceKind;
 
-/// Flags of lists that come by pages.
+/// The flags of lists with pages.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct Paging {
-    /// How many at most.
+    /// The maximum number of items.
     #[arg(long, default_value_t = 50, value_parser = value_parser!(u32).range(1..))]
     pub(crate) limit: u32,
-    /// Go on after this one, as the list before said.
+    /// Continue after this item, as the previous list printed it.
     #[arg(long, value_name = "CURSOR")]
     pub(crate) after: Option<String>,
-    /// All of them.
+    /// All items.
     #[arg(long, conflicts_with = "limit")]
     pub(crate) all: bool,
 }
 
-/// What was given.
+/// The parsed arguments.
 #[derive(Debug)]
 pub(crate) struct ParsedArguments {
     /// The parameters of the path, in their order.
     pub(crate) path: Vec<String>,
-    /// Those of the query.
+    /// The parameters of the query.
     pub(crate) query: Vec<(String, String)>,
-    /// What the request carries.
+    /// The body of the request.
     pub(crate) body: Option<Payload>,
-    /// Which part of a list.
+    /// The part of a list.
     pub(crate) paging: Option<Paging>,
-    /// Whether nobody is to be asked.
+    /// Whether confirmations are skipped.
     pub(crate) yes: bool,
-    /// Where an answer that is no JSON goes.
+    /// The destination of a response that is not JSON.
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What a request carries.
+/// The body of a request.
 #[derive(Debug)]
 pub(crate) enum Payload {
     /// JSON.
     Json(Map<String, Value>),
-    /// Something else, of this media type.
+    /// A body of this media type.
     Raw(String, Vec<u8>),
 }
 
-/// Reads what was given.
+/// Parses the arguments.
 ///
 /// # Errors
-/// [`CommandError`] for a value that its member can't have; a file that can't be read.
+/// [`CommandError`] if a value is not valid for its member, or a file cannot be read.
 pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<ParsedArguments> {
     let mut path = Vec::new();
     for (place, _) in operation.path_parameters().enumerate() {
@@ -64,7 +64,7 @@ pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Resul
             .get_one::<String>(&format!("path.{place}"))
             .cloned()
             .unwrap_or_default();
-        // Addresses are made without such parts, and would name something else.
+        // URLs normalise such segments, so the path would name another object.
         if matches!(text.as_str(), "" | "." | "..") {
             return Err(CommandError::usage(format!("\"{text}\" names nothing")));
         }
@@ -162,7 +162,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
         let name = named(called)?.name.clone();
         let text = match String::from_utf8(bytes_of(Path::new(file))?) {
             Ok(text) => text,
-            // Metadata in UTF-16 or Latin-1 goes as it is.
+            // Metadata in UTF-16 or Latin-1 is sent unchanged.
             Err(bytes) if name == "metadata" => STANDARD.encode(bytes.as_bytes()),
             Err(_) => {
                 return Err(CommandError::usage(format!(
@@ -189,7 +189,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
     Ok(Some(Payload::Json(body)))
 }
 
-/// What a file holds; of `-` what comes by standard input.
+/// Returns the content of a file, or of standard input for `-`.
 fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = match file.as_os_str() == "-" {
@@ -202,7 +202,7 @@ fn bytes_of(file: &Path) -> anyhow::Result<Vec<u8>> {
     read.map_err(|error| CommandError::usage(format!("{}: {error}", file.display())))
 }
 
-/// The value that texts stand for: one for each time that the flag was given.
+/// Returns the value of a flag from its texts, one for each use of the flag.
 fn value(shape: &Shape, texts: &[&String]) -> Result<Value, String> {
     let last = texts.last().map(|text| text.as_str()).unwrap_or_default();
     match shape {
@@ -236,7 +236,7 @@ fn value(shape: &Shape, texts: &[&String]) -> Result<Value, String> {
     }
 }
 
-/// A part of an object: JSON, or `member=value`.
+/// Parses a part of an object: JSON, or `member=value`.
 fn part_of_object(members: &[BodyMember], text: &str) -> Result<Map<String, Value>, String> {
     if text.trim_start().starts_with('{') {
         return serde_json::from_str(text)
@@ -265,7 +265,7 @@ fn part_of_object(members: &[BodyMember], text: &str) -> Result<Map<String, Valu
         .collect())
 }
 
-/// What the flag of a member is called: by its name, of a list by the singular where that is no other member.
+/// Returns the name of a member's flag: the member's name, or for a list its singular if that is not another member.
 pub(crate) fn flag(member: &BodyMember, all: &[BodyMember]) -> String {
     let mut name = member.name.as_str();
     if name == "q" {
@@ -288,7 +288,7 @@ pub(crate) fn flag(member: &BodyMember, all: &[BodyMember]) -> String {
     }
 }
 
-/// Flags of every command; a member of the same name has another one.
+/// The flags of every command. A member with the same name gets another flag.
 pub(super) const RESERVED: [&str; 16] = [
     "after",
     "all",

@@ -1,4 +1,4 @@
-//! Reading the OpenAPI document.
+//! The reader of the OpenAPI document.
 
 use anyhow::Context;
 use serde_json::{Map, Value};
@@ -10,7 +10,7 @@ use crate::cli::api::document::{
 /// Reads an OpenAPI document.
 ///
 /// # Errors
-/// If it is no such document.
+/// If it is not a valid document.
 pub(crate) fn read(document: &str) -> anyhow::Result<Document> {
     let document: Value =
         serde_json::from_str(document).context("the description of the admin API can't be read")?;
@@ -40,7 +40,7 @@ pub(crate) fn read(document: &str) -> anyhow::Result<Document> {
     })
 }
 
-/// A text at a place; empty where there is none.
+/// Returns the text of a member; empty if there is none.
 fn text(value: &Value, name: &str) -> String {
     value
         .get(name)
@@ -164,14 +164,14 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The schema that a reference names.
+    /// Returns the schema that a reference names.
     fn resolved(&self, schema: &'a Value) -> &'a Value {
         reference(schema)
             .and_then(|name| self.schemas?.get(name))
             .unwrap_or(schema)
     }
 
-    /// The members of an object; of one of several objects those of each.
+    /// Returns the members of an object, or of all alternatives if there are several.
     fn members(&self, schema: &'a Value) -> Vec<BodyMember> {
         let schema = self.resolved(schema);
         let required = schema.get("required").and_then(Value::as_array);
@@ -238,7 +238,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The name of the schema that a reference names.
+/// Returns the name of the schema in a reference.
 fn reference(schema: &Value) -> Option<&str> {
     schema
         .get("$ref")?
@@ -246,7 +246,7 @@ fn reference(schema: &Value) -> Option<&str> {
         .strip_prefix("#/components/schemas/")
 }
 
-/// Adds a member of another form of the same object: nothing of it is required in each of them.
+/// Adds a member of another alternative of the same object. It is not required, because not every alternative has it.
 fn join(members: &mut Vec<BodyMember>, member: BodyMember) {
     match members.iter_mut().find(|known| known.name == member.name) {
         Some(known) => {

@@ -1,4 +1,4 @@
-//! How an OpenID Connect client authenticates itself.
+//! The authentication methods of OpenID Connect clients.
 
 use serde_json::Value;
 
@@ -9,7 +9,7 @@ use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthMethod, ClientAuthentication, ClientKeys};
 use assent_plugin_host::egress::Egress;
 
-/// How an application is to authenticate itself: with at most one of the four kinds of key.
+/// A change of an application's authentication method, with at most one of the four kinds of key.
 pub(super) struct AuthenticationChange {
     pub(super) method: Option<ClientAuthMethod>,
     pub(super) jwks: Option<Value>,
@@ -18,7 +18,7 @@ pub(super) struct AuthenticationChange {
     pub(super) certificate: Option<String>,
 }
 
-/// How the application will authenticate itself.
+/// Returns the authentication of the application after the change.
 pub(super) fn authentication(
     settings: &OidcSettings,
     change: AuthenticationChange,

@@ -1,4 +1,4 @@
-//! What makes or changes an OpenID Connect client.
+//! The changes that create or update an OpenID Connect client.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
@@ -19,7 +19,7 @@ use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
 use assent_plugin_host::egress::Egress;
 
-/// How many redirect URIs of a kind an application may have.
+/// The largest number of redirect URIs of one kind.
 const MOST_URIS: usize = 50;
 
 assent_model::admin_command! {
@@ -32,16 +32,16 @@ assent_model::admin_command! {
         protected application_type: Option<ApplicationType>,
         /// The name that users see. Required for a new application.
         protected explained name: Option<String>,
-        /// Whether users can sign in to it, and its tokens are valid. Disabling it ends what it was granted.
+        /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
         protected explained enabled: Option<bool>,
         /// The redirect URIs, compared character by character.
         protected explained redirect_uris: Option<Vec<String>>,
         /// The redirect URIs after signing out.
         protected explained post_logout_redirect_uris: Option<Vec<String>>,
-        /// The scopes that it may request.
+        /// The scopes that the application may request.
         #[schema(value_type = Option<Vec<Scope>>)]
         protected scopes: Option<Vec<String>>,
-        /// The grant types that it may use.
+        /// The grant types that the application may use.
         protected grant_types: Option<Vec<GrantType>>,
         /// The client authentication method.
         protected token_endpoint_auth_method: Option<ClientAuthMethod>,
@@ -54,35 +54,35 @@ assent_model::admin_command! {
         protected explained public_key: Option<String>,
         /// A certificate in PEM form.
         protected explained certificate: Option<String>,
-        /// The algorithm that signs its ID tokens.
+        /// The algorithm that signs the ID tokens of the application.
         protected id_token_signed_response_alg: Option<SigningAlgorithm>,
-        /// Whether the claims of the scopes are only at UserInfo, and not in its ID tokens.
+        /// Whether the claims of the scopes are only at UserInfo, and not in the ID tokens.
         harmless slim_id_token: Option<bool>,
-        /// Whether the token response has `session_state`, with the value of the ID token's `sid`, as Keycloak as a
-        /// broker needs it for back-channel logout.
+        /// Whether the token response has `session_state`, with the value of the ID token's `sid`. Keycloak as a broker
+        /// needs it for back-channel logout.
         harmless session_state: Option<bool>,
         /// Whether users have a `sub` of the application's sector.
         protected subject_type: Option<SubjectKind>,
-        /// The host name of the sector; by default the common host name of its redirect URIs.
+        /// The host name of the sector; by default the common host name of the redirect URIs.
         protected sector_identifier: Option<String>,
         /// Whether users are asked for consent.
         protected consent: Option<ConsentPolicy>,
         /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
-        // It opens another way in, which shows no request on any device: so it is protected, as are the other settings
-        // of authentication.
+        // This setting permits sign-ins without a request on any device. It is therefore protected, like the other
+        // settings of authentication.
         protected explained passkey_sign_in: Option<bool>,
         /// The URI that receives logout tokens; null removes it.
         #[serde(default, deserialize_with = "present")]
         protected explained backchannel_logout_uri: Option<Option<String>>,
-        /// Whether it requires `sid` in a logout token.
+        /// Whether the application requires `sid` in a logout token.
         harmless backchannel_logout_session_required: Option<bool>,
         /// The URI that begins a sign-in at the application; null removes it.
         #[serde(default, deserialize_with = "present")]
         protected explained initiate_login_uri: Option<Option<String>>,
-        /// Whether its client assertions may name the token endpoint as their audience, and not the issuer. A server
-        /// that knows one of its assertions could then use it here. Not for an application with `admin_scopes`.
+        /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
+        /// knows such an assertion could then use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
-        /// Its permissions in the admin API as a service account. Only an owner may set them.
+        /// The permissions of the application in the admin API as a service account. Only an owner may set them.
         #[schema(value_type = Option<Vec<AdminScope>>)]
         protected explained admin_scopes: Option<AdminScopes>,
     }
@@ -93,13 +93,13 @@ assent_model::admin_command! {
 #[serde(rename_all = "snake_case")]
 #[schema(as = SubjectType)]
 pub enum SubjectKind {
-    /// What everybody calls them.
+    /// One `sub` per user, the same for all applications.
     Public,
-    /// Something of its own sector.
+    /// One `sub` per user and sector.
     Pairwise,
 }
 
-/// Distinguishes `null`, which takes the value away (RFC 7396), from a missing member.
+/// Distinguishes `null`, which removes the value (RFC 7396), from a missing member.
 fn present<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> std::result::Result<Option<Option<String>>, D::Error> {
@@ -112,7 +112,7 @@ pub(super) fn apply(
     change: ClientChange,
 ) -> Result<()> {
     let ClientChange {
-        // A new application has the settings of its type already, and no other one changes it.
+        // A new application already has the settings of its type. The type of an existing one cannot change.
         application_type: _,
         name,
         enabled,
@@ -197,7 +197,7 @@ pub(super) fn apply(
     must_fit_together(settings)
 }
 
-/// Rejects settings that fit each by itself, but not together.
+/// Rejects settings that are valid separately, but not together.
 fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     if settings.admin_scopes_of(&settings.admin_scopes) != settings.admin_scopes {
         return Err(invalid(
@@ -220,7 +220,7 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
     Ok(())
 }
 
-/// Where and how the application will be notified of the end of sessions.
+/// Returns the back-channel logout settings of the application after the change.
 fn backchannel_logout(
     settings: &OidcSettings,
     uri: Option<Option<String>>,
@@ -311,7 +311,7 @@ pub(super) fn subject_type(
             )),
         };
     }
-    // OpenID Connect Core section 8.1: without a name of its own, the sector is the one host of the redirect URIs.
+    // OpenID Connect Core section 8.1: without a sector identifier, the sector is the single host of the redirect URIs.
     let mut hosts: Vec<String> = settings
         .redirect_uris
         .iter()

@@ -25,7 +25,7 @@ use assent_model::secret::Secret;
 use assent_store::VersionedWrite;
 
 assent_model::admin_command! {
-    /// Creates an OpenID Connect client. Its Client ID is a fresh DID.
+    /// Creates an OpenID Connect client. Its Client ID is a new DID.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateClient(classified ClientChange);
 }
@@ -41,7 +41,8 @@ impl AdminCommand for CreateClient {
             .application_type
             .ok_or_else(|| invalid("application_type", "expected web, spa or native"))?;
         let application = made(&context.services, kind, change.clone())?;
-        // Nobody uses a new application yet, so what it receives and where is harmless. What it may do here is not.
+        // No user uses a new application yet, so the data that it receives and the receiving addresses are harmless.
+        // Its permissions in the admin API are not.
         let ProtectedClientMembers {
             admin_scopes,
             application_type: _,
@@ -90,7 +91,7 @@ impl AdminCommand for CreateClient {
     }
 }
 
-/// Authorizes the caller to say all of this of a client.
+/// Authorizes the caller to set all members of this change of a client.
 pub(super) fn authorize(
     caller: &Caller,
     change: &ClientChange,
@@ -105,7 +106,7 @@ pub(super) fn authorize(
     }
 }
 
-/// A new application, not yet kept.
+/// Returns a new application that is not stored yet.
 pub(super) fn made(
     services: &Services,
     kind: ApplicationType,
@@ -129,13 +130,13 @@ pub(super) fn made(
 }
 
 assent_model::admin_command! {
-    /// Updates a client. A change to `client_secret_jwt` makes a new client secret, which is answered, this once:
-    /// of the old ones nothing is kept that would do.
+    /// Updates a client. A change to `client_secret_jwt` creates a new client secret, which only this response
+    /// contains. The stored forms of the previous secrets cannot be used for that method.
     #[derive(Clone, Debug, Serialize)]
     pub struct UpdateClient {
         /// The client.
         target application: Did,
-        /// What changes.
+        /// The update.
         classified change: ClientChange,
     }
 }
@@ -166,7 +167,7 @@ impl AdminCommand for UpdateClient {
         context.expected.check(before.version)?;
         let mut after = before.clone();
         apply(services, &mut after, change.clone())?;
-        // Of a service account every change is protected.
+        // For a service account, every change is protected.
         let is_service = |client: &Application| client.settings.is_service_account();
         let are_shown = is_service(&before) || is_service(&after);
         let members = change.members();

@@ -14,7 +14,7 @@ use assent_model::client_secret::ClientSecrets;
 use assent_model::redirect::RedirectUri;
 
 impl ClientChange {
-    /// The change that makes a client like this one: each member that a client can have has a value.
+    /// Returns the change that creates a client like this one. It sets every member that a client can have.
     pub(in crate::domain::admin) fn to(name: &str, settings: &OidcSettings) -> Self {
         let OidcSettings {
             enabled,
@@ -100,8 +100,8 @@ impl ClientChange {
     }
 }
 
-/// The client that a manifest describes. A known one keeps its id, and its secrets as far as its authentication method
-/// uses them; `client_secret_jwt` cannot use those of another method.
+/// Returns the client that a manifest describes. An existing client keeps its identifier, and the secrets that its
+/// authentication method uses. `client_secret_jwt` cannot use the secrets of another method.
 pub(in crate::domain::admin) fn described_client(
     services: &Services,
     change: ClientChange,
@@ -134,7 +134,7 @@ pub(in crate::domain::admin) fn described_client(
     Ok(after)
 }
 
-/// Authorizes the caller to have a manifest say all of this of a client.
+/// Authorizes the caller to set all members of this description of a client by a manifest.
 pub(in crate::domain::admin) fn authorize_description(
     caller: &Caller,
     change: &ClientChange,

@@ -1,4 +1,4 @@
-//! Applications: OpenID Connect clients, and what both protocols have in common.
+//! Applications: OpenID Connect clients, and the common parts of both protocols.
 
 mod authentication;
 mod change;

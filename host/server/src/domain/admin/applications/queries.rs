@@ -9,7 +9,7 @@ use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::id::Did;
 use assent_store::{ApplicationCursor, ApplicationOrder, ApplicationUsage};
 
-/// The application with this id.
+/// Returns the OpenID Connect client with this identifier.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such OpenID Connect application. Otherwise if the database fails.
@@ -22,7 +22,7 @@ pub async fn application(services: &Services, id: &Did) -> Result<Application> {
         .ok_or(AdminError::NotFound("application"))
 }
 
-/// The application with this id, whatever it speaks.
+/// Returns the application with this identifier, of either protocol.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
@@ -34,7 +34,7 @@ pub async fn registered(services: &Services, id: &Did) -> Result<RegisteredAppli
         .ok_or(AdminError::NotFound("application"))
 }
 
-/// Up to `limit` applications whose id follows `after`.
+/// Returns up to `limit` applications with identifiers after `after`.
 ///
 /// # Errors
 /// If the database fails.
@@ -46,20 +46,20 @@ pub async fn applications(
     Ok(services.store.applications(after, limit).await?)
 }
 
-/// Which applications are looked for.
+/// A query for applications.
 #[derive(Clone, Debug, Default)]
 pub struct ApplicationQuery {
-    /// How the name begins, or a whole id; empty for any.
+    /// The beginning of the name, or a whole identifier. Empty: any.
     pub q: String,
     /// Only applications with this protocol.
     pub protocol: Option<Protocol>,
     /// The order of the list.
     pub order: ApplicationOrder,
-    /// The last one of the page before.
+    /// The last application of the previous page.
     pub after: Option<ApplicationCursor>,
 }
 
-/// Up to `limit` applications that fit, in the order of the query.
+/// Returns up to `limit` matching applications, in the order of the query.
 ///
 /// # Errors
 /// If the database fails.
@@ -93,7 +93,7 @@ pub async fn find_applications(
         .await?)
 }
 
-/// How each of these applications is used.
+/// Returns the usage of each of these applications.
 ///
 /// # Errors
 /// If the database fails.

@@ -1,5 +1,6 @@
-//! Commands about the client secrets of an application. It may have two at the same moment: the administrator creates
-//! the second one, has the application use it, and deletes the first one once it is not used any more.
+//! Commands about the client secrets of an application. An application may have two at the same time. To rotate
+//! secrets, the administrator creates a second one and configures it in the application. The administrator deletes the
+//! first one as soon as it is not used any more.
 
 use std::sync::Arc;
 
@@ -21,18 +22,18 @@ use assent_model::id::{ClientSecretId, Did};
 use assent_model::secret::Secret;
 use assent_store::VersionedWrite;
 
-/// A client secret, and when the application last used it.
+/// A client secret, and its last use by the application.
 #[derive(Clone, Copy, Debug)]
 pub struct ClientSecretUse {
     /// Its identifier.
     pub id: ClientSecretId,
-    /// When it was created.
+    /// The time of its creation.
     pub created_at: Timestamp,
-    /// When the application last used it, up to a minute later than that on other instances.
+    /// The time of its last use. On other instances it is up to a minute late.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// The client secrets of an application, the oldest first.
+/// Returns the client secrets of an application, the oldest first.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application, [`AdminError::Invalid`] if it is a SAML application.
@@ -48,7 +49,7 @@ pub async fn client_secrets(services: &Services, id: &Did) -> Result<Vec<ClientS
     Ok(secrets.collect())
 }
 
-/// A new client secret and its identifier. The secret is shown this once.
+/// A new client secret and its identifier. Only this response contains the secret.
 #[derive(Clone, Debug)]
 pub struct NewClientSecret {
     /// The identifier.
@@ -58,7 +59,8 @@ pub struct NewClientSecret {
 }
 
 assent_model::admin_command! {
-    /// Gives a web application a client secret beside the one that it has, if it has one. It is shown this once.
+    /// Creates a client secret for a web application, in addition to an existing one. Only this response contains the
+    /// secret.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateClientSecret(target Did);
 }
@@ -92,14 +94,14 @@ impl AdminCommand for CreateClientSecret {
     }
 }
 
-/// The application has as many secrets as it may have.
+/// The application already has the largest number of secrets.
 const FULL: AdminError = AdminError::Conflict(
     "the application has two client secrets; delete the one that it does not use any more, then create another one",
 );
 
 assent_model::admin_command! {
-    /// Gives a web application a new client secret in place of all others, which are not valid from now on. It is shown
-    /// this once.
+    /// Creates a client secret for a web application in place of all others, which are invalid at once. Only this
+    /// response contains the secret.
     #[derive(Clone, Debug, Serialize)]
     pub struct RotateClientSecret(target Did);
 }
@@ -128,7 +130,7 @@ impl AdminCommand for RotateClientSecret {
 }
 
 assent_model::admin_command! {
-    /// Deletes a client secret, which is not valid from now on.
+    /// Deletes a client secret, which is invalid at once.
     #[derive(Clone, Debug, Serialize)]
     pub struct DeleteClientSecret {
         /// The application.
@@ -172,7 +174,7 @@ impl AdminCommand for DeleteClientSecret {
     }
 }
 
-/// The OpenID Connect client with this id.
+/// Returns the OpenID Connect client with this identifier.
 async fn client_of(services: &Services, id: &Did) -> Result<Application> {
     match registered(services, id).await? {
         RegisteredApplication::Client(client) => Ok(Arc::unwrap_or_clone(client)),
@@ -183,7 +185,7 @@ async fn client_of(services: &Services, id: &Did) -> Result<Application> {
     }
 }
 
-/// The client whose secrets the caller may change, if its authentication method has secrets.
+/// Returns a client whose secrets the caller may change, if its authentication method uses secrets.
 async fn with_secrets(context: &AdminContext, id: &Did) -> Result<(Authorization, Application)> {
     let client = client_of(&context.services, id).await?;
     let authorization = context.caller.authorize_application(&client)?;
@@ -204,7 +206,7 @@ async fn with_secrets(context: &AdminContext, id: &Did) -> Result<(Authorization
     Ok((authorization, client))
 }
 
-/// Writes an application whose secrets were changed.
+/// Stores an application after a change of its secrets.
 async fn written(
     context: &AdminContext,
     mut client: Application,
@@ -228,8 +230,8 @@ async fn written(
     Ok(Execution::Done(()))
 }
 
-/// Removes the credentials that the authentication method of a client does not use: the sealed form of its secrets, or
-/// all of them.
+/// Removes the credentials that the authentication method of a client does not use: all its secrets, or only their
+/// sealed form.
 pub(super) fn forget_unfit_secrets(client: &mut Application) {
     let method = client.settings.auth_method();
     if method != ClientAuthMethod::ClientSecretJwt {
@@ -240,14 +242,14 @@ pub(super) fn forget_unfit_secrets(client: &mut Application) {
     }
 }
 
-/// Gives a client a new secret in place of all others.
+/// Creates a secret for a client in place of all others.
 pub(super) fn replace_secrets(services: &Services, client: &mut Application) -> Result<Secret> {
     let (stored, made) = new_secret(services, client)?;
     client.secrets = ClientSecrets::only(stored);
     Ok(made.secret)
 }
 
-/// A new secret, as the database has it and as the application receives it.
+/// Returns a new secret in two forms: for the database, and for the application.
 fn new_secret(
     services: &Services,
     client: &Application,

@@ -1,4 +1,4 @@
-//! Values that applications of both protocols have.
+//! Values that applications of both protocols have in common.
 
 use url::Url;
 
@@ -6,7 +6,7 @@ use crate::domain::admin::{Result, invalid};
 use assent_model::name::display_text;
 use assent_plugin_host::egress::Egress;
 
-/// The name of an application.
+/// Validates the name of an application.
 pub(in crate::domain::admin) fn application_name(text: &str) -> Result<String> {
     display_text(text, 120).ok_or_else(|| {
         invalid(
@@ -16,7 +16,8 @@ pub(in crate::domain::admin) fn application_name(text: &str) -> Result<String> {
     })
 }
 
-/// An address of the application's server, which this server calls: none that it would refuse to call anyway.
+/// Validates an address of the application's server, to which this server sends requests. Rejects an address that the
+/// egress policy would reject later.
 pub(in crate::domain::admin) fn server_address(
     field: &'static str,
     text: &str,

@@ -1,4 +1,4 @@
-//! The command that tries a candidate.
+//! The command that tests a candidate plugin.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use assent_model::secret::Digest;
 use assent_plugin_host::Candidate;
 
 assent_model::admin_command! {
-    /// Compares what an application would be told with what a candidate plugin would have it told.
+    /// Compares the claims for an application from the current plugins with those from a candidate plugin.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct TryCandidate {
         /// The application.
@@ -71,8 +71,8 @@ impl AdminCommand for TryCandidate {
             context.console(),
             &plan.candidate.component,
         ) {
-            // It may be tried until the console's session ends. An approval for one plugin is none for another, because
-            // the component runs with the grants of the plugin.
+            // The administrator may test the component until the console session ends. The approval is for one plugin
+            // only, because the component runs with the grants of that plugin.
             let (session, component) = (console.signed_in.session.id, Digest::sha256(component));
             services
                 .store
@@ -96,7 +96,7 @@ impl AdminCommand for TryCandidate {
                 )
             })?;
         let by = by.clone();
-        // It goes on to its end even where nobody waits for it any more, and none begins before that.
+        // The comparison runs to its end even if the client disconnects. No other comparison begins before it ends.
         let compared = tokio::spawn(async move {
             let Self {
                 application,
@@ -114,7 +114,7 @@ impl AdminCommand for TryCandidate {
     }
 }
 
-/// Whether the administrator approved the component for this plugin in this session of the console.
+/// Returns whether the administrator approved the component for this plugin in this session of the console.
 async fn is_approved(context: &AdminContext, plugin: &str, component: &Digest) -> Result<bool> {
     let Some(console) = context.console() else {
         return Ok(false);

@@ -1,4 +1,4 @@
-//! The comparison with a candidate.
+//! The comparison of the current plugins with a candidate.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use assent_model::id::Did;
 use assent_model::secret::Digest;
 use assent_plugin_host::{Candidate, CandidateError, LogLine, Sink};
 
-/// The differences that a candidate plugin makes.
+/// The differences that result from a candidate plugin.
 #[derive(Clone, Debug)]
 pub struct PreviewComparison {
     /// The claims of the loaded plugins.
@@ -28,10 +28,10 @@ pub struct PreviewComparison {
 /// A value that differs with the candidate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Difference {
-    /// Where it would go.
+    /// The receiver of the value.
     pub sink: Sink,
-    /// The claim or attribute, as a JSON pointer (RFC 6901); `/stopped` where a plugin keeps the application from being
-    /// told.
+    /// The claim or attribute, as a JSON pointer (RFC 6901). `/stopped` if a plugin prevents the response to the
+    /// application.
     pub path: String,
     /// The current value, if there is one.
     pub current: Option<Value>,
@@ -39,14 +39,14 @@ pub struct Difference {
     pub candidate: Option<Value>,
 }
 
-/// The longest name that a plugin may have, in characters.
+/// The largest length of a plugin's name, in characters.
 const LONGEST_NAME: usize = 64;
 
-/// The same by the plugins of today and with a candidate among them, which is loaded for this alone.
+/// Runs the preview with the current plugins, and with a candidate among them, which is loaded only for this.
 ///
 /// # Errors
-/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` for one that can't be used, at
-/// `candidate/config` for one that needs settings of its own.
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) at `candidate` if the candidate cannot be used,
+/// at `candidate/config` if it needs its own settings.
 pub(super) async fn compare(
     services: &Services,
     application: &Did,
@@ -81,7 +81,7 @@ pub(super) async fn compare(
     })
 }
 
-/// Tells the audit log of a candidate before it runs: it sees what is known of a person.
+/// Adds an audit entry before a candidate runs, because the candidate reads data of a user.
 async fn record_preview(
     services: &Services,
     application: &Did,
@@ -118,7 +118,7 @@ async fn record_preview(
     Ok(())
 }
 
-/// What is not the same in one place.
+/// Returns the values that differ for one receiver.
 fn differences(current: &Preview, candidate: &Preview) -> Vec<Difference> {
     let (left, right) = (values(current), values(candidate));
     let paths: BTreeSet<&String> = left.keys().chain(right.keys()).collect();
@@ -135,7 +135,7 @@ fn differences(current: &Preview, candidate: &Preview) -> Vec<Difference> {
         .collect()
 }
 
-/// What is told, by its place.
+/// Returns the values of a preview by their JSON pointers.
 fn values(preview: &Preview) -> BTreeMap<String, Value> {
     let at =
         |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));

@@ -1,5 +1,5 @@
-//! What an application would be told about a person, without a sign-in: by the current plugins, or with a candidate
-//! among them.
+//! A preview of the claims about a user that an application would receive, without a sign-in. The claims come from the
+//! current plugins, or from a candidate among them.
 
 mod candidate;
 mod comparison;

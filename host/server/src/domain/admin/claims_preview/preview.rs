@@ -1,4 +1,4 @@
-//! What an application would be told about a person.
+//! The preview of the claims about a user that an application would receive.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,15 +24,14 @@ use assent_plugin_host::{
 };
 
 assent_model::admin_command! {
-    /// What is to be previewed.
+    /// The request for a preview.
     #[derive(Clone, Debug, serde::Serialize)]
     pub struct PreviewRequest {
         /// The account.
         target account: PreviewedAccount,
-        /// The scopes, one space between them; of those that the application may use. All of these where it is missing.
+        /// The scopes, separated by spaces, from those that the application may use. `None`: all of these.
         harmless scope: Option<String>,
-        /// Where the claims would go; everywhere where an application of this protocol is told something, if there is
-        /// none.
+        /// The receivers of the claims. Empty: all receivers of the application's protocol.
         harmless sinks: Vec<Sink>,
     }
 }
@@ -47,75 +46,76 @@ pub enum PreviewedAccount {
     OfUser(UserId),
 }
 
-/// What an application would be told in one place.
+/// The content that an application would receive through one sink.
 #[derive(Clone, Debug)]
 pub struct Preview {
-    /// Where the claims would go.
+    /// The receiver of the claims.
     pub sink: Sink,
-    /// The scopes that count.
+    /// The effective scopes.
     pub scopes: Scopes,
-    /// What keeps the person out before a plugin is asked. What would be told without that is shown all the same.
+    /// The reason for which the user is denied before a plugin is called. The preview shows the content of an allowed
+    /// sign-in nevertheless.
     pub obstacle: Option<AccessDenied>,
-    /// What an ID token says of itself.
+    /// The claims of an ID token about itself.
     pub token: Option<PreviewedToken>,
-    /// What an assertion would call the person.
+    /// The NameID of an assertion.
     pub name_id: Option<PreviewedName>,
-    /// What it would be told, or the plugin that keeps it from being told anything.
+    /// The content, or the plugin that prevents the response.
     pub told: std::result::Result<PreviewContent, MapperStop>,
-    /// Where each value comes from, the removed ones too.
+    /// The origin of each value, including removed values.
     pub origins: Vec<ClaimOrigin>,
-    /// What each plugin did.
+    /// The run of each plugin.
     pub steps: Vec<MapperRun>,
 }
 
-/// What an application would be told.
+/// The content that an application would receive.
 #[derive(Clone, Debug)]
 pub enum PreviewContent {
-    /// Claims, as the server and the plugins make them; without those of the token itself, such as `exp`.
+    /// Claims, as the server and the plugins produce them, without those of the token itself, such as `exp`.
     Claims(Map<String, Value>),
     /// Attributes.
     Attributes(Vec<SamlAttribute>),
 }
 
-/// What an ID token says beside what is said of the person.
+/// The claims of an ID token that are not about the user.
 #[derive(Clone, Debug)]
 pub struct PreviewedToken {
-    /// What is known before.
+    /// The claims with values that are known before the sign-in.
     pub known: IssuerClaims,
-    /// Whether the claims of the scopes are at UserInfo alone.
+    /// Whether the claims of the scopes are only at UserInfo.
     pub slim: bool,
 }
 
-/// What an assertion would call a person.
+/// The NameID of an assertion.
 #[derive(Clone, Debug)]
 pub struct PreviewedName {
-    /// The format: the one that is given where a request asks for none.
+    /// The format for a request that specifies no format.
     pub format: NameIdFormat,
-    /// The text; none where each session has one of its own.
+    /// The text. `None` if each session has its own.
     pub value: Option<String>,
 }
 
-/// Who keeps an application from being told.
+/// The plugin that prevents the response to an application.
 #[derive(Clone, Debug)]
 pub struct MapperStop {
     /// The plugin.
     pub plugin: String,
-    /// Whether it decided that the person does not get in, rather than failed.
+    /// Whether the plugin denied access to the user. Otherwise it failed.
     pub denied: bool,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
-/// Where a value comes from, or why it is not there.
+/// The origin of a value, or the reason why it is missing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClaimOrigin {
-    /// The claim, or the attribute's name.
+    /// The name of the claim or attribute.
     pub name: String,
-    /// The plugin that had the last word; `None` for the server.
+    /// The last plugin that changed the value. `None`: the server.
     pub plugin: Option<String>,
-    /// What was done.
+    /// The kind of the change.
     pub change: ValueChange,
-    /// The scope that stands for the claim, where there is one.
+    /// The scope to which the claim belongs, if there is one.
     pub scope: Option<Scope>,
 }
 
@@ -126,17 +126,18 @@ pub enum ValueChange {
     Provided,
     /// A plugin added it.
     Added,
-    /// A plugin put another value in the place of one that was there.
+    /// A plugin replaced an existing value.
     Replaced,
     /// A plugin removed it.
     Removed,
 }
 
-/// Makes the claims as a sign-in at this moment would, by the same code; nothing is kept, and no plugin can tell.
+/// Computes the claims with the code of a sign-in at this moment. Stores nothing, and the plugins cannot detect the
+/// preview.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application.
-/// Otherwise if the database or a plugin fails.
+/// [`AdminError::NotFound`] or [`AdminError::Invalid`] if the request does not fit the application. Otherwise if the
+/// database or a plugin fails.
 pub async fn preview(
     services: &Services,
     application: &Did,
@@ -148,7 +149,7 @@ pub async fn preview(
         .await
 }
 
-/// The same for a user with this account, which need not be stored yet.
+/// Computes the claims of a user with this account, which need not be stored yet. See [`preview`].
 ///
 /// # Errors
 /// As [`preview`].
@@ -163,7 +164,7 @@ pub async fn preview_of(
         .await
 }
 
-/// About whom, for whom, and where.
+/// The user, the application and the sinks of a preview.
 pub(super) struct PreviewSubject {
     pub(super) user: User,
     pub(super) account: Account,
@@ -171,7 +172,7 @@ pub(super) struct PreviewSubject {
     at: PreviewTarget,
 }
 
-/// The application, and the places of its protocol.
+/// The application, and the sinks of its protocol.
 enum PreviewTarget {
     Client(Arc<Application>, Scopes, Vec<Sink>),
     ServiceProvider(Arc<ServiceProvider>),
@@ -325,14 +326,14 @@ impl PreviewSubject {
         }
     }
 
-    /// What an assertion would call the person; `None` where there is nothing to call them by.
+    /// Returns the NameID of an assertion. `None` if the user has no value for its format.
     fn name_id(
         &self,
         services: &Services,
         provider: &ServiceProvider,
     ) -> Result<Option<PreviewedName>> {
         let format = provider.settings.name_id.default;
-        // It follows from the session, of which there is none.
+        // A transient NameID is derived from the session, which a preview does not have.
         if format == NameIdFormat::Transient {
             return Ok(Some(PreviewedName {
                 format,
@@ -389,7 +390,8 @@ fn finish(
     }
 }
 
-/// Where each value comes from: first the server's, then what the plugins did, the last word on each.
+/// Returns the origin of each value: first the server, then the changes by plugins. For each value the last change
+/// counts.
 fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<ClaimOrigin> {
     let mut origins: Vec<ClaimOrigin> = Vec::new();
     let mut put = |origin: ClaimOrigin| {

@@ -1,4 +1,4 @@
-//! Who may change groups, and what the audit log records of it.
+//! The authorization of changes to groups, and their audit entries.
 
 use crate::domain::admin::Result;
 use crate::domain::{Services, audit};
@@ -7,7 +7,7 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::caller::{Authorization, Caller};
 use assent_model::group::Group;
 
-/// Groups give access and roles, so they need the permission to give these.
+/// Authorizes a change of a group. Groups grant access and roles, so a change needs the permission to grant these.
 pub(in crate::domain::admin) fn authorize(caller: &Caller) -> Result<Authorization> {
     Ok(caller.authorize(
         Permission::AccountsWrite,
@@ -15,7 +15,7 @@ pub(in crate::domain::admin) fn authorize(caller: &Caller) -> Result<Authorizati
     )?)
 }
 
-/// An entry of the audit log about a group. It has the name of that time, which is no personal data.
+/// Returns an entry of the audit log about a group. It has the current name of the group, which is not personal data.
 pub(in crate::domain::admin) fn about(
     services: &Services,
     event: Event,

@@ -1,6 +1,6 @@
-//! Assigning applications to groups and to everyone.
+//! The assignment of applications to groups and to everyone.
 //!
-//! An assignment gives access to many users at once, so it needs an approval, as a table of accounts does.
+//! An assignment grants access to many users at once, so it needs an approval, like the import of accounts.
 
 use serde::Serialize;
 
@@ -16,11 +16,11 @@ use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::group::{Assignee, Group, MOST_ASSIGNMENTS};
 use assent_model::id::Did;
 
-/// The application has as many assignments as it may have.
+/// The application already has the largest number of assignments.
 pub(in crate::domain::admin) const TOO_MANY_ASSIGNMENTS: &str =
     "the application is assigned to 200 groups already";
 
-/// The application, and the group or everyone.
+/// A planned assignment: the application, and the group or everyone.
 #[derive(Clone, Debug)]
 pub struct AssignmentPlan {
     pub(in crate::domain::admin) application: Did,
@@ -29,14 +29,14 @@ pub struct AssignmentPlan {
 }
 
 impl AssignmentPlan {
-    /// Whom the application is assigned to.
+    /// Returns the group or everyone.
     pub(in crate::domain::admin) fn assignee(&self) -> Assignee {
         self.to
             .as_ref()
             .map_or(Assignee::Everyone, |group| Assignee::Group(group.id))
     }
 
-    /// The entry of the audit log.
+    /// Returns the entry of the audit log.
     pub(in crate::domain::admin) fn entry(
         &self,
         services: &Services,
@@ -55,7 +55,7 @@ impl AssignmentPlan {
     }
 }
 
-/// The roles of a new assignment.
+/// Validates the roles of a new assignment.
 pub(in crate::domain::admin) fn assignment_roles(roles: Vec<String>) -> Result<Vec<String>> {
     let roles = valid_roles(roles)?;
     let mut seen = std::collections::HashSet::new();
@@ -65,7 +65,7 @@ pub(in crate::domain::admin) fn assignment_roles(roles: Vec<String>) -> Result<V
     Ok(roles)
 }
 
-/// The roles of an assignment, if there is one.
+/// Returns the roles of an assignment, if there is one.
 async fn current_roles(
     services: &Services,
     application: &Did,
@@ -146,7 +146,7 @@ impl AdminCommand for AssignAccess {
 }
 
 assent_model::admin_command! {
-    /// Removes an assignment, with the access that only it gives.
+    /// Removes an assignment, with the access that only it grants.
     #[derive(Clone, Debug, Serialize)]
     pub struct RemoveAssignment {
         /// The application.

@@ -1,4 +1,4 @@
-//! Creating, changing and deleting groups.
+//! The commands that create, update and delete groups.
 
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -16,7 +16,7 @@ use assent_model::id::GroupId;
 use assent_model::name::display_text;
 use assent_store::{GroupOrder, VersionedWrite};
 
-/// How long a description may be, in characters.
+/// The largest length of a description, in characters.
 const LONGEST_DESCRIPTION: usize = 500;
 
 assent_model::admin_command! {
@@ -49,7 +49,7 @@ fn description_of(text: &str) -> Result<String> {
     })
 }
 
-/// Refuses a name that another group has.
+/// Rejects a name that another group has.
 async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>) -> Result<()> {
     let key = name.key();
     let found = services
@@ -63,7 +63,7 @@ async fn must_be_free(services: &Services, name: &GroupName, of: Option<GroupId>
     Ok(())
 }
 
-/// The group that a manifest describes. A known one keeps its id.
+/// Returns the group that a manifest describes. An existing group keeps its identifier.
 ///
 /// # Errors
 /// As the creation of a group.
@@ -96,7 +96,7 @@ pub(in crate::domain::admin) async fn described_group(
 }
 
 assent_model::admin_command! {
-    /// Creates a group without members and without access to anything.
+    /// Creates a group without members and without access to any application.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateGroup {
         /// The name.
@@ -137,7 +137,7 @@ assent_model::admin_command! {
     pub struct UpdateGroup {
         /// The group.
         target group: GroupId,
-        /// What changes.
+        /// The update.
         classified change: GroupUpdate,
     }
 }
@@ -159,7 +159,7 @@ impl AdminCommand for UpdateGroup {
         if let Some(description) = &self.change.description {
             after.description = description_of(description)?;
         }
-        // Applications may give rights to a group by its name.
+        // Applications may grant permissions to a group by its name.
         let action = (after.name != before.name).then(|| ProtectedAction::RenameGroup {
             group: before.id,
             name: after.name.to_string(),
@@ -195,7 +195,7 @@ impl AdminCommand for UpdateGroup {
 }
 
 assent_model::admin_command! {
-    /// Deletes a group, with the access that it gives.
+    /// Deletes a group, with the access that it grants.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct DeleteGroup(target GroupId);
 }

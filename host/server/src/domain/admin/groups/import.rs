@@ -1,4 +1,4 @@
-//! Importing members of a group from a table.
+//! The import of members of a group from a table.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,10 +17,10 @@ use assent_model::id::{GroupId, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::{LifecycleState, User};
 
-/// The columns of a table of members. An import needs the first one only.
+/// The columns of a table of members. An import needs only the first one.
 pub const MEMBER_COLUMNS: [&str; 3] = ["user", "email", "display_name"];
 
-/// A member as a row of a table, in the order of [`MEMBER_COLUMNS`].
+/// Returns a member as a row of a table, in the order of [`MEMBER_COLUMNS`].
 pub fn member_cells(user: &User) -> Vec<String> {
     vec![
         user.name.to_string(),
@@ -73,7 +73,7 @@ impl NamedUsers {
         by_id.or_else(by_login)
     }
 
-    /// The user of a row, whom the caller may act upon.
+    /// Returns the user of a row, if the caller may manage that user.
     fn of_row(
         &self,
         caller: &Caller,

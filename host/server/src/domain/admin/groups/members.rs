@@ -1,7 +1,7 @@
-//! Adding, removing and replacing members of groups.
+//! The commands that add, remove and replace members of groups.
 //!
-//! To add and remove single members is everyday work, as giving an account is, and needs no approval. A change of a
-//! whole table of members does.
+//! A change of single members is routine, like the creation of an account, and needs no approval. A change of a whole
+//! table of members does.
 
 use std::collections::HashSet;
 
@@ -22,14 +22,14 @@ use assent_model::secret::Digest;
 use assent_model::user::{LifecycleState, User};
 use assent_store::MemberChange;
 
-/// How many users one request adds at most.
+/// The largest number of users that one request adds.
 const MOST_ADDED: usize = 200;
-/// How many members one request may change: all of it is one transaction.
+/// The largest number of members that one request may change, because the change is one transaction.
 pub(in crate::domain::admin) const MOST_CHANGED: usize = 5_000;
-/// How many members are read at a time.
+/// The number of members that are read at a time.
 const PAGE: u32 = 500;
 
-/// A change of members, and who may make it.
+/// A planned change of the members of a group.
 #[derive(Clone, Debug)]
 pub struct MemberPlan {
     pub(in crate::domain::admin) group: Group,
@@ -38,7 +38,7 @@ pub struct MemberPlan {
 }
 
 impl MemberPlan {
-    /// The change, with the versions of the users.
+    /// Returns the change, with the versions of the users.
     pub(in crate::domain::admin) fn change(&self) -> MemberChange {
         let versions = |users: &[User]| users.iter().map(|user| (user.id, user.version)).collect();
         MemberChange {
@@ -47,7 +47,7 @@ impl MemberPlan {
         }
     }
 
-    /// The entries of the audit log.
+    /// Returns the entries of the audit log.
     pub(in crate::domain::admin) fn entries(
         &self,
         services: &Services,
@@ -65,7 +65,7 @@ impl MemberPlan {
         added.chain(removed).collect()
     }
 
-    /// The protected action of a change of a whole table.
+    /// Returns the protected action of a change of a whole table.
     pub(super) fn as_action(&self) -> Result<ProtectedAction> {
         let ids = |users: &[User]| users.iter().map(|user| user.id).collect::<Vec<UserId>>();
         let digest = serde_json::to_vec(&(ids(&self.added), ids(&self.removed)))
@@ -79,7 +79,7 @@ impl MemberPlan {
         })
     }
 
-    /// Whether nobody is added or removed.
+    /// Returns whether the plan adds and removes no member.
     pub(in crate::domain::admin) const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty()
     }
@@ -113,16 +113,16 @@ impl MemberPlan {
     }
 }
 
-/// How many members were added and removed.
+/// The result of a change of members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MembersChanged {
-    /// New members.
+    /// The number of added members.
     pub added: u64,
-    /// Former members.
+    /// The number of removed members.
     pub removed: u64,
 }
 
-/// Those of these users who are no members yet. Terminated users cannot become members.
+/// Returns the users that are not members yet. Terminated users cannot become members.
 pub(super) async fn without_members(
     services: &Services,
     group: GroupId,
@@ -141,7 +141,7 @@ pub(super) async fn without_members(
         .collect())
 }
 
-/// Refuses terminated users as new members.
+/// Rejects terminated users as new members.
 pub(in crate::domain::admin) fn must_not_be_terminated(users: &[User]) -> Result<()> {
     match users
         .iter()
@@ -156,7 +156,7 @@ pub(in crate::domain::admin) fn must_not_be_terminated(users: &[User]) -> Result
 }
 
 assent_model::admin_command! {
-    /// Adds users to a group. Who is a member already stays one.
+    /// Adds users to a group. Existing members remain members.
     #[derive(Clone, Debug, Serialize)]
     pub struct AddMembers {
         /// The group.
@@ -200,7 +200,7 @@ impl AdminCommand for AddMembers {
 }
 
 assent_model::admin_command! {
-    /// Removes a member from a group, with the access that only the group gives.
+    /// Removes a member from a group, with the access that only the group grants.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct RemoveMember {
         /// The group.
@@ -246,7 +246,7 @@ impl AdminCommand for RemoveMember {
 }
 
 assent_model::admin_command! {
-    /// Replaces the members of a group by these users.
+    /// Replaces the members of a group with these users.
     #[derive(Clone, Debug, Serialize)]
     pub struct ReplaceMembers {
         /// The group.
@@ -256,7 +256,7 @@ assent_model::admin_command! {
     }
 }
 
-/// All members of a group.
+/// Returns all members of a group.
 async fn all_members(services: &Services, group: GroupId) -> Result<Vec<User>> {
     let mut members: Vec<User> = Vec::new();
     loop {
@@ -275,7 +275,7 @@ async fn all_members(services: &Services, group: GroupId) -> Result<Vec<User>> {
     }
 }
 
-/// The members of a group without terminated users, which no manifest names.
+/// Returns the members of a group without terminated users. No manifest names these.
 pub(in crate::domain::admin) async fn lasting_members(
     services: &Services,
     group: GroupId,

@@ -1,4 +1,4 @@
-//! What the administration reads of groups.
+//! The administration's queries about groups.
 
 use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, registered, user};
@@ -7,10 +7,10 @@ use assent_model::id::{Did, GroupId, UserId};
 use assent_model::user::User;
 use assent_store::{GroupOrder, GroupSummary};
 
-/// How many groups of a user are listed at most.
+/// The largest number of groups of a user in a list.
 const MOST_GROUPS: u32 = 500;
 
-/// Whom an application is assigned to.
+/// The assignments of an application.
 #[derive(Clone, Debug)]
 pub struct ApplicationAssignments {
     /// The roles of everyone, if it is assigned to everyone.
@@ -19,7 +19,7 @@ pub struct ApplicationAssignments {
     pub groups: Vec<(GroupSummary, Vec<String>)>,
 }
 
-/// The group with this id.
+/// Returns the group with this identifier.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such group. Otherwise if the database fails.
@@ -28,7 +28,7 @@ pub async fn group(services: &Services, id: GroupId) -> Result<Group> {
     found.ok_or(AdminError::NotFound("group"))
 }
 
-/// The same, with its counts.
+/// Returns the group with this identifier and its counts.
 ///
 /// # Errors
 /// As [`group`].
@@ -37,7 +37,7 @@ pub async fn group_summary(services: &Services, id: GroupId) -> Result<GroupSumm
     found.ok_or(AdminError::NotFound("group"))
 }
 
-/// The number of all groups.
+/// Returns the number of all groups.
 ///
 /// # Errors
 /// If the database fails.
@@ -45,7 +45,7 @@ pub async fn count_groups(services: &Services) -> Result<u64> {
     Ok(services.store.count_groups().await?)
 }
 
-/// Up to `limit` groups after the one with the name `after`, whose names begin so.
+/// Returns up to `limit` groups with this beginning of their names, after the group with the name `after`.
 ///
 /// # Errors
 /// If the database fails.
@@ -60,7 +60,7 @@ pub async fn groups(
     Ok(services.store.groups(&prefix, order, after, limit).await?)
 }
 
-/// Up to `limit` members of a group after `after`.
+/// Returns up to `limit` members of a group after `after`.
 ///
 /// # Errors
 /// As [`group`].
@@ -74,7 +74,7 @@ pub async fn members_of(
     Ok(services.store.members_of(id, after, limit).await?)
 }
 
-/// The groups of a user, in the order of their names.
+/// Returns the groups of a user, in the order of their names.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
@@ -83,7 +83,7 @@ pub async fn groups_of_user(services: &Services, id: UserId) -> Result<Vec<Group
     Ok(services.store.groups_of(id, MOST_GROUPS).await?)
 }
 
-/// The applications that are assigned to a group.
+/// Returns the applications that are assigned to a group.
 ///
 /// # Errors
 /// As [`group`].
@@ -92,7 +92,7 @@ pub async fn assignments_to(services: &Services, id: GroupId) -> Result<Vec<Assi
     Ok(services.store.assignments_to(id).await?)
 }
 
-/// Whom an application is assigned to.
+/// Returns the assignments of an application.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
@@ -103,7 +103,7 @@ pub async fn assignments_of(
     registered(services, application).await?;
     let mut groups = Vec::new();
     for assignment in services.store.assignments_of(application).await? {
-        // One that was deleted at this moment is not assigned any more.
+        // A group that was deleted at this moment has no assignment any more.
         if let Some(group) = services.store.group_summary(assignment.group).await? {
             groups.push((group, assignment.roles));
         }
@@ -114,7 +114,7 @@ pub async fn assignments_of(
     })
 }
 
-/// The roles that are known for an application.
+/// Returns the known roles of an application.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.

@@ -25,7 +25,7 @@ type Known = HashMap<Did, HashMap<UserId, Account>>;
 /// Plans the accounts of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error is not about a value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     accounts: &[ManifestAccount],
@@ -85,7 +85,7 @@ pub(super) async fn plan(
     plan_others(planner, &named)
 }
 
-/// The accounts that the users have in the applications already.
+/// Returns the existing accounts of the users in the applications.
 async fn existing(
     planner: &Planner<'_>,
     accounts: &[ManifestAccount],
@@ -142,7 +142,7 @@ async fn plan_new(
     Ok(())
 }
 
-/// The versions that the change of an account expects.
+/// Adds the versions that the change of an account expects.
 fn expect(planner: &mut Planner<'_>, application: &Referenced<Did>, user: &User) {
     planner.expected.users.push((user.id, user.version));
     if let Some(version) = application.version {
@@ -205,7 +205,8 @@ fn plan_update(
     Ok(())
 }
 
-/// Plans the managed accounts that the manifest does not name. Those of an application that is deleted end with it.
+/// Plans the managed accounts that the manifest does not name. The accounts of a deleted application are deleted with
+/// it.
 fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, UserId)>) -> Result<()> {
     let mut others: Vec<(String, UserAccount)> = planner
         .state

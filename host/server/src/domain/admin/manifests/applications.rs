@@ -23,7 +23,7 @@ const OTHER_PROTOCOL: &str = "it cannot be changed; create a new application wit
 /// Plans the applications of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error is not about a value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     applications: &[ManifestApplication],
@@ -67,7 +67,7 @@ pub(super) async fn plan(
     Ok(found)
 }
 
-/// The existing application. `None` if the manifest may not name it so.
+/// Returns the existing application. `None` if the manifest may not name it with this protocol or key.
 async fn existing(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
@@ -101,7 +101,7 @@ async fn existing(
     Ok(Some(Existing::Adopted(found)))
 }
 
-/// Plans a client. Returns its id, unless it does not fit.
+/// Plans a client. Returns its identifier, unless it is invalid.
 fn plan_client(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
@@ -171,7 +171,7 @@ fn plan_client(
     Ok(Some(id))
 }
 
-/// The same for a service provider.
+/// Plans a service provider. Returns its identifier, unless it is invalid.
 fn plan_service_provider(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
@@ -233,7 +233,7 @@ fn plan_service_provider(
     Ok(Some(id))
 }
 
-/// Warns of settings without effect of a service provider that changes.
+/// Adds warnings about settings without effect of a changed service provider.
 fn warn(planner: &mut Planner<'_>, key: &ManifestKey, provider: &ServiceProvider) {
     let notes = service_provider_notes(&planner.context.services, provider);
     planner.warnings.extend(

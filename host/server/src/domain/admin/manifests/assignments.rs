@@ -23,7 +23,7 @@ struct Current {
 /// Plans the assignments of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error is not about a value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     assignments: &[ManifestAssignment],
@@ -105,7 +105,7 @@ fn assignee_of(group: Option<&Group>) -> Assignee {
     group.map_or(Assignee::Everyone, |group| Assignee::Group(group.id))
 }
 
-/// The present assignments of an application, managed or not.
+/// Returns the current assignments of an application, managed or not.
 async fn current(planner: &Planner<'_>, application: &Referenced<Did>) -> Result<Current> {
     let mut current = Current::default();
     if application.version.is_none() {
@@ -124,7 +124,7 @@ async fn current(planner: &Planner<'_>, application: &Referenced<Did>) -> Result
     Ok(current)
 }
 
-/// The assignments that the owner manages.
+/// Returns the assignments that the owner manages.
 fn managed(state: &OwnerState) -> HashSet<(Did, Assignee)> {
     let groups = state
         .assignments
@@ -176,8 +176,8 @@ fn plan_one(
     });
 }
 
-/// Plans the managed assignments that the manifest does not name. Those of an application or a group that is deleted
-/// end with it.
+/// Plans the managed assignments that the manifest does not name. The assignments of a deleted application or group are
+/// deleted with it.
 fn plan_others(planner: &mut Planner<'_>, named: &HashSet<(Did, Assignee)>) {
     let state = &planner.state;
     let mut others: Vec<(String, AssignmentPlan, i64)> = Vec::new();

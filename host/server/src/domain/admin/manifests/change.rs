@@ -26,14 +26,14 @@ pub enum ChangeAction {
     Create,
     /// Updates the object.
     Update,
-    /// Takes over an object that no manifest manages, and updates it.
+    /// Adopts an object that no manifest manages, and updates it.
     Adopt,
     /// Deletes the object.
     Delete,
 }
 
 impl ChangeAction {
-    /// The action as messages name it.
+    /// Returns the action as messages name it.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -61,7 +61,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The kind as messages name it.
+    /// Returns the kind as messages name it.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::Application => "application",
@@ -73,11 +73,11 @@ impl ObjectKind {
     }
 }
 
-/// A member of an object that changes. Of the members of a group, `before` lists those that are removed, and `after`
-/// those that are added.
+/// A changed member of an object. For the members of a group, `before` lists the removed members, and `after` the added
+/// ones.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 pub struct FieldChange {
-    /// Its name in the manifest.
+    /// The name of the member in the manifest.
     pub name: String,
     /// The value before; `null` if there was none.
     pub before: Value,
@@ -85,30 +85,31 @@ pub struct FieldChange {
     pub after: Value,
 }
 
-/// A change. Its serialized form says all that it does, so that the digest of a plan covers it.
+/// A change. Its serialized form contains all effects, so that the digest of a plan covers them.
 #[derive(Clone, Debug, Serialize)]
 pub struct PlannedChange {
     /// The action.
     pub action: ChangeAction,
-    /// To an object of this kind.
+    /// The kind of the object.
     pub kind: ObjectKind,
-    /// The key; of an assignment the application's and the group's, of an account the application's and the user's
-    /// name.
+    /// The key of the object. For an assignment, the keys of the application and the group. For an account, the key of
+    /// the application and the user name.
     pub key: String,
-    /// The id of the existing object.
+    /// The identifier of the existing object.
     pub id: Option<String>,
-    /// The members that change. Of a new object those that have no default.
+    /// The members that change. For a new object, the members that differ from the default.
     pub fields: Vec<FieldChange>,
     /// The version of the existing object.
     pub(super) version: Option<i64>,
-    /// The users that it concerns: the names in the manifest may be those of other users later.
+    /// The affected users. The digest includes their identifiers, because the names in the manifest may be those of
+    /// other users later.
     pub(super) users: Vec<UserId>,
     #[serde(skip)]
     pub(super) operation: Operation,
 }
 
 impl PlannedChange {
-    /// The change that creates an object.
+    /// Returns the change that creates an object.
     pub(super) fn of_new(
         kind: ObjectKind,
         key: impl Into<String>,
@@ -127,7 +128,7 @@ impl PlannedChange {
         }
     }
 
-    /// A change of this version of an object.
+    /// Returns a change of this version of an object.
     pub(super) fn of_existing(
         action: ChangeAction,
         (kind, key): (ObjectKind, impl Into<String>),
@@ -143,7 +144,7 @@ impl PlannedChange {
         }
     }
 
-    /// The same, of these users.
+    /// Returns the change with these affected users.
     pub(super) fn concerning(self, users: Vec<UserId>) -> Self {
         Self { users, ..self }
     }
@@ -156,14 +157,14 @@ pub(super) enum Operation {
     UpdateClient {
         before: Box<Application>,
         after: Box<Application>,
-        /// The key of a client that is taken over.
+        /// The key, if the change adopts the client.
         adopt: Option<ManifestKey>,
     },
     CreateServiceProvider(Box<ServiceProvider>, ManifestKey),
     UpdateServiceProvider {
         before: Box<ServiceProvider>,
         after: Box<ServiceProvider>,
-        /// The key of a service provider that is taken over.
+        /// The key, if the change adopts the service provider.
         adopt: Option<ManifestKey>,
     },
     DeleteApplication(RegisteredApplication),
@@ -177,7 +178,7 @@ pub(super) enum Operation {
     UpdateGroup {
         before: Group,
         after: Group,
-        /// The key of a group that is taken over.
+        /// The key, if the change adopts the group.
         adopt: Option<ManifestKey>,
         members: MemberPlan,
     },
@@ -217,7 +218,7 @@ impl Deleted {
     }
 }
 
-/// The change of the roles of an assignment or an account.
+/// Returns the change of the roles of an assignment or an account.
 pub(super) fn roles_change(before: Option<&[String]>, after: Option<&[String]>) -> FieldChange {
     let roles = |roles: Option<&[String]>| roles.map_or(Value::Null, |roles| json!(roles));
     FieldChange {
@@ -227,7 +228,7 @@ pub(super) fn roles_change(before: Option<&[String]>, after: Option<&[String]>) 
     }
 }
 
-/// The members that differ, in the order of their names.
+/// Returns the members that differ, in the order of their names.
 pub(super) fn differences(before: &Members, after: &Members) -> Vec<FieldChange> {
     let names: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
     names
@@ -241,7 +242,7 @@ pub(super) fn differences(before: &Members, after: &Members) -> Vec<FieldChange>
         .collect()
 }
 
-/// The change of the members of a group, if there is one.
+/// Returns the change of the members of a group, if there is one.
 pub(super) fn member_difference(plan: &MemberPlan) -> Option<FieldChange> {
     let names = |users: &[User]| {
         let mut names: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();

@@ -1,4 +1,4 @@
-//! Applying a manifest, and a single application by its key.
+//! The commands that apply a manifest, or put a single application by its key.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use assent_model::caller::{Caller, Principal};
 use assent_model::management::{Management, ManifestKey, ManifestOwner};
 use assent_model::secret::Digest;
 
-/// How many changes one transaction makes: it has ten seconds, and other writes may share it.
+/// The largest number of changes in one transaction. A transaction has ten seconds, and may include other writes.
 const MOST_CHANGES: usize = 500;
 
 assent_model::admin_command! {
@@ -69,7 +69,7 @@ impl AdminCommand for ApplyManifest {
 }
 
 impl ApplyManifest {
-    /// Refuses an administrator who could not make the changes: the approval would say nothing.
+    /// Rejects an administrator who has no permission for the changes, because that approval would be meaningless.
     async fn administrator_may_approve(&self, context: &AdminContext) -> Result<()> {
         let Some(role) = context.administrator().and_then(|user| user.console_role) else {
             return Ok(());
@@ -144,7 +144,7 @@ impl AdminCommand for PutApplication {
     }
 }
 
-/// The protected action that a plan is, unless it changes nothing.
+/// Returns the protected action of a plan. `None` if the plan has no changes.
 fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
     (!plan.changes.is_empty()).then(|| ProtectedAction::ApplyManifest {
         owner: plan.owner.to_string(),
@@ -158,7 +158,7 @@ fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
     })
 }
 
-/// Members of an application that decide who receives its tokens, and its rights.
+/// Members of an application that determine its permissions and the receivers of its tokens.
 const SENSITIVE: [&str; 8] = [
     "admin_scopes",
     "redirect_uris",
@@ -170,7 +170,8 @@ const SENSITIVE: [&str; 8] = [
     "grant_types",
 ];
 
-/// The changes as a device shows them: those with sensitive members first, then objects that are taken over or deleted.
+/// Returns the changes as a device shows them: first those with sensitive members, then adopted and deleted objects,
+/// then the others.
 fn in_words(changes: &[PlannedChange]) -> Vec<String> {
     let mut words: Vec<(u8, String)> = changes
         .iter()
@@ -193,7 +194,7 @@ fn in_words(changes: &[PlannedChange]) -> Vec<String> {
     words.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The errors of the only application of a manifest, by its own members.
+/// Converts the errors of a manifest with a single application to errors about the application's members.
 fn of_application(error: AdminError) -> AdminError {
     let AdminError::Manifest(errors) = error else {
         return error;

@@ -14,26 +14,26 @@ use assent_model::saml::ServiceProvider;
 /// The members of an object, by their names in a manifest.
 pub(super) type Members = Map<String, Value>;
 
-/// All members of a client but for the key.
+/// Returns all members of a client except the key.
 pub(super) fn client(client: &Application) -> Members {
     members(&ClientChange::to(&client.name, &client.settings))
 }
 
-/// All members of a service provider but for the key.
+/// Returns all members of a service provider except the key.
 pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
     let mut members = members(&ServiceProviderChange::to(provider));
     members.insert("protocol".to_owned(), json!("saml"));
     members
 }
 
-/// The members of a client that a manifest must name: those that are not as in a new client.
+/// Returns the members of a client that a manifest must name: those that differ from a new client.
 pub(super) fn named_of_client(known: &Application) -> Members {
     let defaults = OidcSettings::new(known.settings.application_type);
     let defaults = members(&ClientChange::to("", &defaults));
     without(client(known), &defaults, &["application_type"])
 }
 
-/// The members of a service provider that a manifest must name.
+/// Returns the members of a service provider that a manifest must name.
 ///
 /// # Errors
 /// If the server cannot create a key.
@@ -50,7 +50,7 @@ pub(super) fn named_of_service_provider(
     ))
 }
 
-/// The members of a group that a manifest must name, but for the members of the group.
+/// Returns the members of a group that a manifest must name, except the list of users.
 pub(super) fn group(group: &Group) -> Members {
     let mut members = Members::from_iter([("name".to_owned(), json!(group.name))]);
     if !group.description.is_empty() {
@@ -59,7 +59,7 @@ pub(super) fn group(group: &Group) -> Members {
     members
 }
 
-/// The members of a change.
+/// Returns the members of a change.
 fn members(change: &impl Serialize) -> Members {
     match serde_json::to_value(change) {
         Ok(Value::Object(members)) => members,
@@ -67,7 +67,7 @@ fn members(change: &impl Serialize) -> Members {
     }
 }
 
-/// The members that are neither null nor a default, and those to keep.
+/// Returns the members that are neither null nor a default, and those in `kept`.
 fn without(mut members: Members, defaults: &Members, kept: &[&str]) -> Members {
     members.retain(|name, value| {
         kept.contains(&name.as_str()) || (!value.is_null() && defaults.get(name) != Some(value))
@@ -76,7 +76,7 @@ fn without(mut members: Members, defaults: &Members, kept: &[&str]) -> Members {
     members
 }
 
-/// Removes members that are null, which TOML does not have. They mean the same as missing ones.
+/// Removes members that are null, which TOML cannot express. They mean the same as missing members.
 fn remove_nulls(value: &mut Value) {
     match value {
         Value::Object(members) => {

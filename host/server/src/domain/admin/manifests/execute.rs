@@ -1,4 +1,4 @@
-//! The writes of a plan, with the entries of the audit log that the single requests would leave.
+//! The writes of a plan, with the same audit entries as separate requests.
 
 use super::change::{ChangeAction, Operation, PlannedChange};
 use super::plan::ManifestPlan;
@@ -18,7 +18,7 @@ use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::saml::ServiceProvider;
 use assent_store::{ManagedWrite, ManifestWrites};
 
-/// Makes all changes of a plan, or none.
+/// Executes all changes of a plan in one transaction.
 ///
 /// # Errors
 /// If the database fails, or a name is taken.
@@ -71,7 +71,7 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// The same entry, of this plan.
+    /// Returns the entry with the digest of this plan.
     fn of_plan(&self, entry: Entry) -> Entry {
         entry.with("plan", self.digest.as_str())
     }
@@ -80,7 +80,7 @@ impl Writer<'_> {
         self.of_plan(audit::entry(self.services, event, self.by))
     }
 
-    /// The same entry, of an object that the owner manages from now on.
+    /// Returns the entry of an object that the owner manages from now on.
     fn managed(&self, entry: Entry, key: &ManifestKey) -> Entry {
         entry
             .with("managed_by", self.owner.as_str())
@@ -209,7 +209,7 @@ impl Writer<'_> {
             let adoption = ManagedWrite::AdoptApplication(id.clone(), key.clone());
             writes.push((adoption, vec![self.managed(entry(), key)]));
         }
-        // Without a difference, nothing of the application itself is written.
+        // Without a difference, the application itself is not written.
         if let Some(entry) = was.change(is, entry()) {
             writes.push((write, vec![entry]));
         }
@@ -255,7 +255,7 @@ impl Writer<'_> {
     fn account_update(&self, before: &Account, after: &Account) -> Writes {
         let mut entries = accounts::differences(self.services, before, after, self.by);
         if entries.is_empty() {
-            // The owner takes the account over as it is.
+            // The owner adopts the account without a change.
             let entry = accounts::about(self.services, Event::AccountUpdated, after, self.by);
             entries.push(entry.with("managed_by", self.owner.as_str()));
         }

@@ -1,7 +1,7 @@
-//! Export: the manifest of an owner's objects.
+//! The export of the manifest of an owner's objects.
 //!
-//! It has no ids, no times and no secrets, its objects are in the order of their keys, and members with default values
-//! are missing. So two instances with the same objects export the same text.
+//! The manifest contains no identifiers, times or secrets. Its objects are in the order of their keys, and members with
+//! default values are missing. Therefore two instances with the same objects export the same text.
 
 use serde_json::{Value, json};
 
@@ -14,10 +14,10 @@ use assent_model::administration::Permission;
 use assent_model::application::RegisteredApplication;
 use assent_model::management::ManifestOwner;
 
-/// The manifest that describes all objects of an owner.
+/// Returns the manifest that describes all objects of an owner.
 ///
 /// # Errors
-/// [`AdminError::NotFound`] if the owner manages nothing; [`AdminError::Forbidden`] if the caller may not read users
+/// [`AdminError::NotFound`] if the owner manages no object. [`AdminError::Forbidden`] if the caller may not read users
 /// and accounts, and the manifest names some.
 pub async fn export_manifest(context: &AdminContext, owner: &ManifestOwner) -> Result<Value> {
     let services = &context.services;

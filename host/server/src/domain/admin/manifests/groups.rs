@@ -23,13 +23,13 @@ use assent_model::user::User;
 /// The groups to which assignments can refer.
 pub(super) type Groups = BTreeMap<ManifestKey, (Referenced<GroupId>, Group)>;
 
-/// Users by the names at sign-in that a manifest has for them.
+/// Users by their names in a manifest.
 pub(super) type Users = HashMap<LoginName, User>;
 
 /// Plans the groups of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error is not about a value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     groups: &[ManifestGroup],
@@ -107,7 +107,7 @@ pub(super) async fn plan(
     Ok(found)
 }
 
-/// The existing group. `None` if the manifest may not name it so.
+/// Returns the existing group. `None` if the manifest may not name it with this key.
 async fn existing(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
@@ -140,7 +140,7 @@ async fn existing(
     Ok(Some(Existing::Adopted(found)))
 }
 
-/// The change of the members of a group. `None` if they do not fit.
+/// Returns the change of the members of a group. `None` if they are invalid.
 async fn members(
     planner: &mut Planner<'_>,
     position: &ManifestPosition<'_>,
@@ -218,13 +218,13 @@ async fn members(
     Ok(Some(plan))
 }
 
-/// The user with this name at sign-in; not with this email address, which is another name of the same user.
+/// Returns the user with this user name. An email address does not count, because it is another name of the same user.
 pub(super) fn find_user<'a>(users: &'a Users, name: &str) -> Option<&'a User> {
     let name: LoginName = name.parse().ok()?;
     users.get(&name).filter(|user| user.name == name)
 }
 
-/// The change of a group, if it changes.
+/// Returns the change of a group, if there is one.
 fn change(
     key: &ManifestKey,
     existing: &Existing<Group>,

@@ -15,7 +15,7 @@ use assent_model::secret::Digest;
 /// Plans the logos of the applications of a manifest.
 ///
 /// # Errors
-/// [`AdminError`](crate::domain::admin::AdminError) if the error concerns no value of the manifest.
+/// [`AdminError`](crate::domain::admin::AdminError) if the error is not about a value of the manifest.
 pub(super) async fn plan(
     planner: &mut Planner<'_>,
     described: &[ManifestApplication],
@@ -79,7 +79,7 @@ pub(super) async fn plan(
     Ok(())
 }
 
-/// The image in a manifest. The empty text is no logo.
+/// Reads an image in a manifest. An empty text means no logo.
 fn read(text: &str) -> std::result::Result<Option<ApplicationLogo>, String> {
     if text.is_empty() {
         return Ok(None);
@@ -91,7 +91,7 @@ fn read(text: &str) -> std::result::Result<Option<ApplicationLogo>, String> {
     logo.map(Some).map_err(|error| error.to_string())
 }
 
-/// A logo as a manifest contains it.
+/// Returns a logo in the form of a manifest.
 pub(super) fn described(logo: &ApplicationLogo) -> Value {
     json!(STANDARD.encode(&logo.bytes))
 }

@@ -36,7 +36,7 @@ pub struct Manifest {
     pub accounts: Vec<ManifestAccount>,
 }
 
-/// An application. A member that is missing has the default of a new application.
+/// An application. A missing member has the default of a new application.
 #[derive(Clone, Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum ManifestApplication {
@@ -46,13 +46,13 @@ pub enum ManifestApplication {
     ServiceProvider(Box<ManifestServiceProvider>),
 }
 
-/// The settings of a managed application. A member that is missing has the default of a new application.
+/// The settings of a managed application. A missing member has the default of a new application.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ManagedSettings {
-    /// Those of an OpenID Connect client.
+    /// The settings of an OpenID Connect client.
     Client(Box<ClientChange>),
-    /// Those of a SAML service provider.
+    /// The settings of a SAML service provider.
     ServiceProvider(Box<ServiceProviderChange>),
 }
 
@@ -84,12 +84,12 @@ pub(super) struct CommonMembers {
     /// The key. It never changes.
     #[schema(value_type = String, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]*$")]
     pub(super) key: ManifestKey,
-    /// The id of an application that no manifest manages yet: the owner takes it over. Without effect afterwards.
+    /// The id of an application that no manifest manages yet. The owner adopts it. Without effect afterwards.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(super) adopt: Option<Did>,
-    /// The logo: an image in PNG, JPEG or WebP format, of 64 KiB at most, in base64; empty for none. Without this
-    /// member the manifest does not change it.
+    /// The logo: an image in PNG, JPEG or WebP format, of 64 KiB at most, in base64. An empty text means no logo.
+    /// Without this member the manifest does not change the logo.
     #[serde(default)]
     pub(super) logo: Option<String>,
 }
@@ -115,7 +115,7 @@ pub struct ManifestGroup {
     /// The key. It never changes.
     #[schema(value_type = String, max_length = 64, pattern = "^[a-z0-9][a-z0-9._-]*$")]
     pub(super) key: ManifestKey,
-    /// The id of a group that no manifest manages yet: the owner takes it over. Without effect afterwards.
+    /// The id of a group that no manifest manages yet. The owner adopts it. Without effect afterwards.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(super) adopt: Option<GroupId>,
@@ -124,19 +124,19 @@ pub struct ManifestGroup {
     /// The purpose of the group.
     #[serde(default)]
     pub(super) description: Option<String>,
-    /// The names of its members at sign-in, all of them. Without this member the manifest does not change them.
+    /// The user names of all its members. Without this member the manifest does not change the members.
     #[serde(default)]
     pub(super) members: Option<Vec<String>>,
 }
 
-/// An assignment of an application to a group, or to everyone. The owner takes over one that exists already.
+/// An assignment of an application to a group, or to everyone. The owner adopts an existing one.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestAssignment {
     /// The key of the application.
     #[schema(value_type = String)]
     pub(super) application: ManifestKey,
-    /// The key of the group; each active user without it.
+    /// The key of the group. Without it, the assignment is to every active user.
     #[serde(default)]
     #[schema(value_type = Option<String>)]
     pub(super) group: Option<ManifestKey>,
@@ -146,14 +146,14 @@ pub struct ManifestAssignment {
     pub(super) roles: Vec<String>,
 }
 
-/// An account: a user's access to an application. The owner takes over one that exists already.
+/// An account: a user's access to an application. The owner adopts an existing one.
 #[derive(Clone, Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ManifestAccount {
     /// The key of the application.
     #[schema(value_type = String)]
     pub(super) application: ManifestKey,
-    /// The user's name at sign-in.
+    /// The user name.
     pub(super) user: String,
     /// The roles of the account itself.
     #[serde(default)]
@@ -162,7 +162,7 @@ pub struct ManifestAccount {
 }
 
 impl Manifest {
-    /// A manifest with a single application.
+    /// Returns a manifest with a single application.
     pub(super) fn of_application(owner: ManifestOwner, application: ManifestApplication) -> Self {
         Self {
             owner,
@@ -173,14 +173,14 @@ impl Manifest {
         }
     }
 
-    /// Whether it names more than applications.
+    /// Returns whether the manifest names objects other than applications.
     pub(super) const fn names_access(&self) -> bool {
         !(self.groups.is_empty() && self.assignments.is_empty() && self.accounts.is_empty())
     }
 }
 
 impl ManifestApplication {
-    /// An application with this key.
+    /// Returns an application with this key.
     pub(super) fn with_key(key: ManifestKey, settings: ManagedSettings) -> Self {
         let common = CommonMembers {
             key,
@@ -233,7 +233,7 @@ impl ManifestApplication {
     }
 }
 
-// The other members depend on the protocol, and unknown ones are errors, which serde does not combine.
+// The other members depend on the protocol, and unknown members are errors. Serde cannot combine these rules.
 impl<'de> Deserialize<'de> for ManifestApplication {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members = Map::<String, Value>::deserialize(deserializer)?;
@@ -246,11 +246,11 @@ impl<'de> Deserialize<'de> for ManifestApplication {
     }
 }
 
-/// Reads members; the error names the one that does not fit.
+/// Deserializes members. The error names the invalid member.
 fn read<T: DeserializeOwned>(members: Map<String, Value>) -> Result<T, String> {
     serde_path_to_error::deserialize(Value::Object(members)).map_err(|error| {
         let path = error.path().to_string();
-        // The value was converted before, so its line says nothing about the file.
+        // The value was converted before, so its line number is not that of the file.
         let why = error.inner().to_string();
         let why = why.split(" at line ").next().unwrap_or(&why);
         match path.as_str() {

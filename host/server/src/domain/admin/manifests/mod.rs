@@ -1,4 +1,4 @@
-//! Configuration as code: an owner describes objects in a manifest, and the server plans and makes the changes.
+//! Configuration as code: an owner describes objects in a manifest, and the server plans and executes the changes.
 
 mod accounts;
 mod applications;

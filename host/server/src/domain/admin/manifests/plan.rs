@@ -1,4 +1,4 @@
-//! Plans: the changes that a manifest makes.
+//! Plans: the changes that result from a manifest.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -19,14 +19,14 @@ use assent_model::name::LoginName;
 use assent_model::secret::Digest;
 use assent_store::ExpectedVersions;
 
-/// The form of the digested text. Another form has another number.
+/// The version of the digested text's format.
 const FORMAT: &str = "assent-manifest-plan-1";
-/// How many objects of each kind a manifest may have: all of it is one transaction.
+/// The largest number of objects of each kind in a manifest, because all changes are one transaction.
 const MOST_OBJECTS: usize = 500;
-/// How many accounts a manifest may have.
+/// The largest number of accounts in a manifest.
 const MOST_ACCOUNTS: usize = 5_000;
 
-/// The changes that a manifest makes.
+/// The changes that result from a manifest.
 #[derive(Debug)]
 pub struct ManifestPlan {
     /// The owner of the manifest.
@@ -43,7 +43,7 @@ pub struct ManifestPlan {
 }
 
 impl ManifestPlan {
-    /// How many changes do this.
+    /// Returns the number of changes with this action.
     pub fn count(&self, action: ChangeAction) -> u64 {
         let changes = self.changes.iter();
         changes.filter(|change| change.action == action).count() as u64
@@ -56,15 +56,15 @@ struct DigestedPlan<'a> {
     owner: &'a ManifestOwner,
     prune: bool,
     changes: &'a [PlannedChange],
-    /// The ids of applications and groups that the changes refer to.
+    /// The identifiers of applications and groups to which the changes refer.
     references: BTreeSet<String>,
 }
 
-/// Plans a manifest. It changes nothing.
+/// Plans a manifest, without any change of the stored objects.
 ///
 /// # Errors
-/// [`AdminError::Manifest`] if objects of the manifest do not fit; [`AdminError::Forbidden`] if the caller may not make
-/// one of the changes.
+/// [`AdminError::Manifest`] if objects of the manifest are invalid. [`AdminError::Forbidden`] if the caller lacks the
+/// permission for one of the changes.
 pub async fn plan_manifest(
     context: &AdminContext,
     manifest: &Manifest,
@@ -79,8 +79,8 @@ pub async fn plan_manifest(
     plan(context, manifest, state, unnamed).await
 }
 
-/// Plans a single application, and ignores the owner's other objects. The caller's expected version is compared with
-/// the one that the plan changes; it is 0 if the application does not exist.
+/// Plans a single application, and ignores the owner's other objects. The version that the caller expects must be the
+/// version that the plan changes. It is 0 if the application does not exist.
 ///
 /// # Errors
 /// As [`plan_manifest`], and if the application has another version.
@@ -164,7 +164,8 @@ async fn plan(
     Ok((authorization, plan))
 }
 
-/// The ids of the applications and groups that the plan read: their keys may be those of others later.
+/// Returns the identifiers of the applications and groups that the plan read, because their keys may belong to other
+/// objects later.
 fn references(expected: &ExpectedVersions) -> BTreeSet<String> {
     let applications = expected.applications.iter().map(|(id, _)| id.to_string());
     let groups = expected.groups.iter().map(|(id, _)| id.to_string());
@@ -205,14 +206,14 @@ fn described_keys(manifest: &Manifest) -> HashSet<(ObjectKind, ManifestKey)> {
     applications.chain(groups).collect()
 }
 
-/// The users that a manifest names.
+/// Returns the users that a manifest names.
 async fn users_of(context: &AdminContext, manifest: &Manifest) -> Result<Users> {
     let members = manifest
         .groups
         .iter()
         .flat_map(|group| group.members.iter().flatten());
     let accounts = manifest.accounts.iter().map(|account| &account.user);
-    // What is no name is the name of no user.
+    // A text that is not a valid name is the name of no user.
     let names: BTreeSet<LoginName> = members
         .chain(accounts)
         .filter_map(|name| name.parse().ok())

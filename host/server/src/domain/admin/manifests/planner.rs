@@ -1,4 +1,4 @@
-//! The state of a planning: the owner's objects, and the plan so far.
+//! The state during planning: the owner's objects, and the plan so far.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -47,7 +47,7 @@ impl OwnerState {
         })
     }
 
-    /// Whether there is more than applications.
+    /// Returns whether the owner manages objects other than applications.
     pub(super) fn has_access(&self) -> bool {
         !(self.groups.is_empty()
             && self.assignments.is_empty()
@@ -55,18 +55,18 @@ impl OwnerState {
             && self.accounts.is_empty())
     }
 
-    /// The key of one of the owner's applications.
+    /// Returns the key of one of the owner's applications.
     pub(super) fn application_key(&self, id: &Did) -> Option<&ManifestKey> {
         self.application_keys.get(id)
     }
 
-    /// The key of one of the owner's groups.
+    /// Returns the key of one of the owner's groups.
     pub(super) fn group_key(&self, id: GroupId) -> Option<&ManifestKey> {
         self.group_keys.get(&id)
     }
 }
 
-/// An object that others of the manifest refer to.
+/// An object to which other objects of the manifest refer.
 #[derive(Clone, Debug)]
 pub(super) struct Referenced<T> {
     pub(super) id: T,
@@ -77,11 +77,11 @@ pub(super) struct Referenced<T> {
 /// The existing object that a manifest names.
 #[derive(Clone, Debug)]
 pub(super) enum Existing<T> {
-    /// Nothing.
+    /// There is no such object.
     None,
     /// An object of the owner.
     Owned(T),
-    /// An object that no manifest manages; the owner takes it over.
+    /// An object that no manifest manages, and which the owner adopts.
     Adopted(T),
 }
 
@@ -93,7 +93,7 @@ impl<T> Existing<T> {
         }
     }
 
-    /// The action of a change of the existing object.
+    /// Returns the action of a change of the existing object.
     pub(super) const fn update(&self) -> ChangeAction {
         match self {
             Self::Adopted(_) => ChangeAction::Adopt,
@@ -106,12 +106,12 @@ impl<T> Existing<T> {
     }
 }
 
-/// The fate of the owner's objects that the manifest does not name.
+/// The treatment of the owner's objects that the manifest does not name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UnnamedObjects {
     /// They are not part of the plan.
     Ignored,
-    /// They stay, and a warning names each.
+    /// They remain, and a warning names each.
     Kept,
     /// They are deleted.
     Deleted,
@@ -135,14 +135,14 @@ pub(super) struct Planner<'a> {
 pub(super) struct ManifestPosition<'a> {
     /// The list.
     pub(super) list: &'static str,
-    /// Its index in the list.
+    /// The index of the object in the list.
     pub(super) index: usize,
     /// The key, for messages.
     pub(super) key: &'a str,
 }
 
 impl Planner<'_> {
-    /// Notes an error of an object.
+    /// Records an error of an object.
     pub(super) fn reject(
         &mut self,
         position: &ManifestPosition<'_>,
@@ -157,7 +157,7 @@ impl Planner<'_> {
         });
     }
 
-    /// Notes the error of a rule about an object. `None` if there was one.
+    /// Records the error of a rule about an object. Returns `None` after such an error.
     ///
     /// # Errors
     /// All errors that are not about a value of the object, such as a missing permission.
@@ -180,8 +180,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Notes that an object refers to another one that is not there. The error of an object that the manifest describes
-    /// was noted already.
+    /// Records that an object refers to another one that does not exist. If the manifest describes the other object, an
+    /// error about it was recorded already.
     pub(super) fn reject_reference(
         &mut self,
         position: &ManifestPosition<'_>,
@@ -199,7 +199,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Whether an object of the owner that the manifest does not name is deleted. Warns of one that stays.
+    /// Returns whether an object of the owner that the manifest does not name is deleted. Adds a warning about an
+    /// object that remains.
     pub(super) fn deletes(&mut self, kind: ObjectKind, key: &str) -> bool {
         match self.unnamed {
             UnnamedObjects::Ignored => return false,

@@ -6,7 +6,7 @@ use assent_model::application::RegisteredApplication;
 use assent_model::id::{Did, GroupId};
 use assent_model::management::{Management, ManifestOwner};
 
-/// Those who manage objects, sorted.
+/// Returns the owners of managed objects, sorted.
 ///
 /// # Errors
 /// If the database fails.
@@ -14,7 +14,7 @@ pub async fn manifest_owners(services: &Services) -> Result<Vec<ManifestOwner>> 
     Ok(services.store.manifest_owners().await?)
 }
 
-/// The application with this key of an owner.
+/// Returns the application with this key of an owner.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.
@@ -29,7 +29,7 @@ pub async fn managed_application(
         .ok_or(AdminError::NotFound("application"))
 }
 
-/// The owner and key of an application that a manifest manages.
+/// Returns the owner and key of an application that a manifest manages.
 ///
 /// # Errors
 /// If the database fails.
@@ -43,7 +43,7 @@ pub async fn management_of_application(
         .await?)
 }
 
-/// The owner and key of a group that a manifest manages.
+/// Returns the owner and key of a group that a manifest manages.
 ///
 /// # Errors
 /// If the database fails.

@@ -14,7 +14,7 @@ use assent_model::caller::Authorization;
 use assent_model::id::{Did, KeyId};
 use assent_model::saml::{SamlKey, SamlKeyStage};
 
-/// The keys of a service provider, the latest first.
+/// Returns the keys of a service provider, the latest first.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.
@@ -66,7 +66,7 @@ assent_model::admin_command! {
 }
 
 impl CertificateOf {
-    /// The digest of the certificate, where its stage fits.
+    /// Returns the digest of the certificate, if its stage permits the command.
     async fn digest(
         &self,
         context: &AdminContext,
@@ -87,15 +87,15 @@ impl CertificateOf {
 }
 
 assent_model::admin_command! {
-    /// Lets a published certificate sign from now on.
+    /// Activates a published certificate, which signs from now on.
     #[derive(Clone, Debug, Serialize)]
     pub struct ActivateCertificate(classified CertificateOf);
 }
 
-/// What a certificate must be to sign.
+/// The error if a certificate cannot be activated.
 const EXPECTED_PUBLISHED: &str = "expected a published certificate that does not sign yet";
 
-/// What a certificate must be to be withdrawn.
+/// The error if a certificate cannot be withdrawn.
 const EXPECTED_IDLE: &str = "it signs; activate another certificate first";
 
 impl AdminCommand for ActivateCertificate {
@@ -139,7 +139,7 @@ impl AdminCommand for ActivateCertificate {
 }
 
 assent_model::admin_command! {
-    /// Takes a certificate that does not sign out of the metadata.
+    /// Removes a certificate that does not sign from the metadata.
     #[derive(Clone, Debug, Serialize)]
     pub struct WithdrawCertificate(classified CertificateOf);
 }

@@ -1,4 +1,4 @@
-//! What makes or changes a service provider.
+//! The changes that create or update a service provider.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,33 +14,33 @@ use assent_model::saml::{
     SamlSettings, ServiceProvider, SingleLogout,
 };
 
-/// How many assertion consumers, certificates or RelayStates a service provider may have.
+/// The largest number of assertion consumer services, certificates or RelayStates of a service provider.
 const MOST: usize = 50;
 
-/// How long an entity ID may be, in characters (SAML core section 8.3.6).
+/// The largest length of an entity ID, in characters (SAML core section 8.3.6).
 const LONGEST_ENTITY_ID: usize = 1024;
 
-/// How long a RelayState may be, in bytes.
+/// The largest length of a RelayState, in bytes.
 const LONGEST_RELAY_STATE: usize = 2048;
 
-/// How far clocks may be apart, in seconds.
+/// The largest tolerated clock skew, in seconds.
 const MOST_CLOCK_SKEW: u32 = 600;
 
 assent_model::admin_command! {
-    /// What an administrator says of a service provider, with the names of the admin API. What is not there leaves a
-    /// value as it is.
+    /// A new service provider, or an update. A missing member leaves its value unchanged; a new service provider has
+    /// the default.
     #[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
     #[serde(deny_unknown_fields, default)]
     pub struct ServiceProviderChange, protected ProtectedServiceProviderMembers {
         /// The name that users see.
         protected explained name: Option<String>,
-        /// Whether users can sign in to it.
+        /// Whether users can sign in to the service provider.
         protected explained enabled: Option<bool>,
         /// The SP entity ID.
         protected explained entity_id: Option<String>,
-        /// Its assertion consumer services.
+        /// The assertion consumer services.
         protected explained acs: Option<Vec<AcsChange>>,
-        /// Its single logout service; null removes it.
+        /// The single logout service; null removes it.
         #[serde(deserialize_with = "present")]
         protected explained single_logout: Option<Option<SingleLogoutChange>>,
         /// The NameID format for requests that specify none.
@@ -51,11 +51,11 @@ assent_model::admin_command! {
         protected name_id_source: Option<NameIdSource>,
         /// Whether an AuthnRequest without a signature is rejected.
         protected require_signed_requests: Option<bool>,
-        /// Its signing certificates, in PEM form.
+        /// The signing certificates of the service provider, in PEM form.
         protected explained certificates: Option<Vec<String>>,
         /// Further attributes of each assertion.
         protected custom_attributes: Option<Vec<CustomAttributeChange>>,
-        /// Whether it permits IdP-initiated sign-on.
+        /// Whether IdP-initiated sign-on is permitted.
         protected idp_initiated: Option<bool>,
         /// The default RelayState of an IdP-initiated sign-on; null removes it.
         #[serde(deserialize_with = "present")]
@@ -64,20 +64,20 @@ assent_model::admin_command! {
         protected relay_states: Option<Vec<String>>,
         /// The tolerated clock skew.
         protected clock_skew_seconds: Option<u32>,
-        /// The entity ID of this server for it; null for the issuer's URL.
+        /// The entity ID of this server for this service provider; null for the issuer's URL.
         #[serde(deserialize_with = "present")]
         protected idp_entity_id: Option<Option<String>>,
-        /// The URL of its metadata for later updates; null removes it.
+        /// The URL of the metadata for later updates; null removes it.
         #[serde(deserialize_with = "present")]
         protected explained metadata_url: Option<Option<String>>,
         /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
-        // Protected for the reason that a client's is.
+        // Protected for the same reason as the setting of a client.
         protected explained passkey_sign_in: Option<bool>,
     }
 }
 
 impl ServiceProviderChange {
-    /// The change that makes a service provider like this one: each member has a value.
+    /// Returns the change that creates a service provider like this one. It sets every member.
     pub fn to(provider: &ServiceProvider) -> Self {
         let ServiceProvider { name, settings, .. } = provider;
         let SamlSettings {
@@ -142,12 +142,12 @@ impl ServiceProviderChange {
     expecting = "an object such as {\"url\": \"https://app.example.org/acs\"}"
 )]
 pub struct AcsChange {
-    /// Its URL.
+    /// The URL of the service.
     pub url: String,
-    /// Its index; by default its position in the list.
+    /// The index of the service; by default its position in the list.
     #[serde(default)]
     pub index: Option<u16>,
-    /// Whether it is the default for requests that specify none.
+    /// Whether the service is the default for requests that specify none.
     #[serde(default)]
     pub default: bool,
 }
@@ -164,11 +164,11 @@ pub struct SingleLogoutChange {
     /// The URL of responses, if it differs.
     #[serde(default)]
     pub response_url: Option<String>,
-    /// The binding of its messages.
+    /// The binding of the messages.
     pub binding: Binding,
 }
 
-/// A member that is there, null or not: null takes the value away (RFC 7396).
+/// Distinguishes `null`, which removes the value (RFC 7396), from a missing member.
 fn present<'de, D, T>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
 where
     D: serde::Deserializer<'de>,
@@ -177,10 +177,10 @@ where
     Option::deserialize(deserializer).map(Some)
 }
 
-/// What a service provider would be after a change, which is not made.
+/// Returns the service provider after a change, without storing it.
 ///
 /// # Errors
-/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) if the service provider could not be like that.
+/// [`AdminError::Invalid`](crate::domain::admin::AdminError::Invalid) if a member of the change is invalid.
 pub fn changed_service_provider(
     services: &Services,
     mut provider: ServiceProvider,
@@ -309,7 +309,7 @@ fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
     }
 }
 
-/// An entity ID is a URI, though not all are; what can't be compared by eye is refused.
+/// Validates an entity ID. It should be a URI, but not all are. Characters that cannot be compared by eye are rejected.
 pub(super) fn entity_id(field: &'static str, text: String) -> Result<String> {
     let fits = (1..=LONGEST_ENTITY_ID).contains(&text.chars().count())
         && !text

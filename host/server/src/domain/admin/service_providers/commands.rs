@@ -22,7 +22,7 @@ use assent_model::saml::{NameIdFormat, SamlSettings, ServiceProvider};
 use assent_store::VersionedWrite;
 
 assent_model::admin_command! {
-    /// Creates a service provider, with a key and certificate of its own. Its id is a fresh DID.
+    /// Creates a service provider, with its own key and certificate. Its identifier is a new DID.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateServiceProvider(classified ServiceProviderChange);
 }
@@ -35,7 +35,8 @@ impl AdminCommand for CreateServiceProvider {
         let (services, Self(change)) = (&context.services, self);
         let authorization = context.caller.authorize_application_writes()?;
         let provider = made(services, change.clone())?;
-        // Nobody uses a new service provider yet, so what it receives and where is harmless.
+        // No user uses a new service provider yet, so the data that it receives and the receiving addresses are
+        // harmless.
         let ProtectedServiceProviderMembers {
             name: _,
             enabled: _,
@@ -79,12 +80,11 @@ impl AdminCommand for CreateServiceProvider {
     }
 }
 
-/// A service provider with default settings.
+/// Returns a service provider with default settings.
 pub(super) fn unnamed(services: &Services, entity_id: String) -> Result<ServiceProvider> {
     let now = services.now();
     let mut settings = SamlSettings::new(entity_id);
-    // SimpleSAMLphp and mod_auth_mellon ask for a transient name unless they are told otherwise, and it tells the
-    // least.
+    // SimpleSAMLphp and mod_auth_mellon request a transient NameID by default, and that format discloses the least.
     settings.name_id.others = BTreeSet::from([NameIdFormat::Transient]);
     Ok(ServiceProvider {
         id: fresh_did()?,
@@ -96,7 +96,7 @@ pub(super) fn unnamed(services: &Services, entity_id: String) -> Result<ServiceP
     })
 }
 
-/// A new service provider, not yet stored.
+/// Returns a new service provider that is not stored yet.
 pub(super) fn made(services: &Services, change: ServiceProviderChange) -> Result<ServiceProvider> {
     let entity_id = change.entity_id.clone();
     let entity_id = entity_id.ok_or_else(|| {
@@ -119,7 +119,7 @@ assent_model::admin_command! {
     pub struct UpdateServiceProvider {
         /// The service provider.
         target application: Did,
-        /// What changes.
+        /// The update.
         classified change: ServiceProviderChange,
     }
 }
@@ -127,9 +127,9 @@ assent_model::admin_command! {
 /// A service provider before and after an update.
 #[derive(Clone, Debug)]
 pub struct ServiceProviderUpdate {
-    /// Before.
+    /// The service provider before the update.
     pub before: ServiceProvider,
-    /// After.
+    /// The service provider after the update.
     pub after: ServiceProvider,
 }
 
@@ -168,8 +168,8 @@ impl AdminCommand for UpdateServiceProvider {
     }
 }
 
-/// Stores the approved update of a service provider by its metadata. `None`, and nothing done, if the service provider
-/// was changed since the plan read it.
+/// Stores the approved update of a service provider by its metadata. Returns `None` and stores nothing if the service
+/// provider changed since the plan read it.
 ///
 /// # Errors
 /// If the database fails.

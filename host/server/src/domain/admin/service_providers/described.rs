@@ -6,7 +6,8 @@ use crate::domain::Services;
 use crate::domain::admin::{Result, invalid};
 use assent_model::saml::ServiceProvider;
 
-/// The service provider that a manifest describes. A known one keeps its id, and with it its certificates.
+/// Returns the service provider that a manifest describes. An existing service provider keeps its identifier, and with
+/// it its certificates.
 pub(in crate::domain::admin) fn described_service_provider(
     services: &Services,
     change: ServiceProviderChange,
@@ -34,7 +35,7 @@ pub(in crate::domain::admin) fn described_service_provider(
     Ok(after)
 }
 
-/// A service provider with default settings, to which others are compared.
+/// Returns a service provider with default settings, for comparison with others.
 pub(in crate::domain::admin) fn default_service_provider(
     services: &Services,
     entity_id: String,

@@ -7,7 +7,7 @@ use crate::domain::admin::{AdminError, Result};
 use assent_model::id::Did;
 use assent_model::saml::ServiceProvider;
 
-/// The service provider with this id.
+/// Returns the service provider with this identifier.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such SAML application. Otherwise if the database fails.

@@ -1,4 +1,4 @@
-//! What makes or changes a user.
+//! The changes that create or update a user.
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -15,11 +15,11 @@ assent_model::admin_command! {
     #[derive(Clone, Debug, Default, Deserialize, Serialize, ToSchema)]
     #[serde(deny_unknown_fields)]
     pub struct UserChange, protected ProtectedUserMembers {
-        /// The user's name at sign-in. Required for a new user.
+        /// The user name. Required for a new user.
         protected name: Option<String>,
         /// The email address; an empty text removes it.
         protected email: Option<String>,
-        /// Each member replaces that of the profile, and null removes it.
+        /// The changes of the profile. Each member replaces the member of the profile, and null removes it.
         #[schema(value_type = Option<Profile>)]
         harmless profile: Option<Map<String, Value>>,
         /// The role in the console; null removes it. Only an owner may change it.
@@ -37,15 +37,15 @@ fn present<'de, D: Deserializer<'de>>(
     Option::deserialize(value).map(Some)
 }
 
-/// A member of a change, and why the caller may not change it.
+/// A member of a change that the caller may not change, and the reason.
 pub(in crate::domain::admin) struct DeniedMember {
     /// The member.
     pub(in crate::domain::admin) member: &'static str,
-    /// Why.
+    /// The reason.
     pub(in crate::domain::admin) why: &'static str,
 }
 
-/// Defines what a caller needs a permission for, with the whole sentence beside the member's own.
+/// Defines the errors for missing permissions: the reason for a member, and the complete sentence.
 macro_rules! forbidden {
     ($($name:ident = $member:literal, $why:literal;)*) => {
         $(pub(in crate::domain::admin) const $name: (DeniedMember, &str) =
@@ -56,14 +56,14 @@ macro_rules! forbidden {
 forbidden! {
     ROLE = "console_role", "only an owner may grant or revoke a role";
     VOUCHING = "profile", "you may not mark an email address or a telephone number as verified";
-    // A SAML application may know the user by these.
+    // A SAML application may identify the user by these members.
     EMAIL = "email", "you may not change an email address that may identify a user to applications";
     NAME = "name", "you may not change a name that may identify a user to applications";
     STATE = "state", "you may suspend a user, and not close it for good";
 }
 
 impl UserChange {
-    /// Authorizes the caller to say this of a user, who is known or new.
+    /// Authorizes the caller to make this change of an existing or new user.
     ///
     /// # Errors
     /// [`AdminError::Forbidden`].
@@ -75,7 +75,7 @@ impl UserChange {
         Ok(caller.authorize(permission, why)?)
     }
 
-    /// The first member that this caller may not say of a user, who is known or new.
+    /// Returns the first member that this caller may not change, for an existing or new user.
     pub(in crate::domain::admin) fn beyond(
         &self,
         caller: &Caller,
@@ -127,7 +127,7 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
         console_role,
         state,
     } = change;
-    // What says who they were may have been erased, and shall not come back.
+    // The personal data may have been erased, and must not be added again.
     if user.state == LifecycleState::Terminated
         && (name.is_some() || email.is_some() || profile.is_some() || console_role.is_some())
     {
@@ -156,7 +156,7 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
     if let Some(members) = profile {
         user.profile = merged(&user.profile, members)?;
     }
-    // Nobody has verified a new address or number, unless the administrator says so with it.
+    // A new address or number is not verified, unless the administrator states it in the same change.
     user.profile.email_verified &= user.email == before.0 || email_vouched;
     user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
     if let Some(role) = console_role {
@@ -177,8 +177,7 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
     Ok(())
 }
 
-/// The members of a record, some of them changed: null takes one away, and a record within changes member by member
-/// (RFC 7396).
+/// Merges members into a record: null removes a member, and an inner record is merged in the same way (RFC 7396).
 fn merge(record: &mut Map<String, Value>, members: Map<String, Value>) {
     for (name, value) in members {
         match (record.get_mut(&name), value) {
@@ -218,7 +217,7 @@ pub(super) fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
 
 pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
     let expected = || invalid("email", "expected an address such as ada@example.org");
-    // As HTML's email fields see it, but for letters of other alphabets.
+    // As HTML's email fields validate an address, but with letters of all alphabets.
     let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
     let is_good = text
         .trim()

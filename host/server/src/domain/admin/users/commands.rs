@@ -17,13 +17,13 @@ use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{UserUpdateOutcome, VersionedWrite};
 
-/// Nobody could undo that, but for whoever holds the machine.
+/// Without an owner, only the operator could restore one.
 const LAST_OWNER: AdminError = AdminError::Conflict(
     "the user is the last owner that can sign in; grant another active user the role of an owner first",
 );
 
 assent_model::admin_command! {
-    /// Creates a user. Without another state the user is invited, until there is something to approve with.
+    /// Creates a user. By default the user is invited until there is a device or external authenticator for approvals.
     #[derive(Clone, Debug, Serialize)]
     pub struct CreateUser(classified UserChange);
 }
@@ -36,9 +36,9 @@ impl AdminCommand for CreateUser {
         let Self(change) = self;
         let authorization = change.authorize(&context.caller, false)?;
         let user = made(&context.services, change.clone())?;
-        // Who takes it between this and the write is refused there.
+        // A concurrent request may set the name before the write. Then the write is rejected.
         must_be_free(&context.services, &user).await?;
-        // A new user has no other name, address or state that somebody could lose.
+        // A new user has no previous name, address or state that a change could overwrite.
         let ProtectedUserMembers {
             name: _,
             email: _,
@@ -69,8 +69,8 @@ impl AdminCommand for CreateUser {
     }
 }
 
-/// Rejects what would take the last owner away, before an approval is requested. The write checks it again under a
-/// lock.
+/// Rejects a change that would remove the last owner, before an approval is requested. The write checks it again under
+/// a lock.
 async fn must_not_be_last_owner(services: &Services, user: &User) -> Result<()> {
     let is_owner = user.console_role == Some(ConsoleRole::Owner);
     match is_owner && services.store.is_last_owner(user.id).await? {
@@ -79,7 +79,7 @@ async fn must_not_be_last_owner(services: &Services, user: &User) -> Result<()> 
     }
 }
 
-/// Refuses what somebody else signs in with, and says which of the two it is.
+/// Rejects a name or email address with which another user signs in. The error names the member.
 async fn must_be_free(services: &Services, user: &User) -> Result<()> {
     for (field, name) in std::iter::once(("name", &user.name))
         .chain(user.email.as_ref().map(|email| ("email", email)))
@@ -99,7 +99,7 @@ async fn must_be_free(services: &Services, user: &User) -> Result<()> {
     Ok(())
 }
 
-/// A new user, not yet kept.
+/// Returns a new user that is not stored yet.
 pub(super) fn made(services: &Services, change: UserChange) -> Result<User> {
     let name = change
         .name
@@ -117,18 +117,18 @@ pub(super) fn made(services: &Services, change: UserChange) -> Result<User> {
 }
 
 assent_model::admin_command! {
-    /// Updates a user. Where the state changes, what was begun in the person's name is over.
+    /// Updates a user. A change of the state ends the sign-ins, sessions and tokens that began before.
     #[derive(Clone, Debug, Serialize)]
     pub struct UpdateUser {
         /// The user.
         target user: UserId,
-        /// What changes.
+        /// The update.
         classified change: UserChange,
     }
 }
 
 impl UpdateUser {
-    /// The changes that need an approval: those that differ from what is there.
+    /// Returns the changes that need an approval: those that differ from the stored values.
     async fn action(
         &self,
         services: &Services,
@@ -151,7 +151,7 @@ impl UpdateUser {
         if email.is_some() && after.email != before.email {
             changes.push(ProtectedUserChange::Email(after.email.clone()));
         }
-        // The role last, since what follows it in the summary is about the role.
+        // The role comes last, because the text after it in the summary is about the role.
         match console_role {
             Some(Some(role)) => changes.push(ProtectedUserChange::GrantRole {
                 role: *role,
@@ -236,7 +236,7 @@ impl AdminCommand for UpdateUser {
 }
 
 assent_model::admin_command! {
-    /// Deletes a user with its accounts and devices.
+    /// Deletes a user, with the accounts and devices of the user.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct DeleteUser(target UserId);
 }
@@ -278,8 +278,8 @@ impl AdminCommand for DeleteUser {
 }
 
 assent_model::admin_command! {
-    /// Erases the personal data of a terminated user, and what belonged to them. The user stays, under an erased name,
-    /// so that its `did` and `sub` are never another's; so does the audit log, without what is personal in it.
+    /// Erases the personal data and the belongings of a terminated user. The user remains under an erased name, so that
+    /// the `did` and `sub` are never assigned to another user. The audit log remains too, without the personal data.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct EraseUser(target UserId);
 }

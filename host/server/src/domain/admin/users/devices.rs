@@ -18,7 +18,7 @@ use assent_model::user::User;
 use assent_store::StoreError;
 
 assent_model::admin_command! {
-    /// Creates a link by which a person enrols one authenticator.
+    /// Creates a link with which a user enrols one device.
     #[derive(Clone, Copy, Debug, Serialize)]
     pub struct EnrolDevice(target UserId);
 }
@@ -36,7 +36,7 @@ impl AdminCommand for EnrolDevice {
                 "only an invited or active user can enrol a device",
             ));
         }
-        // Nobody could sign in as an invited user yet.
+        // No client could sign in as an invited user before.
         let action = (!user.is_only_invited()).then_some(ProtectedAction::EnrolDevice(user.id));
         Ok(Planned::new(authorization, user, action))
     }
@@ -56,7 +56,7 @@ impl AdminCommand for EnrolDevice {
     }
 }
 
-/// A person's devices that are not revoked.
+/// Returns the devices of a user that are not revoked.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.

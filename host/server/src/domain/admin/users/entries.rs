@@ -1,4 +1,4 @@
-//! What the audit log is told of users.
+//! The audit entries about users.
 
 use serde_json::{Map, Value, json};
 
@@ -6,7 +6,7 @@ use crate::domain::{Services, audit};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::user::{ConsoleRole, User};
 
-/// What the audit log is told of a new user.
+/// Returns the entry about a new user.
 pub(in crate::domain::admin) fn creation(
     services: &Services,
     user: &User,
@@ -22,7 +22,7 @@ pub(in crate::domain::admin) fn creation(
     entry.personal("after", Value::Object(shown(user)))
 }
 
-/// What the audit log is told of a change: what was there before and what is there now, of what is not as it was.
+/// Returns the entries about a change, with the old and new values of the changed members.
 pub(in crate::domain::admin) fn differences(
     services: &Services,
     before: &User,
@@ -56,7 +56,7 @@ pub(in crate::domain::admin) fn differences(
     entries
 }
 
-/// What says who a user is.
+/// Returns the members that identify a user.
 fn shown(user: &User) -> Map<String, Value> {
     let mut shown = match serde_json::to_value(&user.profile) {
         Ok(Value::Object(profile)) => profile,
@@ -67,7 +67,7 @@ fn shown(user: &User) -> Map<String, Value> {
     shown
 }
 
-/// The members that are not the same in both.
+/// Returns the members that differ.
 pub(in crate::domain::admin) fn changed(
     mut before: Map<String, Value>,
     mut after: Map<String, Value>,

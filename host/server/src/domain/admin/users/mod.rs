@@ -1,4 +1,4 @@
-//! Users, and what they enrol.
+//! Users, and their devices.
 
 mod change;
 mod commands;

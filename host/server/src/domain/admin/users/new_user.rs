@@ -9,7 +9,7 @@ use assent_model::id::{Did, UserId};
 use assent_model::name::LoginName;
 use assent_model::user::{LifecycleState, Profile, User};
 
-/// A user with nothing but a name, not yet kept.
+/// Returns a user with only a name. The user is not stored yet.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -17,7 +17,7 @@ pub fn new_user(services: &Services, name: LoginName) -> Result<User> {
     Ok(user_with(services, name, fresh_did()?))
 }
 
-/// The same, with this identifier.
+/// Returns a user with only a name and this identifier. The user is not stored yet.
 pub(in crate::domain::admin) fn user_with(services: &Services, name: LoginName, did: Did) -> User {
     let now = services.now();
     User {

@@ -8,7 +8,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::user::{LifecycleState, User};
 
-/// The number of users in a state, or of all.
+/// Returns the number of users in a state, or of all.
 ///
 /// # Errors
 /// If the database fails.
@@ -20,7 +20,7 @@ pub async fn count_users(services: &Services, state: Option<LifecycleState>) -> 
     Ok(wanted.map(|(_, count)| count).sum())
 }
 
-/// When each of these users last signed in with an approval; those who never did are missing.
+/// Returns the time of each user's last sign-in with an approval. Users without one are missing.
 ///
 /// # Errors
 /// If the database fails.
@@ -31,7 +31,7 @@ pub async fn last_sign_ins(
     Ok(services.store.last_sign_ins(users).await?)
 }
 
-/// The user with this id.
+/// Returns the user with this identifier.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
@@ -43,10 +43,11 @@ pub async fn user(services: &Services, id: UserId) -> Result<User> {
         .ok_or(AdminError::NotFound("user"))
 }
 
-/// The users whom the member `users` of a command names by their ids, each once, in the order of the ids.
+/// Returns the users that the member `users` of a command names by their identifiers, each once, in the order of the
+/// identifiers.
 ///
 /// # Errors
-/// [`AdminError::Invalid`] if there is no user with one of the ids. Otherwise if the database fails.
+/// [`AdminError::Invalid`] if there is no user with one of the identifiers. Otherwise if the database fails.
 pub async fn named_users(services: &Services, ids: &[UserId]) -> Result<Vec<User>> {
     let mut users = services.store.users_by_ids(ids).await?;
     if let Some(missing) = ids.iter().find(|id| !users.contains_key(id)) {

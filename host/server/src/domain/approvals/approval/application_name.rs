@@ -1,9 +1,9 @@
-//! The name of the application that asks for an approval.
+//! The name of the application that requests an approval.
 
 use crate::domain::{InternalError, Services};
 use assent_model::login::Login;
 
-/// What the application that asks is called.
+/// Returns the name of the application that requests an approval.
 pub(crate) async fn application_name(
     services: &Services,
     login: &Login,

@@ -6,7 +6,7 @@ use assent_model::approval::{Approval, ApprovalSubject, CooldownPolicy};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_store::AuditNote;
 
-/// An entry of the audit log about a request.
+/// Returns an audit entry about a request.
 pub(super) fn approval_entry(
     services: &Services,
     event: Event,
@@ -14,7 +14,7 @@ pub(super) fn approval_entry(
     by: &AuditContext,
 ) -> Entry {
     let entry = audit::entry(services, event, by).with("request", approval.id.to_string());
-    // What the person saw, so that they find it again in their history.
+    // The entry contains the details that the user saw, so that the user recognizes the request in the recent activity.
     let shown = &approval.shown;
     let mut entry = entry
         .personal("name", shown.account.as_str())
@@ -28,12 +28,12 @@ pub(super) fn approval_entry(
     entry
 }
 
-/// The entry about a sign-in that a passkey approved on the login page.
+/// Returns the entry about a sign-in that a passkey approved on the login page.
 pub(crate) fn passkey_entry(services: &Services, approval: &Approval, by: &AuditContext) -> Entry {
     approval_entry(services, Event::SignInApproved, approval, by).with("method", "passkey")
 }
 
-/// What is noted of an answer to a request, if it counts.
+/// Returns the audit note about an answer to a request, which is stored if the answer counts.
 pub(crate) fn audit_note(
     services: &Services,
     event: Event,
@@ -49,7 +49,7 @@ pub(crate) fn audit_note(
     };
     let begun = approval_entry(services, Event::CooldownStarted, approval, by);
     let mut entry = approval_entry(services, event, approval, by);
-    // How long people wait, for the overview.
+    // The time to the approval, for the overview.
     if event == Event::SignInApproved && matches!(approval.subject, ApprovalSubject::SignIn(_)) {
         entry = entry.with(
             "approval_time_ms",

@@ -29,25 +29,26 @@ use assent_telemetry::SPANS;
 pub struct DeviceProof {
     /// The user's decision.
     pub decision: Decision,
-    /// The number that was typed; empty when the person denied.
+    /// The number that the user typed. Empty for a denial.
     #[serde(default)]
     pub number: String,
     /// The signature of the [`ApprovalStatement`]; base64url.
     #[serde(deserialize_with = "signature")]
     pub signature: Vec<u8>,
-    /// The assertion of the device's passkey, where it has one and the person approved.
+    /// The assertion of the device's passkey, if the device has one and the user approved.
     #[serde(default)]
     pub passkey: Option<Box<PublicKeyCredential>>,
-    /// The language in which the device showed the request. One that a channel carries is in English.
+    /// The language in which the device showed the request. A request through a channel is in English.
     #[serde(skip)]
     pub language: Language,
-    /// In place of a number: the digest of the browser cookie that came with the proof. A channel carries none.
+    /// The digest of the browser cookie that came with the proof, in place of a number. A proof through a channel has
+    /// none.
     #[serde(skip)]
     pub same_browser: Option<Digest>,
 }
 
 impl DeviceProof {
-    /// What the device signed to bind the approval to the browser.
+    /// Returns the signed value that binds the approval to the browser.
     fn binding(&self) -> Binding<'_> {
         match (self.same_browser, self.decision) {
             (Some(_), Decision::Approve) => Binding::SameBrowser,
@@ -56,48 +57,47 @@ impl DeviceProof {
     }
 }
 
-/// What is no base64url is no signature either, and verifies as none.
+/// Decodes a signature. Invalid base64url becomes the empty signature, which never verifies.
 fn signature<'de, D: Deserializer<'de>>(text: D) -> Result<Vec<u8>, D::Error> {
     Ok(URL_SAFE_NO_PAD
         .decode(String::deserialize(text)?)
         .unwrap_or_default())
 }
 
-/// What came of a device's answer.
+/// The outcome of a device's answer.
 #[derive(Clone, Debug)]
 pub enum DecisionResult {
-    /// The browser is let in.
+    /// The sign-in or action is approved.
     Approved,
-    /// It is not.
+    /// The sign-in or action is denied.
     Denied,
-    /// It is not, and requests reach no phone of the person for a while.
+    /// The sign-in or action is denied, and a cooldown begins.
     Reported,
-    /// The number was wrong; it may be typed that often again.
+    /// The number was wrong.
     NumberMismatch {
-        /// How often a number may still be typed.
+        /// The number of attempts that remain.
         attempts_left: u32,
-        /// The unexpired request of the same user that has this number, if one has: pending, replaced or cancelled.
+        /// Another unexpired request of the same user with this number: pending, replaced or cancelled.
         other: Option<Box<Prompt>>,
     },
-    /// The device is not in the browser that waits, so the user has to type the number.
+    /// The device is not in the waiting browser, so the user must type the number.
     OtherBrowser,
-    /// The signature is not this device's over what it was shown.
+    /// The signature is not by this device, or not of the details of the request.
     BadProof,
-    /// The device has a passkey, which must be shown as well: these are the options for the browser. Nothing is
-    /// decided.
+    /// The device has a passkey, whose assertion is required too. The value has the options for the browser. The
+    /// request remains pending.
     PasskeyRequired(Box<RequestChallengeResponse>),
-    /// What was shown is not the passkey's answer to the question that was put for this very approval. Nothing is
-    /// decided.
+    /// The assertion is not the passkey's response to the challenge for this approval. The request remains pending.
     PasskeyRefused,
     /// The request was decided before.
     AlreadyDecided,
-    /// The request's time is over.
+    /// The request expired.
     Expired,
-    /// There is no such request for this person.
+    /// There is no such request for this user.
     Unknown,
 }
 
-/// Takes a device's answer. Whatever races, one answer counts.
+/// Processes a device's answer. Of concurrent answers, only one counts.
 ///
 /// # Errors
 /// If the store fails.
@@ -204,7 +204,7 @@ pub async fn answer(
     Ok(outcome)
 }
 
-/// The other unexpired request of the device's user with the number that was typed for this one.
+/// Returns the other unexpired request of the device's user with the number that the user typed for this one.
 async fn other_with_number(
     services: &Services,
     device: &Device,
@@ -224,7 +224,8 @@ async fn other_with_number(
     }
 }
 
-/// What a proof with a valid signature decides. `Err` is the outcome of an approval without the passkey that it needs.
+/// Returns the decision of a proof with a valid signature. `Err` is the outcome of an approval without the required
+/// passkey.
 async fn verdict(
     services: &Services,
     device: &Device,
@@ -276,7 +277,8 @@ async fn verdict(
     }))
 }
 
-/// Ends the console session of a reported action: another person uses the session. A caller with a token has none.
+/// Ends the console session of a reported action, because an attacker uses the session. A caller with a token has no
+/// session.
 async fn end_console(
     services: &Services,
     action: ActionApprovalId,
@@ -303,7 +305,8 @@ async fn end_console(
     Ok(())
 }
 
-/// The text that the device must have signed. It is made from the server's own record, never from what the device sent.
+/// Returns the text that the device must have signed. It is built from the server's own record, never from the device's
+/// request.
 fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
     let Prompt { approval, summary } = prompt;
     let shown = &approval.shown;

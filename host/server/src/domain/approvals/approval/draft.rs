@@ -1,4 +1,4 @@
-//! An approval request before it is stored, and how it is stored and sent.
+//! An approval request before it is stored, and its storage and delivery.
 
 use std::sync::Arc;
 
@@ -24,13 +24,13 @@ use assent_store::{ApprovalRequest, RequestOutcome, UserGuard};
 pub(crate) struct RequestedAction {
     /// The row.
     pub(crate) approval: ActionApproval,
-    /// The user whom the action concerns, as the summary names them.
+    /// The user affected by the action, in the version that the summary names.
     pub(crate) target: Option<UserGuard>,
     /// The actor in the audit log.
     pub(crate) by: Actor,
 }
 
-/// What a request is about.
+/// The subject of a request.
 #[derive(Clone, Copy)]
 pub(super) enum RequestSubject<'a> {
     SignIn(&'a Login),
@@ -50,7 +50,7 @@ impl<'a> RequestSubject<'a> {
         }
     }
 
-    /// The sign-in; `None` for a protected action.
+    /// Returns the sign-in. `None` for a protected action.
     const fn login(self) -> Option<&'a Login> {
         match self {
             Self::SignIn(login) => Some(login),
@@ -58,7 +58,7 @@ impl<'a> RequestSubject<'a> {
         }
     }
 
-    /// The protected action; `None` for a sign-in.
+    /// Returns the protected action. `None` for a sign-in.
     const fn action(self) -> Option<&'a RequestedAction> {
         match self {
             Self::SignIn(_) => None,
@@ -66,7 +66,7 @@ impl<'a> RequestSubject<'a> {
         }
     }
 
-    /// The digest of the cookie of the browser that waits.
+    /// Returns the digest of the cookie of the waiting browser.
     const fn browser(self) -> Digest {
         match self {
             Self::SignIn(login) => login.browser,
@@ -75,9 +75,9 @@ impl<'a> RequestSubject<'a> {
     }
 }
 
-/// A request for an approval.
+/// A draft of an approval request.
 pub(super) struct ApprovalDraft<'a> {
-    /// What it is about.
+    /// The subject of the request.
     pub(super) subject: RequestSubject<'a>,
     /// The name that the device shows.
     pub(super) name: &'a LoginName,
@@ -85,19 +85,20 @@ pub(super) struct ApprovalDraft<'a> {
     pub(super) known: Option<UserId>,
     /// The user whose devices receive the request.
     pub(super) user_id: Option<UserId>,
-    /// Whether this user may sign in, whatever the limits permit.
+    /// Whether this user may sign in, apart from the rate limits.
     pub(super) is_open: bool,
-    /// How it began.
+    /// The way in which the request began.
     pub(super) kind: RequestKind,
-    /// The user's own device with which it began.
+    /// The user's own device with which the request began.
     pub(super) scanned_by: Option<DeviceId>,
     /// The location and the name of the browser.
     pub(super) context: BrowserContext,
-    /// Whether the device with which it began is in the browser that waits. No message goes to the devices then.
+    /// Whether the device with which the request began is in the waiting browser. Then no message is sent to the
+    /// devices.
     pub(super) is_same_browser: bool,
 }
 
-/// Stores the request, for which the browser then waits, and sends it to the devices that it reaches.
+/// Stores the request, for which the browser then waits, and sends it to the devices that receive it.
 pub(super) async fn open_request(
     services: &Arc<Services>,
     draft: ApprovalDraft<'_>,
@@ -107,7 +108,7 @@ pub(super) async fn open_request(
     let Some(&number) = numbers.first() else {
         return Ok(RequestOutcome::TooMany);
     };
-    // The store takes the first number that is free.
+    // The store chooses the first free number.
     let approval = approval(services, &draft, number).await?;
     let ApprovalDraft {
         subject,
@@ -131,7 +132,7 @@ pub(super) async fn open_request(
         &approval,
         &AuditContext::new(actor, from),
     );
-    // The user of the name may want to know of requests that reach no device.
+    // The entry names the user of the name even if the request reaches no device, so that the user can see it.
     entry.user = known;
     let request = ApprovalRequest {
         approval: approval.clone(),
@@ -161,13 +162,13 @@ pub(super) async fn open_request(
     if let RequestOutcome::Prompted(user) = asked
         && !is_same_browser
     {
-        // The browser does not wait for the channels: the device finds the request by asking too.
+        // The browser does not wait for the channels, because devices also find the request by polling.
         dispatch::begin(services, user, approval, login);
     }
     Ok(asked)
 }
 
-/// The approval that the draft asks for.
+/// Returns the approval of the draft.
 async fn approval(
     services: &Services,
     draft: &ApprovalDraft<'_>,

@@ -11,14 +11,15 @@ use assent_model::user::LifecycleState;
 pub(super) struct NameOwner {
     /// The user.
     pub(super) known: Option<UserId>,
-    /// The same, if they may sign in to the application, are not asked too often, and did not revoke the trust in the
-    /// browser.
+    /// The user, if the user may sign in to the application, is below the rate limit, and did not revoke the trust in
+    /// the browser.
     pub(super) asked: Option<UserId>,
-    /// Whether they may sign in to the application.
+    /// Whether the user may sign in to the application.
     pub(super) is_open: bool,
 }
 
-/// Finds the user with a name. The queries are the same for any name.
+/// Finds the user with a name. The queries are the same for any name, so that their time does not reveal whether a user
+/// has it.
 pub(super) async fn name_owner(
     services: &Services,
     name: &LoginName,
@@ -28,7 +29,7 @@ pub(super) async fn name_owner(
     let user = services.store.user_by_login(name).await?;
     let open = match (&user, application) {
         (Some(user), None) => user.state == LifecycleState::Active,
-        // A person without an account is asked, and told once they have shown who they are.
+        // A user without an account receives a request too. The page shows the denial only after the approval.
         (Some(user), Some(application)) => {
             !matches!(access(services, user, application).await?, Access::Closed)
         }

@@ -1,4 +1,4 @@
-//! Requests for an approval: for a typed name, a scanned code and a protected action.
+//! Requests for an approval: for a typed name, a QR sign-in and a protected action.
 
 use std::sync::Arc;
 
@@ -21,11 +21,12 @@ use assent_telemetry::SPANS;
 
 /// Requests an approval for a typed name.
 ///
-/// An unknown name, and a user who may not sign in or has a cooldown, get the same page, the same queries and the same
-/// two minutes; only the request is not sent. So the answer does not reveal which names exist. `standing` says whether
-/// the user of the name signed in in this browser before. The limits count a request from a stale browser as one from a
-/// known browser, so the answer does not reveal the report either. It reaches the devices only within the places of
-/// unknown browsers.
+/// The response must not reveal which names exist. An unknown name, and a user who may not sign in or has a cooldown,
+/// get the same page, queries and waiting time. Only the request is not sent.
+///
+/// `standing` says whether the user of the name signed in in this browser before. The rate limits count a request from
+/// a stale browser like one from a known browser. Therefore the response does not reveal the report either. Such a
+/// request reaches the devices only within the number of pending requests for unknown browsers.
 ///
 /// # Errors
 /// If the store fails.
@@ -61,11 +62,12 @@ pub async fn ask(
     open_request(services, draft, from).await
 }
 
-/// Notes that a limit refused a typed name. The refused page waits for nothing, but its user expects a prompt now. A
-/// stranger who used up the limit on purpose must not have the user approve the stranger's: so it counts as a second
-/// request does, where a channel without letters could carry the other one.
+/// Records that a rate limit rejected a typed name. The user of the rejected page now expects a prompt, although the
+/// page waits for none. An attacker who used up the limit must not receive the user's approval for the attacker's
+/// request. The record therefore counts like a second request, if a channel without letters could carry the attacker's
+/// request.
 ///
-/// It writes even though a limit was reached, which the limit of pages for each network bounds. The queries are the
+/// It is written although a limit was reached. The rate limit of login pages bounds these writes. The queries are the
 /// same for any name.
 ///
 /// # Errors
@@ -94,8 +96,8 @@ pub async fn refuse(
     Ok(services.store.refuse_request(refused).await?)
 }
 
-/// Asks the phones of a person one of whose devices, the one that says so, scanned the code of a login's page. What
-/// others who type the person's name do to it does not hold it up: no pause, and no limit of theirs.
+/// Requests an approval from the devices of a user who started a QR sign-in with one of them. Other clients that type
+/// the user's name cannot delay it: it ignores cooldowns and their rate limits.
 pub(crate) async fn ask_by_scan(
     services: &Arc<Services>,
     login: &Login,
@@ -118,8 +120,8 @@ pub(crate) async fn ask_by_scan(
 }
 
 /// Requests the approval of a protected action from the devices of the administrator. In the console, `device` approved
-/// the session, so, as with a QR sign-in, the limits of typed names do not apply. A caller with a token may be anybody
-/// for the administrator, so a cooldown holds the request.
+/// the session. The limits of typed names therefore do not apply, as with a QR sign-in. A caller with a token is not
+/// authenticated by the administrator's device, so a cooldown holds its request.
 ///
 /// # Errors
 /// If the store fails.

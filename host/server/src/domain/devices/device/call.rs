@@ -6,19 +6,19 @@ use assent_model::device::Device;
 use assent_model::id::DeviceId;
 use assent_model::statement::CallStatement;
 
-/// How far a device's clock may be from ours, in seconds.
+/// The largest tolerated difference between a device's clock and the server's, in seconds.
 const CLOCK_TOLERANCE: i64 = 60;
 
-/// A call of the authenticator's interface, as it came.
+/// A received call of the authenticator API.
 #[derive(Clone, Copy, Debug)]
 pub struct DeviceCall<'a> {
-    /// The device that it says it is of.
+    /// The device that the call names.
     pub device: DeviceId,
-    /// The device's idea of the time, in seconds since the epoch.
+    /// The time of the device's clock, in seconds since the epoch.
     pub time: i64,
     /// The signature of the [`CallStatement`].
     pub signature: &'a [u8],
-    /// The HTTP method, in capitals.
+    /// The HTTP method, in upper case.
     pub method: &'a str,
     /// The path, without the query.
     pub path: &'a str,
@@ -26,18 +26,18 @@ pub struct DeviceCall<'a> {
     pub body: &'a [u8],
 }
 
-/// Whose call it is.
+/// The caller of the authenticator API.
 #[derive(Debug)]
 pub enum DeviceCaller {
-    /// This device's.
+    /// An authenticated device.
     Device(Box<Device>),
-    /// Nobody's that we know: no such device, a revoked one, or a signature of another key.
+    /// An unknown or revoked device, or a signature with another key.
     Unknown,
-    /// A device's whose clock is too far off, which is told ours.
+    /// A device with a wrong clock. The value is the server's time, which the response contains.
     WrongClock(Timestamp),
 }
 
-/// Finds out which device a call is of.
+/// Authenticates the device of a call.
 ///
 /// # Errors
 /// If the database fails.

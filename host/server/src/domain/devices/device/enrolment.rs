@@ -1,4 +1,4 @@
-//! Enrolment: links, and devices that are added by them.
+//! Enrolment: links, and the devices that they enrol.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{DeviceWrite, StoreError, Transition};
 
-/// How many devices a person may have: each is told of each request and of notifications.
+/// The largest number of devices of a user, because each receives every request and notification.
 const MOST_DEVICES: usize = 20;
 
-/// A fresh right to enrol an authenticator for a person, and the token of its link.
+/// Returns a new enrolment for a user, and the token of its link.
 pub fn prepare_enrolment(services: &Services, user: UserId) -> (Enrolment, Token) {
     let now = services.now();
     let id = EnrolmentId::new(now, &*services.entropy);
@@ -38,20 +38,22 @@ pub fn prepare_enrolment(services: &Services, user: UserId) -> (Enrolment, Token
     )
 }
 
-/// The link that enrols an authenticator. The token is in the fragment, which browsers do not send and nobody logs.
+/// Returns the link that enrols a device. The token is in the fragment, which browsers do not send and which no server
+/// logs.
 pub fn enrolment_link(services: &Services, token: &Token) -> String {
     format!("{}{}", services.settings.origin(), enrolment_path(token))
 }
 
-/// The same link, for a page of this server.
+/// Returns the path of the link, for a page of this server.
 pub fn enrolment_path(token: &Token) -> String {
     format!("/authenticator#enrol={}", token.expose())
 }
 
-/// How long a link is good at most that a device makes: whoever wants it is at hand.
+/// The largest lifetime of a link that a device creates. It is short, because the user is present.
 const LINK_OF_DEVICE: Duration = Duration::from_secs(15 * 60);
 
-/// A link by which the owner of a device enrols another, and until when it is good. `None` if they may not sign in.
+/// Creates a link with which the owner of a device enrols another device. Returns the link and its expiry, or `None` if
+/// the owner may not sign in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -78,7 +80,7 @@ pub async fn link_another(
     Ok(Some((enrolment_link(services, &token), until)))
 }
 
-/// The right that a link's token gives, with the person it is for.
+/// Returns the enrolment of a link's token, and its user.
 ///
 /// # Errors
 /// If the database fails.
@@ -104,12 +106,12 @@ pub async fn find_enrolment(
     Ok(user.map(|user| (enrolment, user)))
 }
 
-/// A request to enrol, as it came.
+/// A received request to enrol a device.
 #[derive(Clone, Debug)]
 pub struct EnrolmentRequest {
     /// The token of the link.
     pub token: String,
-    /// What the person calls the device.
+    /// The user's name for the device.
     pub device_name: String,
     /// The device's public key.
     pub key: DeviceKey,
@@ -117,31 +119,31 @@ pub struct EnrolmentRequest {
     pub signature: Vec<u8>,
 }
 
-/// What came of a request to enrol.
+/// The outcome of a request to enrol a device.
 #[derive(Debug)]
 pub enum EnrolOutcome {
-    /// It is enrolled.
+    /// The device is enrolled.
     Done {
-        /// The device, whose name may differ from the one asked for: another device of the person's may have that.
+        /// The device. Its name may differ from the requested one, which another device of the user may have.
         device: Box<Device>,
-        /// Its owner.
+        /// The owner of the device.
         user: Box<User>,
-        /// Whether the link came of a recovery code, so that a device was lost.
+        /// Whether the link was issued for a recovery code, so that a device was lost.
         recovered: bool,
     },
-    /// The link was used, is over, or never was.
+    /// The link was used, has expired, or never existed.
     NoSuchLink,
-    /// The signature does not show that the device has the key.
+    /// The signature does not prove that the device has the key.
     BadProof,
     /// The name is blank, too long or has control characters.
     BadName,
     /// The key is enrolled already.
     KeyTaken,
-    /// The person has as many devices as there may be.
+    /// The user has the largest number of devices already.
     TooMany,
 }
 
-/// Enrols a device: the link is used up and the device added, both or neither. Who was invited is active from then on.
+/// Enrols a device. The link is used up and the device is added in one transaction. An invited user becomes active.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.

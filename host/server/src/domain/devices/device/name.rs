@@ -2,11 +2,11 @@
 
 use assent_model::device::Device;
 
-/// How long a device's name may be, in characters.
+/// The largest length of a device's name, in characters.
 pub(super) const LONGEST_NAME: usize = 80;
 
-/// The name with a number behind it where another device has it already: who removes a lost one must be able to tell
-/// them apart.
+/// Returns the name, with a number after it if another device has the name. A user who removes a lost device must be
+/// able to distinguish it from the others.
 pub(super) fn own_name(name: String, others: &[Device]) -> String {
     let taken = |name: &str| others.iter().any(|other| other.name == name);
     let numbered = |number: usize| {

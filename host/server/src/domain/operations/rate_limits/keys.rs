@@ -1,4 +1,4 @@
-//! What requests are counted by.
+//! The keys by which requests are counted.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -9,8 +9,8 @@ use assent_model::name::LoginName;
 use assent_model::network::network_of;
 use assent_model::secret::Digest;
 
-/// Where a request comes from, as far as limits tell places apart: an IPv4 address, or the first 64 bits of an IPv6
-/// address, since whoever has one has the rest. A place that is not known is one place.
+/// The network of a client: an IPv4 address, or the first 64 bits of an IPv6 address. A client usually has all
+/// addresses of that prefix. All unknown addresses count as one network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Network(Option<IpAddr>);
 
@@ -29,7 +29,7 @@ impl std::fmt::Display for Network {
     }
 }
 
-/// A name that somebody typed, as its digest: of names that nobody has, nothing shall be kept.
+/// The digest of a typed name. Typed names that belong to no user must not be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TypedName([u8; 32]);
 
@@ -45,7 +45,7 @@ impl std::fmt::Debug for TypedName {
     }
 }
 
-/// A browser, by the digest of the cookie that tells browsers apart.
+/// A browser, by the digest of the cookie that identifies it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct BrowserKey([u8; 32]);
 
@@ -61,7 +61,7 @@ impl std::fmt::Debug for BrowserKey {
     }
 }
 
-/// Who calls the admin API, by the digest of who that is.
+/// A caller of the admin API, by the digest of its identity.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct CallerKey([u8; 32]);
 

@@ -1,4 +1,4 @@
-//! A token bucket for each key, and places that are held.
+//! Rate limits by key, and limits of concurrency by key.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -11,49 +11,50 @@ use crate::config::Rate;
 use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 
-/// How many keys a limit knows at least. Whoever has more addresses than this is not held up by a limit for each.
+/// The number of keys that a limit stores at least. A limit per key cannot stop an attacker with more addresses than
+/// this.
 const KEYS: usize = 50_000;
-/// How long the log is quiet about a limit after it said that it is reached, in milliseconds.
+/// The time between two log messages about a limit that is reached, in milliseconds.
 const BETWEEN_WARNINGS: i64 = 60_000;
 
-/// A limit is reached: how long until it would not be.
+/// The error of a reached limit, with the time until the next permitted request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitError(pub(super) Duration);
 
 impl RateLimitError {
-    /// What holds it up is over in a moment.
+    /// The limit permits requests again soon.
     pub const SOON: Self = Self(Duration::from_secs(1));
 
-    /// Free again within this time.
+    /// Returns an error with this time until the next permitted request.
     pub const fn within(time: Duration) -> Self {
         Self(time)
     }
 
-    /// In seconds, rounded up: the value of `Retry-After` (RFC 9110 section 10.2.3).
+    /// Returns the time in seconds, rounded up: the value of `Retry-After` (RFC 9110 section 10.2.3).
     pub const fn seconds(self) -> u64 {
         self.0.as_millis().div_ceil(1000) as u64
     }
 }
 
-/// A limit for each key of one kind.
+/// A rate limit for each key of one kind.
 #[derive(Debug)]
 pub struct Limit<K> {
-    /// What the settings call it.
+    /// The name of the setting.
     pub(super) name: &'static str,
-    /// Microseconds between two at the limit's pace; 0 where there is no limit.
+    /// The interval between two requests at the limit's rate, in microseconds. 0 disables the limit.
     pub(super) interval: i64,
-    /// How many microseconds a key may be ahead of that pace.
+    /// The time by which a key may be ahead of that rate, in microseconds.
     pub(super) tolerance: i64,
-    /// When each key would be as if it had never come, in microseconds.
+    /// The time at which each key has its whole burst again, in microseconds.
     pub(super) free_at: Mutex<BoundedCache<K, i64>>,
-    /// Until when the log says nothing of it, in milliseconds.
+    /// The time until which the limit logs no further message, in milliseconds.
     pub(super) quiet_until: AtomicI64,
-    /// How many it rejected.
+    /// The number of rejected requests.
     rejected: AtomicU64,
 }
 
 impl<K: Clone + Debug + Eq + Hash> Limit<K> {
-    /// A limit of this rate.
+    /// Returns a limit with this rate.
     pub fn new(name: &'static str, rate: Rate) -> Self {
         let interval = if rate.per_minute == 0 {
             0
@@ -63,13 +64,13 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         Self::paced(name, interval, rate.burst)
     }
 
-    /// A limit of this number per hour, at least one, and as many at once after a quiet hour.
+    /// Returns a limit of this number per hour, at least one. The burst is the same number.
     pub fn per_hour(name: &'static str, number: u32) -> Self {
         let number = number.max(1);
         Self::paced(name, 3_600_000_000 / i64::from(number), number)
     }
 
-    /// A limit of one in each interval, in microseconds, and of this burst.
+    /// Returns a limit of one request per interval, in microseconds, and with this burst.
     fn paced(name: &'static str, interval: i64, burst: u32) -> Self {
         let tolerance = interval.saturating_mul(i64::from(burst).saturating_sub(1));
         let free_at = Mutex::new(BoundedCache::new(KEYS));
@@ -83,7 +84,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         }
     }
 
-    /// Counts one more of this key, unless its limit is reached.
+    /// Counts a request with this key, unless the limit is reached.
     ///
     /// # Errors
     /// [`RateLimitError`] if the limit is reached.
@@ -91,7 +92,8 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         self.at(key, now, true)
     }
 
-    /// Whether one more of this key would be within the limit, without counting it: for what counts only if it fails.
+    /// Checks whether a request with this key would be within the limit, without counting it. This is for requests that
+    /// count only if they fail.
     ///
     /// # Errors
     /// [`RateLimitError`] if the limit is reached.
@@ -104,9 +106,9 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
             return Ok(());
         }
         let (millis, now) = (now.millis(), now.millis().saturating_mul(1000));
-        // A map of moments has no state between two that a panic could leave it in.
+        // A panic cannot leave a map of times in an inconsistent state.
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        // No key is ever further ahead than this, unless the clock was set back, for which nobody shall wait.
+        // A key can be further ahead only if the clock was set back. No client must wait because of that.
         let furthest = now
             .saturating_add(self.tolerance)
             .saturating_add(self.interval);
@@ -126,16 +128,16 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
 }
 
 impl<K> Limit<K> {
-    /// The limit's name, and how many requests it rejected.
+    /// Returns the limit's name and the number of rejected requests.
     pub fn rejections(&self) -> (&'static str, u64) {
         (self.name, self.rejected.load(Ordering::Relaxed))
     }
 }
 
 impl<K: Debug> Limit<K> {
-    /// Tells the operator that the limit is reached, and not more often than they would read it.
+    /// Logs that the limit is reached, but not too often.
     fn tell(&self, key: &K, now: i64) {
-        // A clock that was set back keeps it quiet no longer than that.
+        // If the clock was set back, the pause between messages does not become longer.
         let due = |until: i64| {
             (now >= until || until - now > BETWEEN_WARNINGS).then_some(now + BETWEEN_WARNINGS)
         };
@@ -153,14 +155,14 @@ impl<K: Debug> Limit<K> {
     }
 }
 
-/// How many there are of each key at the same moment, and may be.
+/// A limit of concurrent operations for each key.
 #[derive(Debug)]
 pub struct ConcurrencyLimit<K: Eq + Hash> {
     pub(super) most: usize,
     pub(super) held: Mutex<HashMap<K, usize>>,
 }
 
-/// One that there is, until it is dropped.
+/// A permit for one operation, until it is dropped.
 #[derive(Debug)]
 pub struct ConcurrencyPermit<K: Eq + Hash> {
     pub(super) among: Arc<ConcurrencyLimit<K>>,
@@ -168,7 +170,7 @@ pub struct ConcurrencyPermit<K: Eq + Hash> {
 }
 
 impl<K: Copy + Eq + Hash> ConcurrencyLimit<K> {
-    /// So many of each key.
+    /// Returns a limit of this number of operations per key.
     pub fn new(most: usize) -> Self {
         Self {
             most,
@@ -176,7 +178,7 @@ impl<K: Copy + Eq + Hash> ConcurrencyLimit<K> {
         }
     }
 
-    /// One more of this key, if there may be.
+    /// Returns a permit for one more operation with this key, if the limit is not reached.
     pub fn hold(self: &Arc<Self>, key: K) -> Option<ConcurrencyPermit<K>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
         let count = held.entry(key).or_insert(0);

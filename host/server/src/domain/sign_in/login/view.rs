@@ -1,4 +1,4 @@
-//! How far a login has come, as its browser finds it.
+//! The state of a sign-in for its browser.
 
 use crate::domain::approvals::channels;
 use crate::domain::{InternalError, Services};
@@ -8,27 +8,28 @@ use assent_model::login::{Login, LoginStage};
 use assent_model::secret::Digest;
 use assent_model::session::Authentication;
 
-/// A login as the browser that began it finds it.
+/// A sign-in from the view of the browser that began it.
 #[derive(Debug)]
 pub enum LoginView {
-    /// The person has not yet said who they are.
+    /// The user has not typed a name yet.
     Identify(Login),
-    /// The person was signed in already, in this session; whether it is still this browser's, and enough, is not known.
+    /// The user was signed in already, in this session. The session may belong to another browser by now, or may not be
+    /// sufficient.
     SignedIn(Login, SessionId),
-    /// The phone was asked.
+    /// An approval request is pending.
     Waiting(Login, Approval),
-    /// Nothing came of the approval.
+    /// The approval request ended without an approval.
     Ended(Login, LoginEnd),
-    /// The person approved; the login can be answered.
+    /// The user approved, and the sign-in can be answered.
     Approved(Login, GivenApproval),
-    /// The application was answered before.
+    /// The sign-in was answered before.
     Answered(Login),
-    /// There is no such login in this browser.
+    /// There is no such sign-in in this browser.
     Unknown,
 }
 
 impl LoginView {
-    /// The login, if there is one in this browser.
+    /// Returns the sign-in, if there is one in this browser.
     pub const fn login(&self) -> Option<&Login> {
         match self {
             Self::Identify(login)
@@ -42,41 +43,41 @@ impl LoginView {
     }
 }
 
-/// Why nothing came of an approval.
+/// The reason why an approval request ended without an approval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoginEnd {
-    /// The person denied.
+    /// The user denied it.
     Denied,
-    /// Nobody answered in time, or nobody could.
+    /// It expired, or no device received it.
     Expired,
-    /// The person gave up in the browser.
+    /// The user cancelled the sign-in in the browser.
     Cancelled,
     /// Two sign-ins with this name started at the same time, and the user could not have distinguished them.
     Conflict,
     /// The number was wrong too often.
     NumberMismatch,
-    /// A newer request of the same browser took its place.
+    /// A newer request of the same browser replaced it.
     Replaced,
 }
 
-/// An approval that was given.
+/// An approval by the user.
 #[derive(Clone, Debug)]
 pub struct GivenApproval {
     pub(super) approval: Approval,
     pub(super) authentication: Authentication,
-    /// It is a test sign-in's, so the session is for that alone.
+    /// Whether it belongs to a test sign-in. The session is then only for that.
     pub(super) is_test_sign_in: bool,
 }
 
 impl GivenApproval {
-    /// Whether another browser's device, or a phone's camera, began it with the code of the login's page. The browser
-    /// does not know its user yet.
+    /// Returns whether the sign-in began when a device outside of this browser scanned the code of the page. The
+    /// browser does not know its user yet.
     pub const fn is_scanned_elsewhere(&self) -> bool {
         self.approval.scanned_by.is_some() && !self.approval.is_same_browser
     }
 }
 
-/// The name that was last typed in a login; `None` if nothing was typed, or a scanned code took the place of what was.
+/// Returns the name that was last typed in a sign-in. `None` if no name was typed, or a QR sign-in replaced it.
 ///
 /// # Errors
 /// If the database fails.
@@ -90,7 +91,7 @@ pub async fn typed_name(
         .map(|approval| approval.shown.account))
 }
 
-/// Looks at a login. A browser finds only its own logins.
+/// Returns the state of a sign-in. A browser finds only its own sign-ins.
 ///
 /// # Errors
 /// If the database fails.
@@ -118,18 +119,19 @@ pub async fn view(
         return Ok(LoginView::Ended(login, LoginEnd::Expired));
     };
     Ok(match approval.stage_at(now) {
-        // Its user showed who they are: the page reveals nothing.
+        // Its user was authenticated by a passkey, so the page reveals nothing new.
         ApprovalStage::Withdrawn if approval.number.is_none() => {
             LoginView::Ended(login, LoginEnd::Expired)
         }
-        // A withdrawn or reported request looks like a pending one: the page must not show that the name is known, or
+        // A withdrawn or reported request looks like a pending one. The page must not show that the name is known, or
         // that its user answered.
         ApprovalStage::Requested | ApprovalStage::Withdrawn | ApprovalStage::Reported => {
             LoginView::Waiting(login, approval)
         }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
-            // The operator may have taken the trust away from a vendor in between, or the application its setting.
+            // In the meantime the operator may have removed the trust in a vendor, or an administrator the setting of
+            // the application.
             if channels::is_enough_for(services, &login.request, &authentication).await? {
                 let is_test_sign_in = !login.request.purpose().is_application();
                 LoginView::Approved(

@@ -1,4 +1,4 @@
-//! The steps of a test sign-in that its approval makes: whether the phone was asked, and what was answered there.
+//! The steps of a test sign-in that result from its approval: the request to the device, and the answer.
 
 use serde_json::json;
 
@@ -11,7 +11,7 @@ use assent_model::clock::Timestamp;
 use assent_model::name::LoginName;
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
 
-/// The steps that the login's own rows tell of.
+/// Returns the steps that result from the sign-in's own rows.
 pub(super) async fn of_login(
     services: &Services,
     test_sign_in: &TestSignIn,
@@ -29,7 +29,7 @@ pub(super) async fn of_login(
     let Some(approval) = approval else {
         return Ok(Vec::new());
     };
-    // What is of somebody else is none of theirs who began the test sign-in, nor whether there is somebody.
+    // The administrator who began the test sign-in must not see data of another user, or whether the other user exists.
     if !is_own(services, test_sign_in, &approval).await? {
         let note = StepNote::bad(
             "the typed name is not yours; only the administrator who started the test sign-in can complete it",
@@ -43,7 +43,7 @@ pub(super) async fn of_login(
     Ok(of_approval(&approval, services.now()))
 }
 
-/// Whether who began the test sign-in is meant by the name that was given.
+/// Returns whether the typed name belongs to the administrator who began the test sign-in.
 async fn is_own(
     services: &Services,
     test_sign_in: &TestSignIn,

@@ -11,19 +11,20 @@ use assent_model::id::{TestSignInId, UserId};
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInStep};
 use assent_store::RequestOutcome;
 
-/// An attempt to ask a phone.
+/// An attempt to send an approval request.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt {
-    /// Who has the name.
+    /// The user with the typed name.
     pub known: Option<UserId>,
-    /// Whether they may sign in, however often they are asked.
+    /// Whether the user may sign in, apart from the rate limits.
     pub is_open: bool,
     /// The result.
     pub asked: RequestOutcome,
 }
 
-/// Notes for a test sign-in whether the phone was asked, and why not. The login's page tells that to nobody; whoever
-/// began the test sign-in is told it of their own name, and of all other names, and those that nobody has, the same.
+/// Records for a test sign-in whether a device received the request, or the reason why not. The login page never shows
+/// this. The administrator who began the test sign-in sees it only for the own name. All other names, existing or
+/// unknown, have the same result.
 ///
 /// # Errors
 /// If the database fails.
@@ -55,7 +56,7 @@ pub async fn record_approval_request(
     record_step(services, id, TestSignInStep::ApprovalRequest, told).await
 }
 
-/// Why no request went to the phone of whoever began the test sign-in.
+/// Returns the reason why the administrator's devices received no request.
 async fn unasked(
     services: &Services,
     test_sign_in: &TestSignIn,

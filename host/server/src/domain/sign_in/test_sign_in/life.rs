@@ -1,6 +1,6 @@
-//! How long a test sign-in is valid.
+//! The lifetime of a test sign-in.
 
 use std::time::Duration;
 
-/// How long a test sign-in is good, and what is known of it is kept.
+/// The lifetime of a test sign-in, and the retention of its steps.
 pub const LIFE: Duration = Duration::from_secs(15 * 60);

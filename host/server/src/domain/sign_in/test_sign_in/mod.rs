@@ -1,5 +1,6 @@
-//! Test sign-ins: an administrator signs in to an application in its place, by a real login, and sees each step and
-//! what the application would be told. Nobody else may complete it, and nothing that it gives is of use to anybody.
+//! Test sign-ins: an administrator signs in to an application with a real sign-in, and sees each step and the claims
+//! that the application would receive. The server acts in place of the application. No other user can complete a test
+//! sign-in, and the issued tokens and codes are useless elsewhere.
 
 mod approval;
 mod approval_request;
@@ -40,10 +41,10 @@ pub use life::LIFE;
 pub use observer::observer;
 pub use record::{RecordedStep, end, fail, record_step, refused};
 
-/// Where the answers go: a path of this server.
+/// The path of this server to which the responses are sent.
 const PATH: &str = "/admin/test-sign-ins/";
 
-/// What the server derives for a test sign-in, so that it needs to keep nothing secret.
+/// A value that the server derives for a test sign-in, so that it need not store a secret.
 #[derive(Clone, Copy, Debug)]
 pub enum DerivedValue {
     /// The `state`, or the relay state.
@@ -56,7 +57,7 @@ pub enum DerivedValue {
     Message,
 }
 
-/// A value of a test sign-in that nobody guesses who does not hold the master key.
+/// Returns a value of a test sign-in that cannot be guessed without the root secret.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -81,8 +82,8 @@ pub fn derived(
     })
 }
 
-/// What comes back with an answer of a test sign-in, and shows that this server made it for that test sign-in, letter
-/// by letter.
+/// Returns the value that authenticates a response of a test sign-in: this server created exactly this response for
+/// this test sign-in.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -101,7 +102,7 @@ pub fn response_seal(
     Ok(URL_SAFE_NO_PAD.encode(code))
 }
 
-/// The RelayState of a response. For a test sign-in it authenticates the response as one of this server.
+/// Returns the RelayState of a response. For a test sign-in it authenticates the response as one of this server.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -117,7 +118,7 @@ pub fn relay_state(
     }
 }
 
-/// Where the answer of a test sign-in goes.
+/// Returns the address to which the response of a test sign-in is sent.
 pub fn address(services: &Services, id: TestSignInId) -> String {
     format!(
         "{}{PATH}{id}",
@@ -125,14 +126,14 @@ pub fn address(services: &Services, id: TestSignInId) -> String {
     )
 }
 
-/// The test sign-in whose address it is.
+/// Returns the test sign-in with this address.
 pub fn at(services: &Services, address: &str) -> Option<TestSignInId> {
     let base = services.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }
 
-/// A test sign-in of this application by the administrator of a console session, before its request exists. It is not
-/// stored yet.
+/// Returns a new test sign-in of this application by the administrator of a console session, before its request is
+/// created. It is not stored yet.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application, [`AdminError::Conflict`] if the sign-in could not succeed,
@@ -191,7 +192,7 @@ pub async fn prepare(
     Ok((test_sign_in, application))
 }
 
-/// Keeps a test sign-in whose request was made, and ends the one before of that session.
+/// Stores a test sign-in with its request, and ends the previous one of that session.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -229,7 +230,7 @@ pub async fn begin(
     Ok(())
 }
 
-/// The test sign-in with this id as an open one, if it is of this browser and session.
+/// Returns the open test sign-in with this identifier, if it belongs to this browser and session.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -255,8 +256,8 @@ pub async fn open(
     }))
 }
 
-/// Notes that a login began for a test sign-in, which only this login may answer from then on. For other logins nothing
-/// is recorded.
+/// Records that a sign-in began for a test sign-in. From then on, only this sign-in may answer it. For other sign-ins,
+/// nothing is recorded.
 ///
 /// # Errors
 /// If the database fails.
@@ -280,7 +281,7 @@ pub async fn record_login(services: &Services, login: &Login) -> Result<Transiti
     Ok(recorded)
 }
 
-/// What the last step says that went wrong, if one did: to be told where the sign-in ends.
+/// Returns the reason of the last failed step, if there is one. The page at the end of the sign-in shows it.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -297,28 +298,28 @@ pub async fn cause(services: &Services, id: TestSignInId) -> Result<Option<Strin
 pub struct TestSignInReport {
     /// The test sign-in.
     pub test_sign_in: TestSignIn,
-    /// The test sign-in.
+    /// The state of the test sign-in.
     pub state: TestSignInState,
-    /// What it went through.
+    /// The recorded steps.
     pub steps: Vec<RecordedStep>,
-    /// What the application would have been told.
+    /// The content that the application would have received.
     pub result: Option<Value>,
 }
 
 /// The state of a test sign-in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TestSignInState {
-    /// It goes on.
+    /// It is in progress.
     Pending,
-    /// The application would have signed the person in.
+    /// The application would have signed in the user.
     Completed,
-    /// It would not.
+    /// The application would not have signed in the user.
     Failed,
     /// It expired.
     Expired,
 }
 
-/// A test sign-in of this console; `None` if there is none.
+/// Returns a test sign-in of this console. `None` if there is none.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -357,7 +358,7 @@ pub async fn show(
     }
     let (kept, result) = services.store.test_sign_in_steps(id).await?;
     let mut steps = opened(services, kept)?;
-    // What the login's own rows tell is newer than what was noted.
+    // The sign-in's own rows are newer than the recorded steps.
     for step in of_login(services, &test_sign_in).await? {
         steps.retain(|(known, ..)| *known != step.0);
         steps.push(step);
@@ -374,7 +375,7 @@ pub async fn show(
     }))
 }
 
-/// Returns when there is something new to show of a test sign-in that goes on.
+/// Waits until a test sign-in in progress has a change to show.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -404,14 +405,14 @@ pub async fn changed(
         if look().await? != first {
             return Ok(());
         }
-        // The login or its approval may have begun meanwhile.
+        // The sign-in or its approval may have begun in the meantime.
         if awaited_changes(services, id).await?.0 == changes {
             listener.changed(deadline).await;
         }
     }
 }
 
-/// The changes that may show in a test sign-in, and when time changes it.
+/// Returns the changes that may affect a test sign-in, and the time at which it changes by itself.
 async fn awaited_changes(
     services: &Services,
     id: TestSignInId,

@@ -15,7 +15,7 @@ use assent_model::saml::NameId;
 use assent_model::test_sign_in::{StepNote, TestSignInStage, TestSignInStep};
 use assent_plugin_host::{MapFailure, MapperRun, Sink};
 
-/// The observer of a sign-in for this purpose.
+/// Returns the observer of a sign-in for this purpose.
 pub fn observer(services: &Services, purpose: SignInPurpose) -> Box<dyn SignInObserver + '_> {
     match purpose {
         SignInPurpose::Application => Box::new(NoObserver),

@@ -1,4 +1,4 @@
-//! The steps of a test sign-in, as they are recorded.
+//! The recorded steps of a test sign-in.
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ use assent_model::login::SignInDenied;
 use assent_model::test_sign_in::{StepNote, TestSignIn, TestSignInOutcome, TestSignInStep};
 use assent_store::{StepRecord, TestSignInResult};
 
-/// What is said where the reason is over by the time that somebody asks for it.
+/// The message if the reason does not exist any more when it is read.
 const CLOSED: &str =
     "you were not permitted to sign in at that moment, and would be now: try again";
 
-/// Notes what became of a step.
+/// Records the outcome of a step.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -55,7 +55,7 @@ pub(super) fn unsealed(services: &Services, sealed: &str) -> Result<Value, Inter
     )
 }
 
-/// Notes why a person was turned away who had approved, which ends the test sign-in.
+/// Records the reason why a user was denied after the approval, which ends the test sign-in.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -103,7 +103,7 @@ pub async fn refused(
     fail(services, &test_sign_in, "rejected", &detail).await
 }
 
-/// What keeps whoever began a test sign-in out of its application by now.
+/// Returns the reason why the administrator of a test sign-in currently has no access to its application.
 pub(super) async fn kept_out(
     services: &Services,
     id: TestSignInId,
@@ -138,10 +138,10 @@ pub async fn fail(
     .await
 }
 
-/// A step, when it was, and what is known of it.
+/// A step, its time and its note.
 pub type RecordedStep = (TestSignInStep, Timestamp, StepNote);
 
-/// What was noted, in the order of the steps.
+/// Returns the recorded steps in their order.
 pub(super) fn opened(
     services: &Services,
     kept: Vec<StepRecord>,
@@ -154,7 +154,8 @@ pub(super) fn opened(
     Ok(steps)
 }
 
-/// Ends a test sign-in: the result is kept until the test sign-in is over, and what it gave is over at once.
+/// Ends a test sign-in. The result is stored until the test sign-in expires. The issued tokens and codes are revoked at
+/// once.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -181,7 +182,7 @@ pub async fn end(
         family,
         entry,
     };
-    // If it ended before, it has its result.
+    // A test sign-in that ended before has a result already.
     let _ = services
         .store
         .finish_test_sign_in(test_sign_in.id, end, services.now())

@@ -1,4 +1,4 @@
-//! A candidate plugin compared with the loaded ones.
+//! A comparison of a candidate plugin with the loaded ones.
 
 use axum::Json;
 use axum::extract::Path;
@@ -20,7 +20,7 @@ use crate::http::problem::Problem;
 use assent_model::id::Did;
 use assent_plugin_host::{Candidate, LogLine, Sink};
 
-/// The largest component of a candidate, in bytes.
+/// The maximum size of a candidate's component, in bytes.
 const LARGEST_COMPONENT: usize = 8 << 20;
 
 /// A comparison with a candidate plugin.
@@ -101,7 +101,7 @@ struct DifferenceView {
     candidate: Option<Value>,
 }
 
-/// The component of a candidate.
+/// Decodes the component of a candidate.
 fn decoded(component: Option<String>) -> Result<Option<Vec<u8>>, Problem> {
     let component = component.map(|text| STANDARD.decode(text)).transpose();
     let component = component.ok().filter(|bytes| {

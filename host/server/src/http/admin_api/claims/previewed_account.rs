@@ -1,10 +1,10 @@
-//! Whose claims a request is about.
+//! The account of a preview.
 
 use crate::domain::admin::PreviewedAccount;
 use crate::http::admin_api::values::id_of;
 use crate::http::problem::{Problem, ProblemKind};
 
-/// The account that a request names, or whose user it names.
+/// Returns the account that a request names by its id or by its user.
 pub(super) fn previewed_account(
     account: Option<&str>,
     user: Option<&str>,

@@ -7,7 +7,7 @@ use crate::http::admin_api::idempotency::LONGEST;
 use crate::http::admin_api::routes::Route;
 use assent_model::administration::ProtectedActionKind;
 
-/// The description of a route, with what it has in common with others.
+/// Returns the description of a route, with the parts that it has in common with others.
 pub(super) fn operation(route: Route) -> Map<String, Value> {
     let (versioned, noun) = (route.is_versioned(), route.noun());
     let Route {
@@ -54,7 +54,7 @@ pub(super) fn operation(route: Route) -> Map<String, Value> {
     if has_query || has_body || method == Method::POST {
         refused.push(400);
     }
-    // A query may name what is not there, too.
+    // A query may name an object that does not exist, too.
     if has_query || path.contains('{') {
         refused.push(404);
     }
@@ -80,7 +80,7 @@ pub(super) fn operation(route: Route) -> Map<String, Value> {
     operation
 }
 
-/// A PATCH is a merge patch (RFC 7396), by whichever name it comes.
+/// A PATCH is a merge patch (RFC 7396), with either media type.
 fn also_merge_patch(operation: &mut Map<String, Value>) {
     let content = operation
         .get_mut("requestBody")

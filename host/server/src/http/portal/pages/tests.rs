@@ -1,4 +1,4 @@
-//! The portal's pages, filled with what could do harm, for the tests that hold for every page.
+//! The portal's pages, filled with malicious values, for the tests of every page.
 
 use super::*;
 use crate::http::pages::ConsentRow;
@@ -248,7 +248,7 @@ fn new_recovery_codes() -> NewRecoveryCodesPage {
     }
 }
 
-/// Each page in a language, with and without what may be missing.
+/// Each page in a language, with and without its optional parts.
 pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
     let mut pages = Vec::new();
     macro_rules! render {

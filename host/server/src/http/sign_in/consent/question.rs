@@ -19,7 +19,7 @@ use assent_model::redirect::CheckedRedirect;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 
-/// The page that asks the person whether the application may have what it asks for.
+/// Returns the page that asks the user for consent to an application's request.
 pub(crate) async fn ask(
     services: &Services,
     browser: &Browser,
@@ -51,20 +51,20 @@ pub(crate) async fn ask(
     ))
 }
 
-/// What shows that the page was made for this person. Somebody else may have signed in since, in another window.
+/// The purpose of the token that binds the page to this user. Another user may have signed in since, in another window.
 pub(super) fn shown_to(login: LoginId, user: &User) -> String {
     format!("consent {login} {}", user.id)
 }
 
-/// The host that the user returns to. A native application's own scheme has none that means anything to them.
+/// The host to which the user returns. A native application's own scheme has no host that is meaningful to users.
 fn host_of(redirect: &CheckedRedirect) -> Option<String> {
     let url = Url::parse(redirect.as_str()).ok()?;
     let host = url.host_str()?;
     redirect.takes_forms().then(|| host.to_owned())
 }
 
-/// The scopes, each with what the directory stores for it, but for access while the person is away, which the page
-/// sets off. What a plugin adds or leaves out is not known here.
+/// The scopes, each with the values that the directory stores for it, except offline access, which the page shows
+/// separately. Additions and removals by plugins are not known here.
 fn with_values(scopes: &Scopes, user: &User) -> Vec<Message> {
     let profile = &user.profile;
     let listed = scopes.iter().filter(|scope| *scope != Scope::OfflineAccess);
@@ -94,7 +94,7 @@ pub(super) fn in_words(scopes: &Scopes) -> Vec<Message> {
     words.collect()
 }
 
-/// What an application may do with a scope.
+/// Describes the permission of a scope.
 const fn words_of(scope: Scope) -> Message {
     match scope {
         Scope::OpenId => Message::new("scope-openid"),
@@ -107,8 +107,7 @@ const fn words_of(scope: Scope) -> Message {
     }
 }
 
-/// The second thing that an application may do with a scope: the scope `profile` is about the user's profile and about
-/// their account in the application.
+/// The second description of a scope: `profile` is about the user's profile and about the account in the application.
 fn second_words_of(scope: Scope) -> Option<Message> {
     (scope == Scope::Profile).then(|| Message::new("scope-account"))
 }

@@ -1,17 +1,17 @@
-//! The application that asks, as a login's pages show it.
+//! The requesting application on a login's pages.
 
 use crate::domain::{InternalError, Services};
 use crate::http::operations::logos;
 use assent_model::application::RegisteredApplication;
 use assent_model::login::{Login, LoginRequest, SignInDenied};
 
-/// What a login's pages say of the application that asks.
+/// The details of the requesting application for a login's pages.
 pub(crate) struct RequestingApplication {
     pub(crate) name: String,
-    /// The address of its logo.
+    /// The address of the application's logo.
     pub(crate) logo: Option<String>,
     pub(crate) form_target: Option<String>,
-    /// A browser does not go to a disabled one.
+    /// Whether the application is enabled. A browser does not return to a disabled one.
     pub(super) enabled: bool,
 }
 
@@ -33,7 +33,7 @@ pub(crate) async fn asking(
             form_target: request.redirect_uri.form_action_source(),
             enabled,
         },
-        // Where its form goes is for the page to say that holds the response.
+        // The page with the response names the target of its form.
         LoginRequest::Saml(_) => RequestingApplication {
             logo,
             name: name.unwrap_or_default(),
@@ -49,7 +49,7 @@ pub(crate) async fn asking(
     })
 }
 
-/// Why a sign-in can't go on, if an administrator disabled its application.
+/// Returns the reason why a sign-in cannot continue, if an administrator disabled its application.
 pub(super) async fn disabled(
     services: &Services,
     login: &Login,

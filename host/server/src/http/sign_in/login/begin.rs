@@ -1,4 +1,4 @@
-//! Beginning a login for an application's request, in either protocol.
+//! The beginning of a login for an application's request, in either protocol.
 
 use axum::response::Response;
 
@@ -17,12 +17,12 @@ pub(crate) struct BegunLogin {
     login: Login,
     is_stored: bool,
     network: Network,
-    /// The user of the browser's session, if that session may answer the request.
+    /// The user of the browser's session, if that session is sufficient for the request.
     pub(crate) person: Option<AuthenticatedUser>,
 }
 
 impl BegunLogin {
-    /// The login, to answer it.
+    /// The login, for a response.
     pub(crate) const fn open(&self) -> OpenLogin {
         match self.is_stored {
             true => OpenLogin::Stored(self.login.id),
@@ -30,7 +30,7 @@ impl BegunLogin {
         }
     }
 
-    /// Sends the browser to the login's own page, which needs the login in the database.
+    /// Redirects the browser to the login's own page, for which the login must be in the database.
     pub(crate) async fn page(&self, services: &Services) -> Result<Response, InternalError> {
         if !self.is_stored {
             login::store(services, &self.login, Some(self.network)).await?;
@@ -39,8 +39,8 @@ impl BegunLogin {
     }
 }
 
-/// Begins a login that continues the browser's session, if there is one that is enough for the request. Such a login is
-/// not stored until a page needs it: most are answered at once. `Err` is the page to show instead.
+/// Begins a login that continues the browser's session, if there is one that is sufficient for the request. Such a
+/// login is stored only when a page needs it, because most get a response at once. `Err` is the page to show instead.
 pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
@@ -54,7 +54,7 @@ pub(crate) async fn begin(
         browser.context(services),
         session.as_ref().map(|signed_in| signed_in.session.id),
     );
-    // A test sign-in names its login.
+    // A test sign-in refers to its login, so it must be stored.
     let is_stored = session.is_none() || !login.request.purpose().is_application();
     if is_stored {
         login::store(services, &login, Some(browser.network())).await?;

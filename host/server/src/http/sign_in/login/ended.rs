@@ -1,4 +1,4 @@
-//! The pages that end a sign-in, and how they return to the application.
+//! The pages that end a sign-in, and their return to the application.
 
 use std::sync::Arc;
 
@@ -30,16 +30,16 @@ use crate::saml::sign_on::SignOnDenied;
 use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 
-/// After how many seconds the page of a failed sign-in goes back to the application. The user can have it stay (WCAG
-/// 2.2.1).
+/// The time in seconds after which the page of a failed sign-in returns to the application. The user can stop the
+/// return (WCAG 2.2.1).
 const RETURN_AFTER: u32 = 10;
 
-/// `POST /login/{id}/leave`: back to the application, with an error.
+/// `POST /login/{id}/leave`: returns to the application, with an error.
 pub(crate) async fn leave(posted: LoginPost) -> Response {
     posted.reply(returned(&posted.services, posted.browser.language(), &posted.view).await)
 }
 
-/// Answers the application with an error.
+/// Sends an error to the application.
 async fn returned(
     services: &Services,
     language: Language,
@@ -89,16 +89,17 @@ async fn returned(
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct Return {
-    /// The token that shows that the page of this browser asks.
+    /// The token that proves that the page in this browser sent the request.
     #[serde(default)]
     token: String,
 }
 
-/// `GET /login/{id}/return`: back to the application, with an error, once the page of a failed sign-in has been shown
-/// long enough.
+/// `GET /login/{id}/return`: returns to the application, with an error, after the page of a failed sign-in was shown
+/// for its time.
 ///
-/// A GET, since a page can do no more by itself without a script. Another site can't ask for it: the token is of this
-/// browser and attempt. A page in another tab can't either, once the user tries again.
+/// This is a GET, because without a script a page can only reload an address by itself. Other sites cannot send the
+/// request: the token is bound to this browser and attempt. A page in another tab cannot either, after the user has
+/// started again.
 pub(crate) async fn return_by_itself(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -129,7 +130,7 @@ pub(crate) async fn return_by_itself(
         {
             return returned(&services, browser.language(), &view).await;
         }
-        // The page for how far it has come, whatever that is.
+        // The browser goes to the page for the current state of the login.
         Ok(match view.login() {
             Some(login) => see_other(&format!("/login/{}", login.id)),
             None => unknown(&services, browser.language()),
@@ -140,7 +141,7 @@ pub(crate) async fn return_by_itself(
         .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
 }
 
-/// What the token of [`return_by_itself`] is for.
+/// Returns the purpose of the token of [`return_by_itself`].
 fn return_of(login: &Login) -> String {
     match login.stage {
         LoginStage::Asked(approval) => format!("return {} {approval}", login.id),
@@ -149,8 +150,8 @@ fn return_of(login: &Login) -> String {
     }
 }
 
-/// How the page of a failed sign-in returns to the application. A sign-in to our own pages has no application, and
-/// somebody else's test sign-in was answered already. The other ends ask the user for a choice.
+/// Returns the automatic return of a failed sign-in to the application. A sign-in to this server's own pages has no
+/// application, and another user's test sign-in has had its response already. The other ends ask the user for a choice.
 fn returning(
     services: &Services,
     browser: &Browser,
@@ -185,8 +186,8 @@ pub(super) async fn ended_page(
     ending(services, browser, login, kind, (name, None)).await
 }
 
-/// The page of a user who approved, and may not sign in. `name` is the user's; without it the page shows what was
-/// typed.
+/// Returns the page for a user who approved, and may not sign in. `name` is the user's display name; without it the
+/// page shows the typed name.
 pub(super) async fn rejected_page(
     services: &Services,
     browser: &Browser,
@@ -209,7 +210,7 @@ pub(super) async fn rejected_page(
         cause: format!("{why:?} in the login {}", login.id),
     });
     let kind = rejected(why);
-    // A user is seldom rejected: the futures of those who are not stay small.
+    // Rejections are rare, and boxing keeps the futures of the other cases small.
     Box::pin(ending(
         services,
         browser,

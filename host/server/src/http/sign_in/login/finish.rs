@@ -1,4 +1,4 @@
-//! The answer of a login whose user is known.
+//! The response to a login of an authenticated user.
 
 use axum::response::Response;
 
@@ -23,7 +23,7 @@ use assent_model::saml::SignOnRequest;
 use assent_model::secret::Token;
 use assent_store::Transition;
 
-/// The browser's session, which ends where a sign-in begins another one. A test sign-in's leaves it alone.
+/// Returns the browser's session, which ends when a sign-in begins another one. A test sign-in does not change it.
 pub(crate) async fn session_before(
     services: &Services,
     browser: &Browser,
@@ -36,7 +36,8 @@ pub(crate) async fn session_before(
     }
 }
 
-/// Whoever has the session that a login goes on with, if it is still this browser's, and still enough.
+/// Returns the user of the session with which a login continues, if it is still the session of this browser, and still
+/// sufficient.
 pub(crate) async fn resumed(
     services: &Services,
     browser: &Browser,
@@ -62,7 +63,7 @@ pub(crate) async fn resumed(
     }))
 }
 
-/// Answers the login for this person, or asks them for their consent.
+/// Completes the login of this user, or asks the user for consent.
 pub(crate) async fn finish(
     services: &Services,
     browser: &Browser,
@@ -95,7 +96,7 @@ pub(crate) async fn finish(
             };
         }
     };
-    // Nobody gets the cookie of a test sign-in's session.
+    // The browser never receives the cookie of a test sign-in's session.
     let session = session_of(person).filter(|_| request.purpose.is_application());
     let authenticated = AuthenticatedAuthorization {
         login: OpenLogin::Stored(login.id),
@@ -131,7 +132,7 @@ pub(crate) async fn finish(
     }
 }
 
-/// The session that began, with its user.
+/// Returns the session that began, with its user.
 fn session_of(person: &AuthenticatedUser) -> Option<(UserId, &Token)> {
     person
         .cookie
@@ -139,7 +140,7 @@ fn session_of(person: &AuthenticatedUser) -> Option<(UserId, &Token)> {
         .map(|cookie| (person.signed_in.user.id, cookie))
 }
 
-/// Answers the login of a service provider for this person.
+/// Completes the login of a service provider for this user.
 async fn finish_saml(
     services: &Services,
     browser: &Browser,

@@ -1,4 +1,4 @@
-//! The page on which a user says who they are.
+//! The login page, on which users enter their names.
 
 use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderValue, StatusCode};
@@ -28,7 +28,7 @@ use assent_model::login::{Login, LoginRequest};
 use assent_model::name::LoginName;
 use assent_store::RequestOutcome;
 
-/// `POST /login/{id}`: the person says who they are.
+/// `POST /login/{id}`: the user enters a name.
 pub(crate) async fn identify(posted: LoginPost) -> Response {
     let LoginPost {
         services,
@@ -38,11 +38,11 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
         ..
     } = &posted;
     let reply = async {
-        // A second click, or a stale page: show how far it has come.
+        // A second click, or a stale page: the browser goes to the page for the current state.
         let LoginView::Identify(login) = view else {
             return Ok(posted.shown());
         };
-        // The same for each name, before anything is counted or looked for.
+        // This check is the same for each name, and comes before any count or query.
         if disabled(services, login).await?.is_some() {
             return Ok(posted.shown());
         }
@@ -67,8 +67,9 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
             return too_many(refused);
         }
         let by_name = || Message::new("error-too-many-name");
-        // What others do with the name does not count in a browser in which its user signed in before. Nor does it in
-        // one whose trust a report revoked: the refusal would show the report.
+        // Requests of other browsers with the same name do not count in a browser in which the user signed in before.
+        // They also do not count in a browser whose trust a report revoked, because a rejection would reveal the
+        // report.
         let standing = browser
             .known_users(services)
             .standing(services, &valid)
@@ -104,8 +105,8 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
     posted.reply(reply.await)
 }
 
-/// Counts an attempt to sign in from this browser and its network: before anything is looked for, so that it says
-/// nothing of who has an account.
+/// Counts an attempt to sign in from this browser and its network. This comes before any query, so that it does not
+/// reveal whether an account exists.
 pub(super) fn count_attempt(services: &Services, browser: &Browser) -> Result<(), RateLimitError> {
     let (limits, now) = (&services.rate_limits, services.now());
     limits
@@ -116,7 +117,7 @@ pub(super) fn count_attempt(services: &Services, browser: &Browser) -> Result<()
         .count_call(&browser.digest().into(), now)
 }
 
-/// Has the browser remember the name that was typed, or forget the one that it has.
+/// Sets or removes the cookie with the typed name.
 fn remembering(
     mut response: Response,
     services: &Services,
@@ -133,7 +134,7 @@ fn remembering(
     response
 }
 
-/// `POST /login/{id}/continue`: the person goes on as whom they are signed in as.
+/// `POST /login/{id}/continue`: the user continues as the signed-in user.
 pub(crate) async fn go_on(posted: LoginPost) -> Response {
     let LoginPost {
         services,
@@ -154,7 +155,7 @@ pub(crate) async fn go_on(posted: LoginPost) -> Response {
     posted.reply(reply.await)
 }
 
-/// Whom the person may go on as, where the application leaves them the choice.
+/// Returns the user that the page offers for the continuation, if the application requested the choice.
 async fn choice(
     services: &Services,
     browser: &Browser,
@@ -174,13 +175,13 @@ async fn choice(
         .then_some(signed_in))
 }
 
-/// What shows that the page offered to go on as this person.
+/// Returns the purpose of the token that proves that the page offered to continue as this user.
 fn chosen(login: &Login, signed_in: &BrowserSession) -> String {
     format!("continue {} {}", login.id, signed_in.user.id)
 }
 
-/// The name that the application gave, or that of the browser's own session where the application's ID token names its
-/// user.
+/// Returns the name in the application's login hint, or the name of the session's user if the application's ID token
+/// names that user.
 async fn hinted_name(
     services: &Services,
     browser: &Browser,
@@ -201,11 +202,11 @@ async fn hinted_name(
     }
 }
 
-/// What the page says is wrong.
+/// The error on the page.
 pub(super) enum IdentifyError {
-    /// Nothing.
+    /// There is no error.
     None,
-    /// What was typed can't be a name.
+    /// The typed text is not a valid name.
     Name(String),
     /// The passkey did not sign in.
     Passkey,

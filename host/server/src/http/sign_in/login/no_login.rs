@@ -1,4 +1,4 @@
-//! Pages for a login that is unknown, that was answered before, or that can't begin.
+//! Pages for a login that is unknown, that was completed before, or that cannot begin.
 
 use axum::http::StatusCode;
 use axum::response::Response;

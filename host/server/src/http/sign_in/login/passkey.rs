@@ -1,4 +1,4 @@
-//! Signing in with a passkey on the page on which a user says who they are.
+//! The sign-in with a passkey on the login page.
 
 use axum::Json;
 use axum::http::StatusCode;
@@ -15,8 +15,8 @@ use crate::http::sign_in::login::identify::{IdentifyError, count_attempt, identi
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::texts::Message;
 
-/// `POST /login/{id}/passkey/challenge`: a fresh challenge for the script of the page, as
-/// `PublicKeyCredentialRequestOptionsJSON`. It is the same question for everybody.
+/// `POST /login/{id}/passkey/challenge`: a new challenge for the script of the page, as
+/// `PublicKeyCredentialRequestOptionsJSON`. The options do not depend on the user.
 pub(crate) async fn passkey_challenge(posted: LoginPost) -> Response {
     let LoginView::Identify(login) = &posted.view else {
         return StatusCode::CONFLICT.into_response();
@@ -30,7 +30,7 @@ pub(crate) async fn passkey_challenge(posted: LoginPost) -> Response {
     posted.reply(reply.await)
 }
 
-/// What the script sends: an `AuthenticationResponseJSON`.
+/// The assertion that the script sends: an `AuthenticationResponseJSON`.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Assertion {
@@ -40,7 +40,7 @@ struct Assertion {
     authenticator_attachment: Option<String>,
 }
 
-/// `POST /login/{id}/passkey`: the answer of a passkey.
+/// `POST /login/{id}/passkey`: the assertion of a passkey.
 pub(crate) async fn passkey(posted: LoginPost) -> Response {
     let LoginPost {
         services,
@@ -50,15 +50,15 @@ pub(crate) async fn passkey(posted: LoginPost) -> Response {
         ..
     } = &posted;
     let reply = async {
-        // A second answer, or a stale page: show how far it has come.
+        // A second assertion, or a stale page: the browser goes to the page for the current state.
         let LoginView::Identify(login) = view else {
             return Ok(posted.shown());
         };
         if disabled(services, login).await?.is_some() {
             return Ok(posted.shown());
         }
-        // A cooldown and the limits of names do not hold a passkey, as they do not hold a scan: they are against
-        // requests that the user did not begin, and a stranger must not lock the user out.
+        // Cooldowns and the limits of names do not apply to a passkey or a QR sign-in. They protect against requests
+        // that the user did not begin, and an attacker must not lock the user out.
         if let Err(exhausted) = count_attempt(services, browser) {
             return Ok(too_many_pages(
                 services,

@@ -1,4 +1,4 @@
-//! A form of a login's pages, and the login as the browser finds it.
+//! The forms of a login's pages, and the state of the login in the browser.
 
 use std::sync::Arc;
 
@@ -21,16 +21,16 @@ use assent_model::id::{IdError, LoginId};
 pub(crate) struct LoginForm {
     #[serde(default)]
     pub(super) csrf: String,
-    /// What the person typed.
+    /// The name that the user typed.
     #[serde(default)]
     pub(super) name: String,
-    /// Whether the browser shall remember that; empty for no.
+    /// Whether the browser stores the name; empty for no.
     #[serde(default)]
     pub(super) remember: String,
-    /// A token that shows for whom the page was made.
+    /// The token that binds the page to its user.
     #[serde(default)]
     pub(crate) user: String,
-    /// The answer of a passkey, in JSON.
+    /// The assertion of a passkey, in JSON.
     #[serde(default)]
     pub(super) assertion: String,
     /// The button that was pressed.
@@ -38,7 +38,7 @@ pub(crate) struct LoginForm {
     pub(crate) decision: String,
 }
 
-/// The login as this browser finds it, and the browser, whose pages then speak the language that the login is in.
+/// Returns the state of the login for this browser, and the browser with the language of the login.
 pub(super) async fn find(
     services: &Services,
     id: &str,
@@ -54,7 +54,7 @@ pub(super) async fn find(
     (browser.speaking(asked), found)
 }
 
-/// A form that one of these pages posted, with our token in it: the login as this browser finds it.
+/// A form of a login's page with a valid CSRF token, and the state of the login for this browser.
 pub(crate) struct LoginPost {
     pub(crate) services: Arc<Services>,
     pub(crate) browser: Browser,
@@ -101,17 +101,17 @@ impl FromRequest<Arc<Services>> for LoginPost {
 }
 
 impl LoginPost {
-    /// Back to the page for how far the login has come.
+    /// Redirects to the page for the state of the login.
     pub(crate) fn shown(&self) -> Response {
         see_other(&self.address())
     }
 
-    /// Back to the page on which the user says who they are, with the name that was typed before.
+    /// Redirects to the login page, with the previously typed name.
     pub(super) fn shown_again(&self) -> Response {
         see_other(&format!("{}?{RETRY}", self.address()))
     }
 
-    /// The address of that page.
+    /// The address of the page for the state of the login.
     pub(super) fn address(&self) -> String {
         format!("/login/{}", self.id)
     }

@@ -24,7 +24,7 @@ use crate::http::sign_in::login::posted::find;
 use assent_model::approval::Approval;
 use assent_model::login::Login;
 
-/// `GET /login/{id}/events`: one event, `changed`, as soon as the page has something new to show.
+/// `GET /login/{id}/events`: one event, `changed`, as soon as the page has changed.
 pub(crate) async fn events(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
@@ -61,7 +61,7 @@ pub(crate) async fn events(
         if let Err(error) = &news {
             tracing::error!(%error, "waiting page not notified");
         }
-        // Without news the stream ends, and the browser asks again.
+        // Without a change the stream ends, and the browser reconnects.
         news.unwrap_or(true)
             .then(|| Ok::<_, Infallible>(Event::default().event("changed").data("changed")))
     })
@@ -69,7 +69,7 @@ pub(crate) async fn events(
     let mut response = Sse::new(once)
         .keep_alive(KeepAlive::default())
         .into_response();
-    // Proxies that hold answers back would hold this one back too.
+    // Proxies that buffer responses must not buffer this one.
     response.headers_mut().insert(
         "x-accel-buffering",
         axum::http::HeaderValue::from_static("no"),
@@ -77,7 +77,7 @@ pub(crate) async fn events(
     response
 }
 
-/// After what time the page asks whether nothing arrived, for every name alike.
+/// The time after which the page asks whether no request arrived. It is the same for every name.
 const LATE: Duration = Duration::from_secs(15);
 
 pub(super) async fn waiting_page(
@@ -87,7 +87,7 @@ pub(super) async fn waiting_page(
     approval: &Approval,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
-    // Rounded up, so that the page does not say zero while there is time.
+    // The value is rounded up, so that the page does not show zero while time is left.
     let seconds_left = approval
         .remaining(services.now())
         .as_millis()
@@ -105,7 +105,7 @@ pub(super) async fn waiting_page(
             .number
             .map(|number| number.to_string())
             .unwrap_or_default(),
-        // They depend on the request only, and so reveal nothing about the name.
+        // These depend only on the request, and so reveal nothing about the name.
         delegated: delegation.possible,
         binding: delegation
             .with_letters
@@ -114,7 +114,7 @@ pub(super) async fn waiting_page(
         seconds_left: u32::try_from(seconds_left).unwrap_or(u32::MAX),
         seconds_total: services.settings.lifetimes.approval.whole_seconds(),
         events: format!("/login/{id}/events"),
-        // Whoever typed a name may scan instead, whether the request was sent or not.
+        // A user who typed a name may scan the code instead, whether the request was sent or not.
         scan: match approval.scanned_by {
             None => Scan::new(
                 &services.settings.origin(),

@@ -3,7 +3,7 @@
 use crate::saml::sign_on::response::{AUTHN_CONTEXT, PHISHING_RESISTANT, UNSPECIFIED};
 use assent_saml_core::message::{Comparison, RequestedAuthnContext};
 
-/// Ways to sign in that are no stronger than ours (SAML authentication context section 3.4).
+/// Authentication methods that are no stronger than those of this server (SAML authentication context section 3.4).
 const WEAKER: [&str; 5] = [
     UNSPECIFIED,
     "urn:oasis:names:tc:SAML:2.0:ac:classes:InternetProtocol",
@@ -12,7 +12,7 @@ const WEAKER: [&str; 5] = [
     "urn:oasis:names:tc:SAML:2.0:ac:classes:PreviousSession",
 ];
 
-/// Ways to sign in that are stronger than ours.
+/// Authentication methods that are stronger than those of this server.
 const STRONGER: [&str; 10] = [
     PHISHING_RESISTANT,
     "urn:oasis:names:tc:SAML:2.0:ac:classes:MobileTwoFactorContract",
@@ -26,12 +26,12 @@ const STRONGER: [&str; 10] = [
     "urn:oasis:names:tc:SAML:2.0:ac:classes:Kerberos",
 ];
 
-/// Whether the way `unspecified` meets what is asked for, which is all that is known of a vendor's.
+/// Whether the class `unspecified` satisfies the request. It is the only class of a vendor's approval.
 pub(super) fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
     let mut classes = context.classes.iter();
     match context.comparison {
         Comparison::Exact | Comparison::Minimum => classes.any(|class| class == UNSPECIFIED),
-        // It is no stronger than anything, and so never too strong, and never better.
+        // It is not stronger than any class: so it never exceeds a maximum, and is never better.
         Comparison::Maximum => {
             let known = |class: &str| {
                 class == AUTHN_CONTEXT || WEAKER.contains(&class) || STRONGER.contains(&class)
@@ -42,7 +42,7 @@ pub(super) fn is_met_by_any(context: &RequestedAuthnContext) -> bool {
     }
 }
 
-/// Whether the request names exactly `unspecified` and not our own class, so that the assertion must name
+/// Whether the request names exactly `unspecified` and not this server's own class, so that the assertion must name
 /// `unspecified`.
 pub(super) fn is_for_unspecified(context: &RequestedAuthnContext) -> bool {
     let has = |wanted: &str| context.classes.iter().any(|class| class == wanted);
@@ -60,14 +60,14 @@ pub(super) fn names_phishing_resistant(context: &RequestedAuthnContext) -> bool 
         && matches!(context.comparison, Comparison::Exact | Comparison::Minimum)
 }
 
-/// Whether an assertion about a sign-in by a device meets what is asked for (SAML core section 3.3.2.2.1). It says
-/// `PasswordProtectedTransport`; of ways that are not known here nothing is promised.
+/// Whether an assertion about a sign-in by a device satisfies the request (SAML core section 3.3.2.2.1). It contains
+/// `PasswordProtectedTransport`. Unknown classes are never satisfied.
 pub(super) fn is_met(context: &RequestedAuthnContext) -> bool {
     if context.declarations {
         return false;
     }
     let is_ours = |class: &String| class == AUTHN_CONTEXT;
-    // `unspecified` is met by any way, whatever the comparison.
+    // Every method satisfies `unspecified`, with any comparison.
     let is_open = |class: &String| class == UNSPECIFIED;
     let is_weaker = |class: &String| WEAKER.contains(&class.as_str());
     let mut classes = context.classes.iter();

@@ -1,0 +1,224 @@
+//! The commands of the pages, run as written in a copy of the repository beside a running instance. Only the ports
+//! differ: the pages name those of `make run`, and tests run at the same time.
+//!
+//! A block `sh` runs here. `sh,start` starts or builds the product, `sh,installed` needs an installed package, and
+//! `sh,cluster` needs Docker or Kubernetes.
+
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Stdio;
+
+use tokio::process::{Child, Command};
+
+use super::markdown::Page;
+use super::{pages, root};
+use crate::harness::{
+    Pipes, Run, binary, component, free_port, in_time, read_file, temp_folder, write_file,
+};
+
+/// Where a block of commands runs.
+const PLACES: [&str; 3] = ["start", "installed", "cluster"];
+
+/// A copy of the repository as it is after `make run`, with what serves in it.
+struct Clone {
+    folder: tempfile::TempDir,
+    port: u16,
+    demo_port: u16,
+    running: Vec<Child>,
+}
+
+impl Clone {
+    /// With the programs and plugins of this build; the rest are links to the repository.
+    async fn serve() -> Self {
+        let folder = temp_folder();
+        let path = folder.path();
+        let (port, demo_port) = (free_port(), free_port());
+        for name in [
+            "demo",
+            "docs",
+            "host",
+            "packaging",
+            "plugin-sdk",
+            "plugins",
+            "tests",
+            "wit",
+            "Cargo.toml",
+            "Cargo.lock",
+        ] {
+            symlink(root().join(name), path.join(name)).expect("a link");
+        }
+        for name in ["target", "config", "data"] {
+            std::fs::create_dir(path.join(name)).expect("a folder");
+        }
+        let assent = binary("assent");
+        symlink(
+            assent.parent().expect("a folder"),
+            path.join("target/debug"),
+        )
+        .expect("a link");
+        let plugin = component("account-roles");
+        std::fs::create_dir(path.join("target/plugins")).expect("a folder");
+        for entry in std::fs::read_dir(plugin.parent().expect("a folder")).expect("plugins") {
+            let entry = entry.expect("a plugin");
+            symlink(
+                entry.path(),
+                path.join("target/plugins").join(entry.file_name()),
+            )
+            .expect("a link");
+        }
+        let clone = Self {
+            folder,
+            port,
+            demo_port,
+            running: Vec::new(),
+        };
+        for entry in std::fs::read_dir(root().join("config")).expect("the settings") {
+            let entry = entry.expect("a file");
+            let text = clone.with_ports(&read_file(entry.path()));
+            write_file(clone.path().join("config").join(entry.file_name()), text);
+        }
+        clone.started().await
+    }
+
+    fn path(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// A text with the ports of this instance.
+    fn with_ports(&self, text: &str) -> String {
+        text.replace(":8080", &format!(":{}", self.port))
+            .replace(":8081", &format!(":{}", self.demo_port))
+    }
+
+    async fn started(mut self) -> Self {
+        let mut assent = Command::new(binary("assent"));
+        assent.args(["serve", "--config", "config/assent.toml"]);
+        let mut assent = self.start(assent);
+        let mut lines = assent.output_lines();
+        loop {
+            let line = in_time(lines.next_line()).await.expect("readable");
+            if line.expect("it serves").contains("The console:") {
+                break;
+            }
+        }
+        let mut demo = Command::new(binary("assent-demo"));
+        demo.args(["--client", "data/demo-client.json"]);
+        let demo = self.start(demo);
+        self.running.extend([assent, demo]);
+        self
+    }
+
+    fn start(&self, mut command: Command) -> Child {
+        command
+            .current_dir(self.path())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true);
+        command.start()
+    }
+
+    /// Runs a script in one shell.
+    async fn run(&self, script: &str) -> Result<(), String> {
+        let printed = self.path().join("printed");
+        let file = std::fs::File::create(&printed).expect("a file");
+        let mut bash = Command::new("bash");
+        bash.args(["-c", &self.with_ports(script)])
+            .current_dir(self.path())
+            .stdout(file.try_clone().expect("the file"))
+            .stderr(file)
+            .process_group(0)
+            // The default of the commands that the pages use.
+            .env("ASSENT_SERVER", format!("http://localhost:{}", self.port))
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let mut bash = bash.start();
+        let group = bash.id().expect("it runs");
+        let status = in_time(bash.wait()).await.expect("it ends");
+        // Programs that a failed page left running.
+        let group = rustix::process::Pid::from_raw(group.cast_signed()).expect("a process");
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        match status.success() {
+            true => Ok(()),
+            false => Err(read_file(printed)),
+        }
+    }
+}
+
+/// The device of the first administrator, as the pages expect it.
+const ENROL: &str = "set -euo pipefail\n\
+    target/debug/assent authenticator enrol \"$(target/debug/assent admin enrolment admin 2>/dev/null)\" \
+    --store data/phone.json\n";
+
+/// The commands of a page as a script, which names each block before it runs.
+fn script(page: &Page) -> Option<String> {
+    let blocks = page.blocks.iter().filter(|block| block.is_only("sh"));
+    let blocks: Vec<String> = blocks
+        .map(|block| {
+            let place = format!("{}:{}", page.path.display(), block.line);
+            format!("echo '### {place}' >&2\n{}", block.text)
+        })
+        .collect();
+    (!blocks.is_empty()).then(|| format!("set -euo pipefail\n{}", blocks.concat()))
+}
+
+#[test]
+fn each_block_of_commands_says_where_it_runs() {
+    let mut unknown = Vec::new();
+    for page in pages() {
+        for block in page.blocks.iter().filter(|block| block.language() == "sh") {
+            let is_known = match block.info.as_slice() {
+                [_] => true,
+                [_, place] => PLACES.contains(&place.as_str()),
+                _ => false,
+            };
+            if !is_known {
+                unknown.push(format!(
+                    "{}:{}: {:?}",
+                    page.path.display(),
+                    block.line,
+                    block.info
+                ));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+/// Runs the pages of one part of the book, each beside an instance of its own.
+async fn run_pages(part: &str) {
+    let mut failed = Vec::new();
+    let mut count = 0;
+    for page in pages() {
+        let is_here = page.path.starts_with(part) || page.path == Path::new(part);
+        let Some(script) = script(&page).filter(|_| is_here) else {
+            continue;
+        };
+        count += 1;
+        let clone = Clone::serve().await;
+        clone.run(ENROL).await.expect("a device");
+        if let Err(printed) = clone.run(&script).await {
+            failed.push(format!("{}:\n{printed}", page.path.display()));
+        }
+    }
+    assert!(count > 0, "no page in {part} has commands");
+    assert!(failed.is_empty(), "{}", failed.join("\n\n"));
+}
+
+#[tokio::test]
+async fn the_commands_for_operators_succeed() {
+    run_pages("docs/operators").await;
+}
+
+#[tokio::test]
+async fn the_commands_for_administrators_succeed() {
+    run_pages("docs/administrators").await;
+}
+
+#[tokio::test]
+async fn the_commands_for_developers_succeed() {
+    run_pages("docs/developers").await;
+}
+
+#[tokio::test]
+async fn the_commands_of_the_tutorials_succeed() {
+    run_pages("docs/tutorials").await;
+}

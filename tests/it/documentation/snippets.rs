@@ -1,0 +1,64 @@
+//! Settings and JSON in the pages.
+
+use serde_json::Value;
+
+use super::{is_generated, pages};
+use crate::harness::{temp_folder, write_file};
+
+/// The languages of the blocks. Commands have where they run: see [`super::commands`].
+const LANGUAGES: [&str; 20] = [
+    "sh", "text", "toml", "json", "js", "ts", "rust", "python", "nginx", "caddy", "http", "yaml",
+    "ini", "apache", "php", "xml", "html", "wit", "sql", "hcl",
+];
+
+#[test]
+fn each_block_has_a_known_language() {
+    let mut unknown = Vec::new();
+    for page in pages().iter().filter(|page| !is_generated(page)) {
+        for block in &page.blocks {
+            if !LANGUAGES.contains(&block.language()) {
+                unknown.push(format!(
+                    "{}:{}: {:?}",
+                    page.path.display(),
+                    block.line,
+                    block.info
+                ));
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+}
+
+#[test]
+fn settings_and_json_are_valid() {
+    let folder = temp_folder();
+    let file = folder.path().join("assent.toml");
+    let mut wrong = Vec::new();
+    for page in pages() {
+        for block in &page.blocks {
+            let place = format!("{}:{}", page.path.display(), block.line);
+            if block.is_only("json")
+                && let Err(error) = serde_json::from_str::<Value>(&block.text)
+            {
+                wrong.push(format!("{place}: {error}"));
+            }
+            if block.language() == "toml"
+                && let Err(error) = block.text.parse::<toml::Table>()
+            {
+                wrong.push(format!("{place}: {error}"));
+            }
+            if block.is_only("toml") {
+                let head = block.text.split("\n[").next().unwrap_or_default();
+                let base = match head.contains("base_url =") && !head.starts_with('[') {
+                    true => "",
+                    false => "base_url = \"https://id.example.org\"\n",
+                };
+                write_file(&file, format!("{base}{}", block.text));
+                if let Err(error) = assent::config::load(&file) {
+                    wrong.push(format!("{place}: {error}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
