@@ -5,17 +5,18 @@ use assent_model::scope::Scope;
 use crate::markdown::{code, heading, table};
 
 const INTRODUCTION: &str = "\
-An application requests scopes, and each scope stands for claims (OpenID Connect Core section 5.4). The claims are in the
-ID token and at UserInfo; with `slim_id_token` those of the scopes are only at UserInfo. An application can request a
-single claim with the parameter `claims` if it may have the claim's scope.
+An application requests scopes, and each scope stands for claims (OpenID Connect Core section 5.4). The claims are in
+the ID token and at UserInfo; with `slim_id_token` those of the scopes are only at UserInfo. An application can
+request a single claim with the parameter `claims` if it may have the claim's scope.
 
 ";
 
 const OTHERS: &str = "\
-Each ID token also has `iss`, `sub`, `aud`, `iat`, `exp`, `auth_time`, `sid`, `acr` and `amr`, and `nonce`, `at_hash` and
-`azp` where OpenID Connect demands them. [Authentication assurance](authentication-assurance.md) explains `acr` and `amr`.
-The claim `account` is a text with JSON: the account of the user in the application, with the roles. The plugin
-`account-roles` writes it. Claim mappers may write further claims; see [Write a plugin](../developers/plugins.md).
+Each ID token also has `iss`, `sub`, `aud`, `iat`, `exp`, `auth_time`, `sid`, `acr` and `amr`, and `nonce`, `at_hash`
+and `azp` where OpenID Connect demands them. [Authentication assurance](authentication-assurance.md) explains `acr`
+and `amr`. The claim `account` is a text with JSON: the account of the user in the application, with the roles. The
+plugin `account-roles` writes it. Claim mappers may write further claims; see [Write a
+plugin](../developers/plugins.md).
 ";
 
 pub(crate) fn page() -> String {

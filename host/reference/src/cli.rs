@@ -5,8 +5,9 @@ use clap_markdown::{MarkdownOptions, help_markdown_command_custom};
 use crate::markdown::heading;
 
 const INTRODUCTION: &str = "\
-[The command line](../operators/command-line.md) explains how `assent` finds the server and its permissions, the output
-formats and the exit codes. `assent COMMAND --help` prints the same text for one command, and `assent man` the manual page.
+[The command line](../operators/command-line.md) explains how `assent` finds the server and its permissions, the
+output formats and the exit codes. `assent COMMAND --help` prints the same text for one command, and `assent man` the
+manual page.
 
 ";
 

@@ -6,8 +6,8 @@ use crate::markdown::{code, heading, prose, table};
 use crate::sources::entries;
 
 const INTRODUCTION: &str = "\
-Each entry of the audit log has one of these events. The names are stable. [The audit log](../administrators/audit-log.md)
-explains how to read and verify the entries.
+Each entry of the audit log has one of these events. The names are stable. [The audit
+log](../administrators/audit-log.md) explains how to read and verify the entries.
 
 ";
 

@@ -15,8 +15,8 @@ const CRATES: [&str; 5] = ["model", "plugin-host", "saml-core", "server", "store
 const LEVELS: [&str; 4] = ["error", "warn", "info", "debug"];
 
 const INTRODUCTION: &str = "\
-Each message is constant, so a search finds it; its values are in fields. Lines of a request also have the fields of the
-request: the request id, the method and the route. [Logs](../operators/logs.md) explains formats and levels.
+Each message is constant, so a search finds it; its values are in fields. Lines of a request also have the fields of
+the request: the request id, the method and the route. [Logs](../operators/logs.md) explains formats and levels.
 
 ";
 

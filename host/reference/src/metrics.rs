@@ -9,10 +9,10 @@ use crate::markdown::{code, heading, prose, table};
 const LIST: &str = "packaging/monitoring/metrics.txt";
 
 const INTRODUCTION: &str = "\
-The listener of the table `[metrics]` serves these at `/metrics` in the format of OpenMetrics, and OTLP exports the same.
-[Metrics, traces and alerts](../operators/monitoring.md) explains how to collect them. Times are in seconds, sizes in
-bytes, and a time of the name `timestamp` in seconds since 1970. A counter has the suffix `_total`, and a histogram
-`_bucket`, `_sum` and `_count`.
+The listener of the table `[metrics]` serves these at `/metrics` in the format of OpenMetrics, and OTLP exports the
+same. [Metrics, traces and alerts](../operators/monitoring.md) explains how to collect them. Times are in seconds,
+sizes in bytes, and a time of the name `timestamp` in seconds since 1970. A counter has the suffix `_total`, and a
+histogram `_bucket`, `_sum` and `_count`.
 
 ";
 

@@ -21,8 +21,8 @@ pub(crate) const ADMIN: Api = Api {
     introduction: "\
 The console and the command line use this API, below `/admin/api/v1`. [Use the admin API](../developers/admin-api.md)
 explains tokens, lists, versions, repeated requests and errors. The server returns the OpenAPI document at
-`/admin/api/v1/openapi.json`. *Protected* operations of a console session need an approval on a device; see
-[Protected actions](../administrators/protected-actions.md).
+`/admin/api/v1/openapi.json`. *Protected* operations of a console session need an approval on a device; see [Protected
+actions](../administrators/protected-actions.md).
 
 ",
 };
@@ -31,8 +31,8 @@ pub(crate) const AUTHENTICATOR: Api = Api {
     title: "Authenticator API",
     file: "config/authenticator-api.openapi.json",
     introduction: "\
-Authenticators use this API, below `/authenticator`. [How an approval works](../explanation/approvals.md) explains what a
-device signs.
+Authenticators use this API, below `/authenticator`. [How an approval works](../explanation/approvals.md) explains
+what a device signs.
 
 ",
 };

@@ -7,11 +7,11 @@ use crate::markdown::{code, heading, prose, table};
 
 const INTRODUCTION: &str = "\
 The settings are in a TOML file: `/etc/assent/assent.toml`, or the file of `--config`. Each key can also be an
-environment variable: `ASSENT__HTTP__LISTEN` is `listen` in the table `[http]`. The environment has precedence over the
-file. [Change settings](../operators/settings.md) explains both.
+environment variable: `ASSENT__HTTP__LISTEN` is `listen` in the table `[http]`. The environment has precedence over
+the file. [Change settings](../operators/settings.md) explains both.
 
-A duration is a text such as `\"90s\"`, `\"10m\"`, `\"1h\"` or `\"7d\"`. A size is a text such as `\"64MiB\"`. The path of a
-file is relative to the folder in which the command is started.
+A duration is a text such as `\"90s\"`, `\"10m\"`, `\"1h\"` or `\"7d\"`. A size is a text such as `\"64MiB\"`. The
+path of a file is relative to the folder in which the command is started.
 
 ";
 

@@ -245,11 +245,24 @@ async fn users_and_groups_are_found_by_name_and_lists_have_columns() {
         ("audit events list", "sign-in.completed"),
         ("audit events list --quiet", "sign-in.completed"),
         ("invitations list --quiet", ada["id"].text()),
+        ("users list --order -created", "ada"),
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
         let listed = done(&host, &arguments).await;
         assert!(listed.contains(words), "{arguments:?}: {listed}");
     }
+    let secret = done(
+        &host,
+        &["applications", "secrets", "create", "Wiki", "--quiet"],
+    )
+    .await;
+    assert_eq!(
+        secret.trim().len(),
+        43,
+        "the secret, and not its id: {secret}"
+    );
+    let rollback = failed(&host, &["plugins", "rollback"]).await;
+    assert!(rollback.1.contains("were not reloaded"), "{rollback:?}");
 }
 
 #[tokio::test]

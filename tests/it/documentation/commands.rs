@@ -4,8 +4,8 @@
 //! A block `sh` runs here. `sh,start` starts or builds the product, `sh,installed` needs an installed package, and
 //! `sh,cluster` needs Docker or Kubernetes.
 
-use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use tokio::process::{Child, Command};
@@ -50,12 +50,19 @@ impl Clone {
         for name in ["target", "config", "data"] {
             std::fs::create_dir(path.join(name)).expect("a folder");
         }
-        let assent = binary("assent");
-        symlink(
-            assent.parent().expect("a folder"),
-            path.join("target/debug"),
-        )
-        .expect("a link");
+        let programs = path.join("target/debug");
+        std::fs::create_dir(&programs).expect("a folder");
+        for name in ["assent", "assent-demo"] {
+            symlink(binary(name), programs.join(name)).expect("a link");
+        }
+        // Its default is the server of `make run`.
+        let tool = format!(
+            "#!/bin/sh\nASSENT_SERVER=http://localhost:{port} exec {} \"$@\"\n",
+            binary("assent-plugin").display()
+        );
+        write_file(programs.join("assent-plugin"), tool);
+        let executable = std::fs::Permissions::from_mode(0o755);
+        std::fs::set_permissions(programs.join("assent-plugin"), executable).expect("executable");
         let plugin = component("account-roles");
         std::fs::create_dir(path.join("target/plugins")).expect("a folder");
         for entry in std::fs::read_dir(plugin.parent().expect("a folder")).expect("plugins") {
@@ -126,8 +133,8 @@ impl Clone {
             .stdout(file.try_clone().expect("the file"))
             .stderr(file)
             .process_group(0)
-            // The default of the commands that the pages use.
-            .env("ASSENT_SERVER", format!("http://localhost:{}", self.port))
+            // The projects of the pages have the same dependencies, so each is compiled once.
+            .env("CARGO_TARGET_DIR", plugin_target())
             .stdin(Stdio::null())
             .kill_on_drop(true);
         let mut bash = bash.start();
@@ -141,6 +148,11 @@ impl Clone {
             false => Err(read_file(printed)),
         }
     }
+}
+
+/// The folder of the builds of plugin projects, as of the other tests of `assent-plugin`.
+fn plugin_target() -> PathBuf {
+    crate::plugins::authoring::shared_target()
 }
 
 /// The device of the first administrator, as the pages expect it.

@@ -1,5 +1,5 @@
-//! A newcomer's path, as docs/developers/plugins.md describes it: a new project, a line changed, tested, packed, pasted into the
-//! settings of a instance that serves, and the claim is in a real ID token. In Rust and in TypeScript.
+//! The path of a new plugin author, as docs/developers/plugins.md describes it. The author creates a project, changes a
+//! line, tests and packs it, and adds it to the settings of a running instance. Then the claim is in a real ID token.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -278,7 +278,7 @@ fn folder_name(name: &str, options: &[&str]) -> String {
 }
 
 /// Where the projects of these tests are built, so that each run finds what the last one compiled.
-fn shared_target() -> PathBuf {
+pub fn shared_target() -> PathBuf {
     // The binary is `<target>/<profile>/assent-plugin`.
     binary("assent-plugin")
         .ancestors()
@@ -372,7 +372,8 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
     newcomer.deploy().await;
 }
 
-/// A sign-in that the template's stub approves, with the changes of the settings in docs/developers/approval-channels.md.
+/// A sign-in that the template's stub approves, with the changes of the settings in
+/// docs/developers/approval-channels.md.
 async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
     let mut stub = stub.stdout(std::process::Stdio::piped()).start();

@@ -1,7 +1,7 @@
 //! Plugins in the instance: the components that ship, and hostile ones.
 
 mod attributes;
-mod authoring;
+pub(crate) mod authoring;
 mod channels;
 mod check;
 mod claim_map;

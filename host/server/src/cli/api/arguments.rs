@@ -160,6 +160,8 @@ fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
         Shape::Choice(texts) => (
             argument
                 .value_name(of_what())
+                // An order such as `-created`.
+                .allow_hyphen_values(texts.iter().any(|text| text.starts_with('-')))
                 .value_parser(PossibleValuesParser::new(texts.clone())),
             "",
         ),

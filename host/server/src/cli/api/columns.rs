@@ -136,7 +136,13 @@ pub(super) fn plain(value: &Value) -> String {
 
 /// Returns the text that identifies an object. A text identifies itself.
 pub(super) fn named(value: &Value) -> Option<String> {
-    let mut members = NAMING.iter().filter_map(|name| value.get(name));
+    // A new secret, which is not returned again. An application with one is named by its id.
+    let secret = value
+        .get("client_secret")
+        .filter(|secret| secret.is_string() && value.get("name").is_none());
+    let mut members = secret
+        .into_iter()
+        .chain(NAMING.iter().filter_map(|name| value.get(name)));
     match members.find(|value| !value.is_null()) {
         Some(inner @ Value::Object(_)) => named(inner),
         Some(name) => Some(harmless(&plain(name))),

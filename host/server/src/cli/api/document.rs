@@ -23,6 +23,8 @@ pub(super) struct Operation {
     pub(super) query: Vec<BodyMember>,
     /// The body of the request.
     pub(super) body: Option<Body>,
+    /// Whether a request without a body is invalid.
+    pub(super) is_body_required: bool,
     /// The response.
     pub(super) answer: ResponseDescription,
     /// Whether `If-Match` selects the version to change.

@@ -186,6 +186,9 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
             "no change specified; --help lists the flags",
         ));
     }
+    if body.is_empty() && !operation.is_body_required {
+        return Ok(None);
+    }
     Ok(Some(Payload::Json(body)))
 }
 

@@ -94,6 +94,8 @@ impl<'a> Reader<'a> {
             permission: text(operation, "x-permission"),
             query: query.collect(),
             body: operation.get("requestBody").map(|body| self.body(body)),
+            is_body_required: operation.pointer("/requestBody/required")
+                == Some(&Value::Bool(true)),
             answer: self.answer(operation),
             is_versioned: of("header").any(|header| text(header, "name") == "If-Match"),
             is_irreversible: operation.get("x-irreversible") == Some(&Value::Bool(true)),
