@@ -1,18 +1,19 @@
-//! What 500 approvals cost that all wait for a slow vendor at once: no thread each, and little memory.
+//! The cost of 500 concurrent approvals that wait for a slow vendor. They must not need a thread each, and need little
+//! memory.
 //!
-//! `cargo run -p assent-plugin -- build plugins/http-gateway`, then `cargo bench -p assent-tests --bench gateway`. The
-//! vendor is a process of its own, which this program starts, so what it takes is not counted.
+//! `cargo run -p assent-plugin -- build plugins/http-gateway`, then `cargo bench -p assent-tests --bench gateway`. This
+//! program starts the vendor as a separate process, so that the vendor's resources are not counted.
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
 use assent_tests::harness::{slow_vendor, vendor_load};
 
-/// How many wait at once.
+/// The number of concurrent approvals.
 const WAITING: usize = 500;
-/// What they may take in all, in bytes.
+/// The largest permitted growth of the memory, in bytes.
 const MOST: usize = 64 << 20;
-/// How many threads may come and go meanwhile, such as those that look names up.
+/// The number of threads that may start meanwhile, such as threads that resolve host names.
 const SPARE: usize = 24;
 
 #[tokio::main]

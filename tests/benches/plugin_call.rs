@@ -1,8 +1,9 @@
-//! What a claim plugin costs: a fresh instance and one call, for a user with 42 roles.
+//! The cost of a claim mapper: a fresh instance and one call, for a user with 42 roles.
 //!
-//! `target/debug/assent-plugin build plugins/*`, then `cargo bench -p assent-tests --bench plugin_call [FILE...]`: the
-//! plugins that ship, or these components. Beside each, in the same run, the cost of an RSA-2048 signature, so that
-//! machines can be compared. Times are of this thread's processor, so that what else the machine does counts little.
+//! `target/debug/assent-plugin build plugins/*`, then `cargo bench -p assent-tests --bench plugin_call [FILE...]`
+//! measures the plugins that ship, or these components. Each run also measures an RSA-2048 signature, so that results
+//! of different machines can be compared. The times are CPU times of this thread, so other load on the machine has
+//! little effect.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -77,7 +78,7 @@ async fn measure(spec: PluginSpec, rsa: Duration) {
     );
 }
 
-/// What this thread has used of a processor.
+/// Returns the CPU time of this thread.
 fn processor_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(
@@ -98,7 +99,7 @@ fn rsa_signature() -> Duration {
     (processor_time() - start) / 200
 }
 
-/// A plugin that ships, as `assent-plugin build` makes it.
+/// Returns the file of a plugin that ships, as `assent-plugin build` creates it.
 fn built(name: &str) -> PathBuf {
     // This binary is `<target>/<profile>/deps/plugin_call-...`.
     let binary = std::env::current_exe().expect("this binary");
@@ -123,7 +124,7 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
                 "strip_prefix": "department-" }] })
         }
         "account-roles" => json!({}),
-        // What `assent-plugin new` makes has this setting.
+        // A plugin that `assent-plugin new` creates has this setting.
         _ => json!({ "departments": { "department-41-editor": "Books" } }),
     };
     PluginSpec {
@@ -140,7 +141,7 @@ fn spec(file: PathBuf, claim: &str) -> PluginSpec {
         limits: CallLimits::default(),
     }
 }
-/// A user with 42 roles.
+/// Returns the input for a user with 42 roles.
 fn input(application: &Did) -> ClaimInput {
     let roles: Vec<String> = (0..42)
         .map(|number| format!("department-{number}-editor"))

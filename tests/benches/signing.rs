@@ -1,8 +1,8 @@
-//! What signing an ID token costs beside the bare RSA-2048 signature of the same bytes.
+//! The cost of signing an ID token, compared with the bare RSA-2048 signature of the same bytes.
 //!
-//! `taskset -c 0 cargo bench -p assent-tests --bench signing`: on one core, since between two the way to the other
-//! thread and back is counted too. One signature at a time, ours in turn with the bare one, so that machines can be
-//! compared.
+//! Run `taskset -c 0 cargo bench -p assent-tests --bench signing`, on one core: with two cores, the measured time would
+//! include the way to the other thread and back. The benchmark creates one signature at a time, and the ID token and
+//! the bare signature take turns, so that results of different machines can be compared.
 
 use std::time::{Duration, Instant};
 
@@ -88,7 +88,7 @@ fn signature(algorithm: SigningAlgorithm, key: &PKey<Private>, message: &[u8]) -
     signer.sign_oneshot_to_vec(message).expect("a signature")
 }
 
-/// The claims of an ordinary ID token.
+/// Returns the claims of an ordinary ID token.
 fn claims() -> Map<String, Value> {
     let claims = json!({
         "iss": "https://id.example.org/oidc", "aud": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",

@@ -1,4 +1,4 @@
-//! An instance whose clock is wrong, by libfaketime.
+//! An instance with a wrong clock, by libfaketime.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use tokio::time::sleep;
 
 use crate::cluster;
 
-/// How many rows retention could delete.
+/// Returns the numbers of rows that retention could delete.
 async fn rows(cluster: &Cluster) -> Vec<i64> {
     let mut connection = cluster.database.connection().await;
     let (sessions, families, entries): (i64, i64, i64) = sql::query_as(
@@ -23,7 +23,7 @@ async fn rows(cluster: &Cluster) -> Vec<i64> {
     vec![sessions, families, entries]
 }
 
-/// The second instance starts with a clock that differs by so much.
+/// Starts the second instance with a clock that differs by this time.
 pub async fn differs(difference: &str) -> String {
     let library = glob("/usr/lib", "faketime/libfaketimeMT.so.1");
     let library = library.expect("libfaketime; run: scripts/setup faults");
@@ -58,7 +58,7 @@ pub async fn differs(difference: &str) -> String {
             .all(|(before, after)| before <= after),
         "{before:?} rows before, {after:?} after"
     );
-    // The balancer sends nothing to an instance that is not ready.
+    // The balancer sends no connections to an instance that is not ready.
     cluster.route_to(0);
     let took = cluster.expect_service(Instant::now()).await;
     refresh.attempt().await.expect("refreshed");

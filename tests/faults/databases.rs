@@ -1,4 +1,4 @@
-//! What happens to PostgreSQL.
+//! Faults and changes of PostgreSQL.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -12,12 +12,12 @@ use tokio::time::sleep;
 
 use crate::cluster;
 
-/// How long the snapshot stays open.
+/// The time for which the snapshot stays open.
 const SNAPSHOT: Duration = Duration::from_secs(180);
-/// How long a rate is measured.
+/// The duration of the measurement of a rate.
 const MEASURED: Duration = Duration::from_secs(20);
 
-/// Both instances serve again; the time that they took.
+/// Waits until both instances serve again, and returns a text with the times.
 async fn expect_both(cluster: &Cluster, since: Instant) -> String {
     let mut times = Vec::new();
     for index in [0, 1] {
@@ -50,7 +50,7 @@ pub async fn fail_over() -> String {
     let mut cluster = cluster(&server).await;
     let replica = server.start_replica();
     let mut result = String::new();
-    // The instances reach the database through their proxies, the test's connections do not.
+    // The instances reach the database through their proxies. The test's own connections do not.
     cluster.database = cluster.database.at_socket_of(replica.folder());
     let rounds = under_load(&cluster, async |load| {
         load.more(5).await;
@@ -105,7 +105,7 @@ pub async fn open_snapshot() -> String {
         let browser = Browser::new(&cluster.base);
         let mut first = SignIn::new(&user, browser.clone(), &[]);
         first.attempt().await.expect("signed in");
-        // With a session, each request is a commit with an entry of the audit log.
+        // With a session, each request is a commit with an audit entry.
         while !is_over.load(Ordering::Relaxed) {
             let page = browser.get(&user.application.request(&[])).await;
             assert!(!page.parameter("code").is_empty());

@@ -1,4 +1,4 @@
-//! Full disks: of PostgreSQL's tables, and of SQLite's file. A small file system in memory is the disk.
+//! Full disks: of PostgreSQL's tables, and of SQLite's file. A small file system in memory serves as the disk.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -41,9 +41,9 @@ impl Disk {
         self.path().join("ballast")
     }
 
-    /// Leaves no room.
+    /// Fills the disk completely.
     fn fill(&self) {
-        // It ends with an error when the disk is full.
+        // `dd` ends with an error when the disk is full.
         let _ = Command::new("dd")
             .args(["if=/dev/zero", "bs=4k", "status=none"])
             .arg(format!("of={}", self.ballast().display()))
@@ -73,7 +73,7 @@ fn as_root(program: &str) -> Command {
     }
 }
 
-/// Adds users until one is not acknowledged; those that were.
+/// Adds users until one is not acknowledged, and returns the acknowledged ones.
 async fn add_until_full(add: impl AsyncFn(&str) -> bool) -> Vec<String> {
     let mut added = Vec::new();
     for _ in 0..20_000 {
@@ -86,7 +86,7 @@ async fn add_until_full(add: impl AsyncFn(&str) -> bool) -> Vec<String> {
     panic!("the disk does not get full");
 }
 
-/// Adds users until one is acknowledged, and then holds that all that were acknowledged are there.
+/// Adds users until one is acknowledged. Then asserts that all acknowledged users exist.
 async fn recover(
     admin: &Admin,
     mut added: Vec<String>,
@@ -133,7 +133,7 @@ pub async fn postgres() -> String {
     disk.fill();
     let added = add_until_full(async |name: &str| add(&cluster, name).await).await;
     let count = added.len();
-    // It still reads.
+    // The server still reads.
     cluster.admin_ok(Method::GET, "/users", Value::Null).await;
     disk.free();
     let took = recover(&cluster, added, async |name: &str| {

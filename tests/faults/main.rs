@@ -1,9 +1,9 @@
-//! The long fault tests. `scripts/faults` runs them all, `scripts/faults refresh SIGKILL` those with these words in
-//! their names. Each prints a line; the first failure ends the program.
+//! The long fault tests. `scripts/faults` runs all of them, and `scripts/faults refresh SIGKILL` runs the tests with
+//! these words in their names. Each test prints a line; the first failure ends the program.
 //!
-//! Beside the faults at each COMMIT (`tests/flows`): PostgreSQL crashes and is started again, or fails over to a
-//! replica; an instance's clock is wrong; a disk is full; devices wait; a snapshot stays open; a newer release changes
-//! the schema.
+//! In addition to the faults at each COMMIT (`tests/flows`): PostgreSQL crashes and is started again, or fails over to
+//! a replica; an instance's clock is wrong; a disk is full; devices wait; a snapshot stays open; a newer release
+//! changes the schema.
 
 mod clocks;
 mod databases;
@@ -15,7 +15,7 @@ use std::time::Instant;
 use assent_tests::flows::{Cluster, Fault, Flow, PostgresServer, record, run};
 use assent_tests::harness::{DatabaseUrl, temp_folder};
 
-/// The tests that were selected.
+/// The words that select tests.
 struct Selection(Vec<String>);
 
 impl Selection {
@@ -37,7 +37,7 @@ impl Selection {
     }
 }
 
-/// Two instances on a new server.
+/// Starts two instances on a new server.
 async fn cluster(server: &PostgresServer) -> Cluster {
     let database = DatabaseUrl::create_at(&server.url(), "").await;
     Cluster::start_on(temp_folder(), database).await
@@ -73,10 +73,10 @@ async fn main() {
     selection.run("2,000 long polls", waiting::devices).await;
 }
 
-/// Each fault at each COMMIT of each flow.
+/// Runs each fault at each COMMIT of each flow.
 async fn commits(selection: &Selection) {
     let name = |flow: Flow, fault: Fault| format!("{}, {}", flow.name(), fault.name());
-    // Words of commits are in no name of a flow, so all flows are recorded unless none of their faults is selected.
+    // Flow names contain no words of commits. So all flows are recorded, except those without a selected fault.
     let flows: Vec<Flow> = Flow::ALL
         .into_iter()
         .filter(|flow| {

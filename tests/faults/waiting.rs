@@ -11,16 +11,16 @@ use tokio::time::sleep;
 
 use crate::cluster;
 
-/// Their number, and of how many users they are.
+/// The number of devices, and the number of their users.
 const DEVICES: usize = 2000;
 const USERS: usize = 200;
-/// How long each waits, and within which time they begin.
+/// The duration of each wait, and the period in which the waits begin.
 const WAIT: &str = "?wait=30";
 const START: Duration = Duration::from_secs(20);
-/// How often a device asks again that the server had no time for.
+/// The number of attempts of a device if the server is overloaded.
 const ATTEMPTS: u32 = 10;
 
-/// Waits until the server answers; how often the device asked.
+/// Waits until the server answers, and returns the number of attempts.
 async fn poll(device: &Device, delay: Duration) -> u32 {
     sleep(delay).await;
     for attempt in 1..ATTEMPTS {
@@ -57,7 +57,7 @@ pub async fn devices() -> String {
             poll(device, START * index as u32 / DEVICES as u32).await
         }));
     let meanwhile = async {
-        // All of them wait by then.
+        // All devices wait by then.
         sleep(START + Duration::from_secs(2)).await;
         let (before, began) = (cluster.instances[0].proxy.executed(), Instant::now());
         sleep(Duration::from_secs(5)).await;

@@ -11,12 +11,12 @@ use crate::harness::listen;
 /// The load balancer. It ends with the test's runtime.
 pub struct Balancer {
     port: u16,
-    /// The ports of the instances that get connections, in turn.
+    /// The ports of the instances that receive connections, in turn.
     targets: watch::Sender<Vec<u16>>,
 }
 
 impl Balancer {
-    /// A balancer without an instance.
+    /// Starts a balancer without an instance.
     pub async fn start() -> Self {
         let (listener, port) = listen().await;
         let targets = watch::Sender::new(Vec::new());
@@ -35,7 +35,7 @@ impl Balancer {
         self.port
     }
 
-    /// Ends all connections, and sends new ones to these instances.
+    /// Closes all connections, and forwards new ones to these instances.
     pub fn route_to(&self, ports: Vec<u16>) {
         self.targets.send_replace(ports);
     }

@@ -1,5 +1,5 @@
-//! Two instances as processes of their own, with one PostgreSQL database and a load balancer. Each has a proxy of its
-//! own in front of the database.
+//! Two instances as separate processes, with one PostgreSQL database and a load balancer. Each instance has its own
+//! proxy in front of the database.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -18,9 +18,10 @@ use crate::harness::{
     write_file,
 };
 
-/// Within which time the instances without a fault serve, and those with one after its end.
+/// The time limit for service: of the healthy instances after a fault, and of the faulty instance after the end of the
+/// fault.
 pub const RECOVERY: Duration = Duration::from_secs(10);
-/// What a busy machine may add to it.
+/// The tolerance for a busy machine.
 const BUSY: Duration = Duration::from_secs(5);
 
 const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 0 }\n\
@@ -29,7 +30,7 @@ const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 
     actions_per_device = { per_minute = 0 }\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n\
     unauthenticated_requests = { per_minute = 0 }\n";
 
-/// The instances, and what they have in common.
+/// The instances, and their common parts.
 pub struct Cluster {
     admin: Admin,
     pub balancer: Balancer,
@@ -40,7 +41,7 @@ pub struct Cluster {
     pub folder: TempDir,
 }
 
-/// An instance, and its way to the database.
+/// An instance, and its connection to the database.
 pub struct Instance {
     name: &'static str,
     pub proxy: FaultProxy,
@@ -57,14 +58,14 @@ impl std::ops::Deref for Cluster {
 }
 
 impl Cluster {
-    /// Two instances on a database of the tests' PostgreSQL server.
+    /// Starts two instances on a database of the tests' PostgreSQL server.
     pub async fn start() -> Self {
         let folder = temp_folder();
         let database = Database::Postgres.create(folder.path()).await;
         Self::start_on(folder, database).await
     }
 
-    /// Two instances on this database.
+    /// Starts two instances on this database.
     pub async fn start_on(folder: TempDir, database: DatabaseUrl) -> Self {
         give_master_key(folder.path(), &database, SystemClock.now()).await;
         let balancer = Balancer::start().await;
@@ -91,18 +92,19 @@ impl Cluster {
         cluster
     }
 
-    /// Has another user show that an instance serves. The sign-ins of a name within two minutes are limited.
+    /// Creates another user whose sign-ins show that an instance serves, because the sign-ins of one user name within
+    /// two minutes are limited.
     pub async fn renew_witness(&mut self) {
         self.witness = Some(self.ada_named(&new_name()).await);
     }
 
-    /// A user with this name, a device, and an account in an application of the user's own.
+    /// Creates a user with this name, a device, and an account in the user's own application.
     pub async fn ada_named(&self, name: &str) -> TestUser {
         let application = self.web_application().await;
         self.user_with_account(name, application).await
     }
 
-    /// Starts an instance with these environment variables. What it logs is in the cluster's folder.
+    /// Starts an instance with these environment variables. Its log is in the cluster's folder.
     pub async fn start_instance(&mut self, index: usize, environment: &[(&str, &str)]) {
         let (base, settings) = (self.base.clone(), self.settings(Some(index)));
         let instance = &mut self.instances[index];
@@ -123,7 +125,7 @@ impl Cluster {
         instance.process = Some(ServerProcess::start_by(&mut command, base).await);
     }
 
-    /// The settings of an instance, or of commands.
+    /// Returns the settings of an instance, or of commands.
     fn settings(&self, index: Option<usize>) -> String {
         let (port, url) = match index.map(|index| &self.instances[index]) {
             Some(instance) => (
@@ -142,18 +144,18 @@ impl Cluster {
         )
     }
 
-    /// Sends all connections to this instance.
+    /// Routes all connections to this instance.
     pub fn route_to(&self, index: usize) {
         self.balancer.route_to(vec![self.instances[index].port]);
     }
 
-    /// Sends the connections to both instances in turn.
+    /// Routes the connections to both instances in turn.
     pub fn route_to_both(&self) {
         let ports = self.instances.iter().map(|instance| instance.port);
         self.balancer.route_to(ports.collect());
     }
 
-    /// Has the instance killed, and waits for its end.
+    /// Kills the instance, and waits for its end.
     pub async fn kill(&mut self, index: usize) {
         if let Some(process) = self.instances[index].process.take() {
             process.signal("KILL").await;
@@ -161,7 +163,8 @@ impl Cluster {
         }
     }
 
-    /// Waits until the instance to which the connections go signs a user in. `since` is the fault, or its end.
+    /// Waits until the instance behind the balancer has signed a user in. `since` is the time of the fault, or of its
+    /// end.
     pub async fn expect_service(&self, since: Instant) -> Duration {
         let witness = self.witness.as_ref().expect("the witness");
         let mut sign_in = SignIn::new(witness, Browser::new(&self.base), &[]);
@@ -181,7 +184,7 @@ impl Cluster {
         took
     }
 
-    /// What `/readyz` of an instance answers.
+    /// Returns the response to `/readyz` of an instance.
     pub async fn readiness(&self, index: usize) -> Option<(u16, String)> {
         let url = format!("http://127.0.0.1:{}/readyz", self.instances[index].port);
         let client = http_client_builder()
@@ -191,18 +194,18 @@ impl Cluster {
         Some((response.status().as_u16(), response.text().await.ok()?))
     }
 
-    /// What the instance logged.
+    /// Returns the log of the instance.
     pub fn log(&self, index: usize) -> String {
         let file = format!("{}.log", self.instances[index].name);
         std::fs::read_to_string(self.folder.path().join(file)).unwrap_or_default()
     }
 
-    /// Holds that the audit log is intact.
+    /// Asserts that the audit log is intact.
     pub async fn verify_audit_log(&self) {
         self.command(&["audit", "verify"]).await;
     }
 
-    /// Runs a command of `assent`, which must succeed; its output.
+    /// Runs a command of `assent`, which must succeed, and returns its output.
     async fn command(&self, arguments: &[&str]) -> String {
         let file: PathBuf = self.folder.path().join("commands.toml");
         write_file(&file, self.settings(None));
@@ -229,7 +232,7 @@ impl Instance {
         }
     }
 
-    /// Sends its process this signal, if it runs.
+    /// Sends this signal to the process, if it runs.
     pub async fn signal(&self, name: &str) {
         if let Some(process) = &self.process {
             process.signal(name).await;

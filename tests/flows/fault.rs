@@ -1,4 +1,4 @@
-//! Faults at the commits of a flow. A recording says which there are; then each fault hits each commit of its own run.
+//! Faults at the commits of a flow. A recording finds the commits. Then each fault hits each commit, in a separate run.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,27 +11,27 @@ use tokio::time::{sleep, timeout};
 use super::{Cluster, Flow, RunningFlow};
 use crate::harness::{Commit, HeldCommit, in_time};
 
-/// How long after a flow its last commits may come, such as those of traces and of the audit log.
+/// The time after a flow for its last commits, such as those of traces and of the audit log.
 const LATE: Duration = Duration::from_secs(2);
-/// How long a commit may be missing.
+/// The longest wait for a commit.
 const MISSING: Duration = Duration::from_secs(10);
-/// How long a fault lasts after which the instance goes on where it was.
+/// The duration of a fault after which the instance continues its work.
 const SHORT: Duration = Duration::from_secs(1);
-/// The same, so long that PostgreSQL has ended its transaction.
+/// The same, but long enough that PostgreSQL ends the transaction.
 const LONG: Duration = Duration::from_secs(4);
 
-/// What happens at a COMMIT of the first instance.
+/// A fault at a COMMIT of the first instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// Its connections carry nothing for a second, and then everything.
+    /// The connections of the instance carry nothing for a second, and then everything.
     Freeze,
-    /// Its connections are reset, and the server does not get the COMMIT.
+    /// The connections of the instance are reset, and the server does not receive the COMMIT.
     Reset,
     /// The server commits, and the connection is reset in place of the reply.
     DropReply,
-    /// SIGSTOP before the server gets the COMMIT, and SIGCONT four seconds later.
+    /// SIGSTOP before the server receives the COMMIT, and SIGCONT four seconds later.
     Stop,
-    /// SIGKILL before the server gets the COMMIT.
+    /// SIGKILL before the server receives the COMMIT.
     Kill,
     /// SIGKILL, and then the server commits.
     KillAfter,
@@ -59,8 +59,8 @@ impl Fault {
     }
 }
 
-/// A COMMIT of a flow: the first statement of its transaction that writes, and how many transactions with that
-/// statement the flow has before.
+/// A COMMIT of a flow: the first statement of its transaction that writes, and the number of earlier transactions of
+/// the flow with that statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
     statement: String,
@@ -76,13 +76,13 @@ impl std::fmt::Display for Point {
     }
 }
 
-/// A name that no user has yet.
+/// Returns a name that no user has yet.
 pub fn new_name() -> String {
     static USERS: AtomicU32 = AtomicU32::new(0);
     format!("user{}", USERS.fetch_add(1, Ordering::Relaxed))
 }
 
-/// The commits of a flow at the first instance, in their order.
+/// Returns the commits of a flow at the first instance, in order.
 pub async fn record(cluster: &Cluster, flow: Flow) -> Vec<Point> {
     cluster.route_to(0);
     let mut running = flow.prepare(cluster, &new_name()).await;
@@ -112,7 +112,7 @@ fn points(commits: &[Commit]) -> Vec<Point> {
     points
 }
 
-/// One run of a flow with one fault. Returns after how long the other instance had signed a user in.
+/// Runs a flow once with one fault. Returns the time until the other instance had signed a user in.
 pub async fn run(cluster: &mut Cluster, flow: Flow, point: &Point, fault: Fault) -> Duration {
     cluster.route_to(0);
     cluster.renew_witness().await;
@@ -123,7 +123,7 @@ pub async fn run(cluster: &mut Cluster, flow: Flow, point: &Point, fault: Fault)
         .hold_commit_of(&point.statement, point.skipped);
     let held = {
         let mut first = pin!(async {
-            // The fault takes the answer away, or comes after it.
+            // The fault drops the answer, or comes after it.
             let _ = running.attempt().await;
         });
         let held = timeout(MISSING, held);
@@ -192,7 +192,7 @@ async fn inject(cluster: &Cluster, fault: Fault, held: HeldCommit) {
     }
 }
 
-/// Starts the instance again where it was killed.
+/// Starts the instance again if the fault killed it.
 async fn heal(cluster: &mut Cluster, fault: Fault) {
     if matches!(fault, Fault::Kill | Fault::KillAfter) {
         cluster.kill(0).await;

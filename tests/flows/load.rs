@@ -1,4 +1,4 @@
-//! Users who sign in and users who are added, while something happens to the server.
+//! A load of sign-ins and new users during an event of the server.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -12,18 +12,18 @@ use super::{Cluster, CodeExchange, PATIENCE, SignIn, new_name};
 use crate::harness::{Browser, Json, TestUser};
 
 const WORKERS: usize = 3;
-/// How often a user signs in. The sign-ins of a name within two minutes are limited.
+/// The number of sign-ins of one user, because the sign-ins of a user name within two minutes are limited.
 const SIGN_INS: usize = 10;
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What the clients did meanwhile.
+/// The progress of the clients.
 pub struct Load {
     is_over: AtomicBool,
     completed: AtomicUsize,
 }
 
 impl Load {
-    /// Waits until so many more rounds are complete.
+    /// Waits until this number of additional rounds is complete.
     pub async fn more(&self, count: usize) {
         let target = self.completed.load(Ordering::Relaxed) + count;
         while self.completed.load(Ordering::Relaxed) < target {
@@ -32,8 +32,8 @@ impl Load {
     }
 }
 
-/// Runs `event` while users sign in and are added through both instances. Then holds that what was acknowledged is
-/// there, and nothing was used twice. Returns how many rounds the clients completed.
+/// Runs `event` while users sign in and are added through both instances. Then asserts that all acknowledged data
+/// exists, and that no code was used twice. Returns the number of rounds that the clients completed.
 pub async fn under_load(cluster: &Cluster, event: impl AsyncFnOnce(&Load)) -> usize {
     cluster.route_to_both();
     let load = Load {
@@ -63,7 +63,7 @@ pub async fn under_load(cluster: &Cluster, event: impl AsyncFnOnce(&Load)) -> us
     load.completed.into_inner()
 }
 
-/// One client. Returns the acknowledged users, and the exchanges.
+/// Runs one client. Returns the acknowledged users, and the exchanges.
 async fn work(cluster: &Cluster, load: &Load) -> (Vec<String>, Vec<CodeExchange>) {
     let mut user = new_user(cluster).await;
     let mut exchanges: Vec<CodeExchange> = Vec::new();
@@ -87,7 +87,7 @@ async fn work(cluster: &Cluster, load: &Load) -> (Vec<String>, Vec<CodeExchange>
     (added, exchanges)
 }
 
-/// A user who can sign in. An outage makes it take longer.
+/// Creates a user who can sign in. An outage extends the time for this.
 async fn new_user(cluster: &Cluster) -> TestUser {
     while !add(cluster, &new_name()).await {
         sleep(PAUSE).await;
@@ -95,7 +95,7 @@ async fn new_user(cluster: &Cluster) -> TestUser {
     cluster.ada_named(&new_name()).await
 }
 
-/// Adds a user; whether that was acknowledged.
+/// Adds a user, and returns whether the server acknowledged it.
 pub async fn add(cluster: &Cluster, name: &str) -> bool {
     let url = format!("{}/admin/api/v1/users", cluster.base);
     let body = json!({"name": name, "email": format!("{name}@example.org"), "profile": {"name": "Grace Hopper"}});

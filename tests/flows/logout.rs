@@ -1,4 +1,4 @@
-//! Signing out at the request of an application.
+//! Logout at the request of an application.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -55,7 +55,7 @@ impl Logout {
         Ok(())
     }
 
-    /// The session has ended, and what it granted.
+    /// Asserts that the session has ended, and that its tokens are revoked.
     pub async fn check(&self, cluster: &Cluster) {
         assert!(!is_active(&cluster.base, &self.application, &self.access_token).await);
         let silent = self.application.request(&[("prompt", Some("none"))]);

@@ -1,5 +1,5 @@
-//! What users and applications do, step by step, beside faults: each step whose answer did not come is done again, and
-//! the answers that came are held against what the database has.
+//! The flows of users and applications, step by step, with faults. The client repeats each step without an answer, and
+//! compares the received answers with the database.
 
 pub mod balancer;
 pub mod cluster;
@@ -26,10 +26,10 @@ use logout::Logout;
 use protected_action::ProtectedAction;
 use tokens::Refresh;
 
-/// How long a client waits for an answer.
+/// The time that a client waits for an answer.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// A step whose answer did not come, or was an outage: the client does not know whether it was done.
+/// A step without an answer, or with an outage as the answer. The client does not know whether the server executed it.
 #[derive(Debug)]
 pub struct Unknown(String);
 
@@ -45,10 +45,10 @@ impl From<reqwest::Error> for Unknown {
     }
 }
 
-/// What came of a step.
+/// The result of a step.
 pub type Attempt<T> = Result<T, Unknown>;
 
-/// The page, unless it says that the server failed.
+/// Returns the page, unless it reports a failure of the server.
 fn answered(page: Page) -> Attempt<Page> {
     outage(page.status, &page.url)?;
     Ok(page)
@@ -61,7 +61,7 @@ fn outage(status: StatusCode, what: &str) -> Attempt<()> {
     }
 }
 
-/// What is done.
+/// A flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
     SignIn,
@@ -90,7 +90,7 @@ impl Flow {
         }
     }
 
-    /// Does all that comes before, for a user of this name.
+    /// Prepares the flow for a user of this name: runs all earlier steps.
     pub async fn prepare(self, cluster: &Cluster, name: &str) -> RunningFlow {
         match self {
             Self::SignIn => RunningFlow::SignIn(Box::new(SignIn::prepare(cluster, name).await)),
@@ -106,7 +106,7 @@ impl Flow {
     }
 }
 
-/// A flow under way, with the client's record of the answers.
+/// A running flow, with the client's record of the answers.
 pub enum RunningFlow {
     SignIn(Box<SignIn>),
     CodeExchange(Box<CodeExchange>),
@@ -116,10 +116,10 @@ pub enum RunningFlow {
 }
 
 impl RunningFlow {
-    /// Does what remains.
+    /// Takes the remaining steps.
     ///
     /// # Errors
-    /// The first step whose answer did not come. The next call does it again.
+    /// Returns the first step without an answer. The next call repeats that step.
     pub async fn attempt(&mut self) -> Attempt<()> {
         match self {
             Self::SignIn(flow) => flow.attempt().await,
@@ -130,7 +130,7 @@ impl RunningFlow {
         }
     }
 
-    /// Holds that what was acknowledged is there, and that nothing was used twice.
+    /// Asserts that all acknowledged results exist, and that no code, token or approval was used twice.
     pub async fn check(&self, cluster: &Cluster) {
         match self {
             Self::SignIn(flow) => flow.check(cluster).await,

@@ -1,4 +1,4 @@
-//! A PostgreSQL server that a test may stop and replace. It has a Unix socket in a folder of its own and no port.
+//! A PostgreSQL server that a test may stop and replace. It has a Unix socket in its own folder, and no port.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use tempfile::TempDir;
 
 use crate::harness::{read_file, write_file};
 
-/// A server with durable commits. It ends with this value.
+/// A server with durable commits. It ends when the value is dropped.
 pub struct PostgresServer {
     programs: PathBuf,
-    /// Short, because the path of a socket has at most 107 bytes.
+    /// The path is short, because the path of a socket has at most 107 bytes.
     folder: TempDir,
 }
 
@@ -34,7 +34,7 @@ impl PostgresServer {
         server
     }
 
-    /// Starts a streaming replica. From then on, a commit is acknowledged once both have it.
+    /// Starts a streaming replica. From then on, the server acknowledges a commit after both have it.
     pub fn start_replica(&self) -> Self {
         let replica = Self::in_new_folder();
         let source = format!("--host={}", self.folder().display());
@@ -86,12 +86,12 @@ impl PostgresServer {
         self.folder().join("data")
     }
 
-    /// The socket.
+    /// Returns the path of the socket.
     pub fn socket(&self) -> PathBuf {
         self.folder().join(".s.PGSQL.5432")
     }
 
-    /// The URL of the server's own database.
+    /// Returns the URL of the server's own database.
     pub fn url(&self) -> String {
         format!(
             "postgres://assent@localhost/postgres?host={}",
@@ -99,23 +99,23 @@ impl PostgresServer {
         )
     }
 
-    /// Starts it after a stop.
+    /// Starts the server again after a stop.
     pub fn start_again(&self) {
         let log = format!("--log={}", self.folder().join("server.log").display());
         self.run("pg_ctl", &["start", "--silent", "--wait", &log]);
     }
 
-    /// Stops it as a crash would.
+    /// Stops the server in the same way as a crash.
     pub fn crash(&self) {
         self.run("pg_ctl", &["stop", "--silent", "--mode=immediate"]);
     }
 
-    /// Makes a replica the primary.
+    /// Promotes a replica to the primary server.
     pub fn promote(&self) {
         self.run("pg_ctl", &["promote", "--silent", "--wait"]);
     }
 
-    /// Executes a statement as the server's owner.
+    /// Executes a statement as the owner of the server.
     pub fn execute(&self, statement: &str) {
         let host = format!("--host={}", self.folder().display());
         let arguments = [
@@ -130,13 +130,13 @@ impl PostgresServer {
         succeed(self.program("psql").args(arguments));
     }
 
-    /// Runs a program with the folder of the data.
+    /// Runs a program with the data folder.
     fn run(&self, program: &str, arguments: &[&str]) {
         let data = format!("--pgdata={}", self.data().display());
         succeed(self.program(program).arg(data).args(arguments));
     }
 
-    /// A program of the server. PostgreSQL refuses to run as root.
+    /// Returns the command for a program of the server. PostgreSQL does not run as root.
     fn program(&self, name: &str) -> Command {
         let program = self.programs.join(name);
         let mut command = match is_root() {
@@ -155,7 +155,7 @@ impl PostgresServer {
 impl Drop for PostgresServer {
     fn drop(&mut self) {
         let data = format!("--pgdata={}", self.data().display());
-        // It may have been stopped.
+        // The test may have stopped it.
         let _ = self
             .program("pg_ctl")
             .args(["stop", "--silent", "--mode=immediate"])
@@ -164,7 +164,7 @@ impl Drop for PostgresServer {
     }
 }
 
-/// The last folder `{parent}/*/{name}`.
+/// Returns the last existing path of the form `{parent}/*/{name}`.
 pub fn glob(parent: &str, name: &str) -> Option<PathBuf> {
     let entries = std::fs::read_dir(parent).ok()?;
     let found = entries.filter_map(|entry| Some(entry.ok()?.path().join(name)));
@@ -177,7 +177,7 @@ pub fn is_root() -> bool {
 
 /// Runs the command, which must succeed.
 pub fn succeed(command: &mut Command) {
-    // Not a pipe: a server that stays in the background would hold it open.
+    // The output is not a pipe: a server that stays in the background would keep it open.
     let log = tempfile::tempfile().expect("a file");
     let status = command
         .stdout(log.try_clone().expect("a file"))

@@ -1,4 +1,4 @@
-//! A protected action in the console: requested, approved on the administrator's device, done.
+//! A protected action in the console: requested, approved on the administrator's device, and executed.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ pub struct ProtectedAction {
     /// The action approval: its id and its number.
     approval: Option<(String, String)>,
     is_done: bool,
-    /// How many deletions with an approval were sent.
+    /// The number of sent deletions with an approval.
     sent: u32,
 }
 
@@ -53,7 +53,7 @@ impl ProtectedAction {
         }
     }
 
-    /// Asks for the deletion, with an approval if there is one.
+    /// Requests the deletion, with an approval if there is one.
     async fn delete(&self, approval: Option<&str>) -> Attempt<(StatusCode, Value)> {
         let path = format!("/admin/api/v1/users/{}", self.target);
         let mut request = self
@@ -98,9 +98,9 @@ impl ProtectedAction {
                 self.approval.insert(approval).clone()
             }
         };
-        // Without a request the approval may have been acknowledged to nobody.
+        // If there is no request, the server may have stored the approval without an answer to the device.
         approve(&self.device, &number).await?;
-        // Before the answer, since this may be dropped while it waits.
+        // Counts before the answer, because the test may drop this future while it waits.
         self.sent += 1;
         let (status, answer) = self.delete(Some(&approval)).await?;
         match status {
@@ -116,7 +116,7 @@ impl ProtectedAction {
         Ok(())
     }
 
-    /// The user was deleted, once.
+    /// Asserts that the user was deleted exactly once.
     pub async fn check(&self, cluster: &Cluster) {
         let path = format!("/users/{}", self.target);
         let (status, _) = cluster.admin(Method::GET, &path, Value::Null).await;

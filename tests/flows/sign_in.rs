@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use super::{Attempt, Cluster, PATIENCE, Unknown, answered};
 use crate::harness::{Application, Browser, Device, Page, TestUser, Text, id};
 
-/// What asks for a refresh token.
+/// The changes to an authorization request that request a refresh token.
 pub const OFFLINE: [(&str, Option<&str>); 2] = [
     ("prompt", Some("consent")),
     ("scope", Some("openid profile email offline_access")),
@@ -22,11 +22,11 @@ pub struct SignIn {
     device: Device,
     pub browser: Browser,
     request: String,
-    /// The page that asks for the name: its address and its token.
+    /// The login page: its path and its token.
     login: Option<(String, String)>,
-    /// The page that waits for the approval: its address and its number.
+    /// The waiting page: its address and its number.
     waiting: Option<(String, String)>,
-    /// How many decisions were acknowledged.
+    /// The number of acknowledged decisions.
     acknowledged: i64,
     pub code: Option<String>,
 }
@@ -37,7 +37,7 @@ impl SignIn {
         Self::new(&user, Browser::new(&cluster.base), &[])
     }
 
-    /// The sign-in of a user, with these changes to the authorization request.
+    /// Creates the sign-in of a user, with these changes to the authorization request.
     pub fn new(user: &TestUser, browser: Browser, changes: &[(&str, Option<&str>)]) -> Self {
         Self {
             user_id: id(&user.user).to_owned(),
@@ -53,7 +53,10 @@ impl SignIn {
         }
     }
 
-    /// Signs in, again from the start where the sign-in cannot go on.
+    /// Signs in. Starts again from the beginning if the sign-in cannot continue.
+    ///
+    /// # Errors
+    /// Returns the first step without an answer.
     pub async fn attempt(&mut self) -> Attempt<()> {
         for _ in 0..5 {
             if self.advance().await? {
@@ -65,7 +68,7 @@ impl SignIn {
         panic!("five sign-ins of {} did not end", self.name);
     }
 
-    /// Takes the steps that remain. `false` if the sign-in has to begin again.
+    /// Takes the remaining steps. Returns `false` if the sign-in has to start again.
     async fn advance(&mut self) -> Attempt<bool> {
         if self.code.is_some() {
             return Ok(true);
@@ -108,7 +111,7 @@ impl SignIn {
         self.finish(page).await
     }
 
-    /// The page after the approval.
+    /// Completes the sign-in from the page after the approval.
     async fn finish(&mut self, page: Page) -> Attempt<bool> {
         let page = match page.asks_for_consent() {
             true => {
@@ -133,7 +136,7 @@ impl SignIn {
                 return Ok(true);
             }
         }
-        // It was answered before, and the answer was lost.
+        // The server answered it before, and the answer was lost.
         Ok(false)
     }
 
@@ -141,14 +144,15 @@ impl SignIn {
         answered(self.browser.try_get(address, PATIENCE).await?)
     }
 
-    /// Approves the request with this number. `false` if there is none.
+    /// Approves the request with this number. Returns `false` if there is none.
     async fn decide(&mut self, number: &str) -> Attempt<bool> {
         let decided = approve(&self.device, number).await;
         self.acknowledged += i64::from(decided.as_ref().is_ok_and(|decided| *decided));
         decided
     }
 
-    /// Each approval begins one session at most, and an acknowledged one is there; the code is exchanged once.
+    /// Asserts that each approval starts at most one session, that each acknowledged approval exists, and that the code
+    /// can be exchanged only once.
     pub async fn check(&self, cluster: &Cluster) {
         let mut connection = cluster.database.connection().await;
         let (sessions, approvals): (i64, i64) = sql::query_as(
@@ -177,10 +181,13 @@ impl SignIn {
     }
 }
 
-/// Approves the device's request with this number. `false` if there is none.
+/// Approves the device's request with this number. Returns `false` if there is none.
+///
+/// # Errors
+/// Returns an error if the device receives no answer, or an unexpected one.
 pub async fn approve(device: &Device, number: &str) -> Attempt<bool> {
     let approval = async {
-        // In the order of time; the newest is most probably the one.
+        // In the order of time. The newest request is most probably the right one.
         for request in device.waiting(5).await?.iter().rev() {
             match decide(device, request, number).await? {
                 true => return Ok(true),

@@ -8,10 +8,10 @@ use super::sign_in::OFFLINE;
 use super::{Attempt, Cluster, PATIENCE, SignIn, Unknown, outage};
 use crate::harness::{Application, Browser, Text, VERIFIER, http_client_builder, in_time};
 
-/// What the token endpoint answered.
+/// The answer of the token endpoint.
 enum TokenAnswer {
     Tokens(Value),
-    /// `invalid_grant`
+    /// The error `invalid_grant`.
     Refused,
 }
 
@@ -33,7 +33,7 @@ async fn ask(base: &str, application: &Application, form: &[(&str, &str)]) -> At
     }
 }
 
-/// Whether an access token is active.
+/// Returns whether an access token is active.
 pub async fn is_active(base: &str, application: &Application, token: &str) -> bool {
     let asked = async {
         loop {
@@ -54,7 +54,7 @@ pub async fn is_active(base: &str, application: &Application, token: &str) -> bo
     in_time(asked).await
 }
 
-/// Signs in, in a browser of its own; the code.
+/// Signs in, and returns the code.
 pub async fn code(cluster: &Cluster, sign_in: &mut SignIn) -> String {
     let attempts = async {
         while sign_in.attempt().await.is_err() {
@@ -78,7 +78,7 @@ pub struct CodeExchange {
     /// The answers with tokens.
     acknowledged: Vec<Value>,
     is_refused: bool,
-    /// How many requests were sent.
+    /// The number of sent requests.
     sent: i64,
 }
 
@@ -88,7 +88,7 @@ impl CodeExchange {
         Self::of(cluster, &mut sign_in).await
     }
 
-    /// The exchange of the code of this sign-in.
+    /// Creates the exchange of the code of this sign-in.
     pub async fn of(cluster: &Cluster, sign_in: &mut SignIn) -> Self {
         Self {
             base: cluster.base.clone(),
@@ -114,7 +114,7 @@ impl CodeExchange {
         if self.is_refused || !self.acknowledged.is_empty() {
             return Ok(());
         }
-        // Before the answer, since this may be dropped while it waits.
+        // Counts before the answer, because the test may drop this future while it waits.
         self.sent += 1;
         match self.exchange().await? {
             TokenAnswer::Tokens(tokens) => self.acknowledged.push(tokens),
@@ -126,7 +126,7 @@ impl CodeExchange {
         Ok(())
     }
 
-    /// An acknowledged exchange is there, and the code has no second one.
+    /// Asserts that an acknowledged exchange is valid, and that the server rejects a replay of the code.
     pub async fn check(&self, _: &Cluster) {
         for tokens in &self.acknowledged {
             let access = tokens["access_token"].text();
@@ -156,7 +156,7 @@ pub struct Refresh {
     access_token: String,
     acknowledged: Vec<Value>,
     is_refused: bool,
-    /// How many requests were sent.
+    /// The number of sent requests.
     sent: i64,
 }
 
@@ -187,7 +187,7 @@ impl Refresh {
         if self.is_refused || !self.acknowledged.is_empty() {
             return Ok(());
         }
-        // Before the answer, since this may be dropped while it waits.
+        // Counts before the answer, because the test may drop this future while it waits.
         self.sent += 1;
         match self.refresh(&self.used).await? {
             TokenAnswer::Tokens(tokens) => self.acknowledged.push(tokens),
@@ -200,8 +200,8 @@ impl Refresh {
         Ok(())
     }
 
-    /// The newest refresh token is valid, and with it the family has no other one: the former is refused once the
-    /// newest was used.
+    /// Asserts that the newest refresh token is the only valid one of the family. After its use, the server rejects the
+    /// former token.
     pub async fn check(&self, cluster: &Cluster) {
         let mut connection = cluster.database.connection().await;
         let (counter,): (i64,) =
@@ -210,7 +210,7 @@ impl Refresh {
                 .fetch_one(&mut connection)
                 .await
                 .expect("a counter");
-        // A retry counts, too: it takes the place of the first answer.
+        // A retry counts, too, because it replaces the first answer.
         assert!(
             counter <= self.sent,
             "{} requests counted {counter} times",
@@ -236,7 +236,7 @@ impl Refresh {
             Ok(TokenAnswer::Tokens(tokens)) => panic!("two live refresh tokens: {tokens}"),
             Err(Unknown(error)) => panic!("{error}"),
         }
-        // A used one ends the family.
+        // Reuse of a token revokes the family.
         assert!(!is_active(&self.base, &self.application, next).await);
     }
 }

@@ -1,4 +1,5 @@
-//! A browser with no JavaScript: cookies, pages, forms. It follows no redirect by itself, so that tests see each.
+//! A browser without JavaScript: cookies, pages, forms. It does not follow redirects by itself, so that tests can check
+//! each one.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,7 +50,7 @@ impl Browser {
         }
     }
 
-    /// A browser with this `Accept-Language` header.
+    /// Creates a browser with this `Accept-Language` header.
     pub fn reading(base: &str, languages: &str) -> Self {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_LANGUAGE, languages.parsed());
@@ -62,13 +63,13 @@ impl Browser {
         }
     }
 
-    /// The `Cookie` header that it sends to the instance.
+    /// Returns the `Cookie` header that the browser sends to the instance.
     pub fn cookie_header(&self) -> String {
         let header = self.cookies.cookies(&self.base).expect("cookies");
         header.to_str().expect("text").to_owned()
     }
 
-    /// The same browser at the address of another instance.
+    /// Returns the same browser at the address of another instance.
     pub fn at(&self, base: &str) -> Self {
         Self {
             client: self.client.clone(),
@@ -84,14 +85,20 @@ impl Browser {
         self.page(url, response).await
     }
 
-    /// Opens an address; the page, or why none came in this time.
+    /// Opens an address, and returns the page.
+    ///
+    /// # Errors
+    /// Returns an error if no page arrives within the time limit.
     pub async fn try_get(&self, address: &str, limit: Duration) -> reqwest::Result<Page> {
         let url = self.base.join(address).expect("an address");
         let response = self.client.get(url.clone()).timeout(limit).send().await?;
         self.received(url, response).await
     }
 
-    /// Posts a form; the page, or why none came in this time.
+    /// Posts a form, and returns the page.
+    ///
+    /// # Errors
+    /// Returns an error if no page arrives within the time limit.
     pub async fn try_post(
         &self,
         address: &str,
@@ -133,7 +140,7 @@ impl Browser {
         self.page(url, response).await
     }
 
-    /// A request with the browser's cookies, as a script of its page sends it.
+    /// Returns a request with the browser's cookies, as a script of the page sends it.
     pub fn request(&self, method: reqwest::Method, address: &str) -> reqwest::RequestBuilder {
         self.client
             .request(method, self.base.join(address).expect("an address"))
@@ -173,8 +180,8 @@ impl Browser {
     }
 }
 
-/// No page of the instance can be shown in a frame of another site. The answers inside the frames of a single logout
-/// can be shown in the instance's own page.
+/// Asserts that no other site can show the page in a frame. The instance's own page may show the answers of a single
+/// logout in frames.
 fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     let is_html = headers
         .get(CONTENT_TYPE)
@@ -197,7 +204,7 @@ fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     );
 }
 
-/// The text of a page without the QR code and its link, which differ for each sign-in.
+/// Returns the text of a page without the QR code and its link, which differ for each sign-in.
 pub fn without_code(text: &str) -> String {
     let mut parts = text.split("#login=");
     let mut text = parts.next().unwrap_or_default().to_owned();
@@ -215,7 +222,7 @@ pub fn without_code(text: &str) -> String {
 }
 
 impl Page {
-    /// Where a redirect leads.
+    /// Returns the target of a redirect.
     pub fn location(&self) -> Url {
         let location = self
             .headers
@@ -227,7 +234,7 @@ impl Page {
             .expect("an address")
     }
 
-    /// A parameter of the address that a redirect leads to.
+    /// Returns a parameter in the target of a redirect.
     pub fn parameter(&self, name: &str) -> String {
         let location = self.location();
         let found = location
@@ -237,7 +244,7 @@ impl Page {
         found.unwrap_or_else(|| panic!("no {name} in {location}"))
     }
 
-    /// The page that a redirect leads to, on this host.
+    /// Opens the target of a redirect, which must be on this instance.
     pub async fn followed(&self) -> Page {
         let location = self.location();
         assert_eq!(
@@ -248,47 +255,47 @@ impl Page {
         self.browser.get(location.as_str()).await
     }
 
-    /// The page that a redirect leads to, on whichever host.
+    /// Opens the target of a redirect, on any server.
     pub async fn opened(&self) -> Page {
         self.browser.get(self.location().as_str()).await
     }
 
-    /// The page, loaded again.
+    /// Loads the page again.
     pub async fn again(&self) -> Page {
         self.browser.get(&self.url).await
     }
 
-    /// The browser that shows the page.
+    /// Returns the browser that shows the page.
     pub fn browser(&self) -> &Browser {
         &self.browser
     }
 
-    /// The instance that the page is of.
+    /// Returns the origin of the page.
     pub fn origin(&self) -> Origin {
         Url::parse(&self.url).expect("an address").origin()
     }
 
-    /// The page's path.
+    /// Returns the page's path.
     pub fn path(&self) -> String {
         Url::parse(&self.url).expect("an address").path().to_owned()
     }
 
-    /// The token that the page's forms carry.
+    /// Returns the CSRF token of the page's forms.
     pub fn csrf(&self) -> String {
         self.between("name=\"csrf\" value=\"", "\"")
     }
 
-    /// Whether the page asks for consent.
+    /// Returns whether the page asks for consent.
     pub fn asks_for_consent(&self) -> bool {
         self.body.contains("data-page=\"consent\"")
     }
 
-    /// Whether the page names the account and asks whether to continue as its user.
+    /// Returns whether the page names the account, and asks the user to confirm it.
     pub fn asks_to_confirm(&self) -> bool {
         self.body.contains("data-page=\"confirm\"")
     }
 
-    /// Continues as the account that the page names.
+    /// Continues with the account that the page names.
     pub async fn confirm(&self) -> Page {
         self.submit(
             &format!("{}/confirm", self.path()),
@@ -297,7 +304,7 @@ impl Page {
         .await
     }
 
-    /// The token that binds the page to its user.
+    /// Returns the token that binds the page to its user.
     pub fn user_token(&self) -> String {
         self.between("name=\"user\" value=\"", "\"")
     }
@@ -312,22 +319,23 @@ impl Page {
         .await
     }
 
-    /// The value of a field of the form that the page posts to the application.
+    /// Returns the value of a field in the form that the page posts to the application.
     pub fn field(&self, name: &str) -> String {
         unescaped(&self.between(&format!("name=\"{name}\" value=\""), "\""))
     }
 
-    /// The number that the waiting page shows.
+    /// Returns the number that the waiting page shows.
     pub fn number(&self) -> String {
         self.between("id=\"number\">", "<")
     }
 
-    /// The outcome of an ended sign-in.
+    /// Returns the outcome of an ended sign-in.
     pub fn outcome(&self) -> String {
         self.between("data-outcome=\"", "\"")
     }
 
-    /// The target of the page's automatic return after ten seconds, also without a script; `None` if it stays.
+    /// Returns the target of the page's automatic return after ten seconds, which works without a script. Returns
+    /// `None` if the page stays.
     pub fn returns(&self) -> Option<String> {
         let (_, rest) = self
             .body
@@ -356,13 +364,13 @@ impl Page {
         self.browser.post(action, &form).await
     }
 
-    /// Submits the user's name on a login page; the waiting page.
+    /// Submits the user's name on a login page, and returns the waiting page.
     pub async fn submit_name(&self, name: &str) -> Page {
         let sent = self.submit(&self.path(), &[("name", name)]).await;
         sent.followed().await
     }
 
-    /// Begins the ended sign-in again; the login page.
+    /// Starts the ended sign-in again, and returns the login page.
     pub async fn retry(&self) -> Page {
         let action = format!("{}/again", self.path());
         self.submit(&action, &[]).await.followed().await
@@ -378,7 +386,7 @@ impl Page {
         self.submit(&format!("{}/cancel", self.path()), &[]).await
     }
 
-    /// The form that the page posts to the application: where it goes, and its body.
+    /// Returns the target and the body of the form that the page posts to the application.
     pub fn form(&self) -> (String, String) {
         let action = unescaped(&self.between("action=\"", "\""));
         let mut body = url::form_urlencoded::Serializer::new(String::new());
@@ -400,7 +408,7 @@ impl Page {
     }
 }
 
-/// A text of a page as it was before it was escaped.
+/// Reverts the HTML escapes in a text of a page.
 fn unescaped(text: &str) -> String {
     [
         ("&#60;", "<"),

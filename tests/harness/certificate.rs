@@ -6,7 +6,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::x509::{X509, X509Name};
 
-/// A self-signed certificate of a service provider, valid for a day.
+/// Returns a self-signed certificate of a service provider, valid for one day.
 pub fn certificate(key: &PKey<Private>) -> X509 {
     let mut name = X509Name::builder().expect("a name");
     name.append_entry_by_text("CN", "sp.example.org")

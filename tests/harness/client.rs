@@ -5,8 +5,9 @@ use std::sync::LazyLock;
 use native_tls::TlsConnector;
 use reqwest::{Client, ClientBuilder};
 
-/// One TLS configuration for all clients: a new one reads this machine's certificate authorities, which takes longer
-/// than most requests. Tests reach this machine only, and their instances have self-signed certificates.
+/// The common TLS configuration of all clients. A new configuration reads the certificate authorities of this machine,
+/// which takes longer than most requests. Tests connect only to this machine, and their instances have self-signed
+/// certificates.
 static TLS: LazyLock<TlsConnector> = LazyLock::new(|| {
     let mut builder = TlsConnector::builder();
     builder
@@ -15,12 +16,12 @@ static TLS: LazyLock<TlsConnector> = LazyLock::new(|| {
         .expect("TLS")
 });
 
-/// A client of its own for each that asks, as [`Client::builder`] makes one.
+/// Returns a builder for a separate client, as [`Client::builder`] does.
 pub fn http_client_builder() -> ClientBuilder {
     Client::builder().tls_backend_preconfigured(TLS.clone())
 }
 
-/// A client of its own for each that asks, as [`Client::new`] makes one.
+/// Returns a separate client, as [`Client::new`] does.
 pub fn http_client() -> Client {
     http_client_builder().build().expect("a client")
 }

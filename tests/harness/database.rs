@@ -1,4 +1,4 @@
-//! Databases for tests: each test has one of its own.
+//! Databases for tests. Each test has its own.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,15 +9,15 @@ use assent_store::sql::{Connection, Options};
 use assent_store::{ChainContext, Store, StoreError};
 use tokio::sync::OnceCell;
 
-/// Which database.
+/// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Database {
     Sqlite,
     Postgres,
 }
 
-/// The URL of a test's own database. PostgreSQL's is dropped with the last URL of it, so that the tests need little
-/// room.
+/// The URL of a test's own database. PostgreSQL's database is dropped with its last URL, so that the tests need little
+/// disk space.
 #[derive(Debug)]
 pub struct DatabaseUrl {
     url: String,
@@ -32,7 +32,7 @@ struct OwnedDatabase {
 }
 
 impl DatabaseUrl {
-    /// The same database by another URL.
+    /// Returns the same database with another URL.
     fn by(&self, url: &url::Url) -> Self {
         Self {
             url: url.to_string(),
@@ -44,7 +44,7 @@ impl DatabaseUrl {
         &self.url
     }
 
-    /// A fresh database of the PostgreSQL server at this URL, with these options of `CREATE DATABASE`.
+    /// Creates a database on the PostgreSQL server at this URL, with these options of `CREATE DATABASE`.
     pub async fn create_at(server: &str, extra: &str) -> Self {
         let mut bytes = [0; 8];
         SystemEntropy.fill(&mut bytes);
@@ -68,7 +68,7 @@ impl DatabaseUrl {
         }
     }
 
-    /// The socket of the PostgreSQL server.
+    /// Returns the socket of the PostgreSQL server.
     pub fn socket(&self) -> PathBuf {
         let url = url::Url::parse(&self.url).expect("a URL");
         let (_, folder) = url
@@ -78,14 +78,14 @@ impl DatabaseUrl {
         Path::new(folder.as_ref()).join(".s.PGSQL.5432")
     }
 
-    /// The database of the same name at the server with its socket in this folder.
+    /// Returns the database of the same name on the server with its socket in this folder.
     pub fn at_socket_of(&self, folder: &Path) -> Self {
         let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(Some(&format!("host={}", folder.display())));
         self.by(&url)
     }
 
-    /// The same database behind a proxy.
+    /// Returns the same database behind a proxy.
     pub fn behind(&self, port: u16) -> Self {
         let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(None);
@@ -94,15 +94,15 @@ impl DatabaseUrl {
         self.by(&url)
     }
 
-    /// A connection of the test, for reads and writes that the APIs do not offer.
+    /// Opens a connection for the test, for reads and writes that the APIs do not offer.
     pub async fn connection(&self) -> Connection {
         connect(&self.url).await
     }
 }
 
 impl Drop for OwnedDatabase {
-    /// The test waits for it: a thread that goes on while the process exits would use OpenSSL after its cleanup. The
-    /// server may have ended with the tests, which is as good.
+    /// Drops the database. The test waits for this, because a thread that runs while the process exits would use
+    /// OpenSSL after its cleanup. If the server has ended with the tests, nothing is left to drop.
     fn drop(&mut self) {
         let server = std::mem::take(&mut self.server);
         let statement = format!("DROP DATABASE {} WITH (FORCE)", self.name);
@@ -123,7 +123,7 @@ impl Drop for OwnedDatabase {
     }
 }
 
-/// A connection to the database at this URL.
+/// Opens a connection to the database at this URL.
 pub async fn connect(url: &str) -> Connection {
     let options = match url.strip_prefix("sqlite://") {
         Some(file) => Options::sqlite(file),
@@ -132,7 +132,11 @@ pub async fn connect(url: &str) -> Connection {
     options.connect().await.expect("the database")
 }
 
-/// A store on the database at this URL, without a host. All of them have one key for the chain of the audit log.
+/// Opens a store on the database at this URL, without an instance. All stores have the same key for the hash chain of
+/// the audit log.
+///
+/// # Errors
+/// Returns an error if the database cannot be opened, or if the store cannot start.
 pub async fn open_store(url: &str) -> Result<Store, StoreError> {
     let chaining = ChainContext::new(ChainKey::new([7; 32]), Arc::new(SystemEntropy));
     Store::start(assent_store::Database::open(url).await?, chaining).await
@@ -141,12 +145,13 @@ pub async fn open_store(url: &str) -> Result<Store, StoreError> {
 impl Database {
     pub const BOTH: [Self; 2] = [Self::Sqlite, Self::Postgres];
 
-    /// A fresh database; SQLite's is a file in `folder`.
+    /// Creates a database. SQLite's database is a file in `folder`.
     pub async fn create(self, folder: &Path) -> DatabaseUrl {
         self.create_with(folder, "").await
     }
 
-    /// A fresh database with the schema of this release. PostgreSQL copies one that was migrated once, which is faster.
+    /// Creates a database with the schema of this release. PostgreSQL copies a database that was migrated once, which
+    /// is faster.
     pub async fn create_migrated(self, folder: &Path) -> DatabaseUrl {
         static MIGRATED: OnceCell<DatabaseUrl> = OnceCell::const_new();
         if self == Self::Sqlite {
@@ -165,7 +170,7 @@ impl Database {
         self.create_with(folder, &format!("TEMPLATE {name}")).await
     }
 
-    /// The same as [`Self::create`], with these options of PostgreSQL's `CREATE DATABASE`.
+    /// Does the same as [`Self::create`], with these options of PostgreSQL's `CREATE DATABASE`.
     pub async fn create_with(self, folder: &Path, extra: &str) -> DatabaseUrl {
         match self {
             Self::Sqlite => {

@@ -1,5 +1,5 @@
-//! A user's device, whose calls must succeed. Calls that the instance should reject are those of [`Authenticator`],
-//! which a device dereferences to.
+//! A user's device, with calls that must succeed. The calls of [`Authenticator`], to which a device dereferences, are
+//! for requests that the instance should reject.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -10,7 +10,7 @@ use assent_model::device::PushSubscription;
 use reqwest::Method;
 use serde_json::Value;
 
-/// An enrolled authenticator. Each method panics with what it attempted and what the instance answered.
+/// An enrolled authenticator. A method that fails panics with the attempted action and the instance's answer.
 #[derive(Clone)]
 pub struct Device(Arc<Authenticator>);
 
@@ -47,23 +47,23 @@ impl Device {
         });
     }
 
-    /// The pending requests. With none, waits up to `seconds` for one.
+    /// Returns the pending requests. Without one, waits up to `seconds` for the first.
     pub async fn pending_requests(&self, seconds: u32) -> Vec<PendingRequest> {
         let requests = self.waiting(seconds).await;
         requests.unwrap_or_else(|error| panic!("{self:?} should list its requests: {error:#}"))
     }
 
-    /// Approves a request with this number; the outcome.
+    /// Approves a request with this number, and returns the outcome.
     pub async fn approve(&self, request: &PendingRequest, number: &str) -> String {
         self.submit_decision(request, Some(number)).await
     }
 
-    /// Denies a request; the outcome.
+    /// Denies a request, and returns the outcome.
     pub async fn deny(&self, request: &PendingRequest) -> String {
         self.submit_decision(request, None).await
     }
 
-    /// Approves a request if there is a number, or denies it; the outcome.
+    /// Approves a request if there is a number, and denies it otherwise. Returns the outcome.
     pub async fn submit_decision(&self, request: &PendingRequest, number: Option<&str>) -> String {
         let outcome = self.decide(request, number).await;
         outcome.unwrap_or_else(|error| {
@@ -71,7 +71,7 @@ impl Device {
         })
     }
 
-    /// Reports a request as not the user's; the outcome.
+    /// Reports a request, and returns the outcome.
     pub async fn submit_report(&self, request: &PendingRequest) -> String {
         let outcome = self.report(request).await;
         outcome.unwrap_or_else(|error| {
@@ -79,7 +79,7 @@ impl Device {
         })
     }
 
-    /// Sends the signature of a decision; what the instance answered.
+    /// Sends the signature of a decision, and returns the instance's answer.
     pub async fn submit_proof(
         &self,
         request: &PendingRequest,
@@ -92,14 +92,14 @@ impl Device {
         })
     }
 
-    /// Scans the code of a login page.
+    /// Scans the QR code of a login page.
     pub async fn scan_code(&self, link: &str) {
         let scanned = self.scan(link).await;
         scanned
             .unwrap_or_else(|error| panic!("the host should accept the scan of {link}: {error:#}"));
     }
 
-    /// The end of the cooldown, in seconds since the epoch.
+    /// Returns the end of the cooldown, in seconds since the epoch.
     pub async fn cooldown_end(&self) -> Option<i64> {
         let end = self.cooldown_until().await;
         end.unwrap_or_else(|error| panic!("{self:?} should read its cooldown: {error:#}"))
@@ -111,19 +111,19 @@ impl Device {
         ended.unwrap_or_else(|error| panic!("{self:?} should end the cooldown: {error:#}"));
     }
 
-    /// The device's signature over a text.
+    /// Returns the device's signature over a text.
     pub fn signature(&self, text: &str) -> String {
         let signature = self.sign(text);
         signature.unwrap_or_else(|error| panic!("{self:?} should sign {text:?}: {error:#}"))
     }
 
-    /// A call below `/authenticator/api` that must succeed; its answer.
+    /// Calls an endpoint below `/authenticator/api`, which must succeed, and returns the answer.
     pub async fn call_ok(&self, method: Method, path: &str, body: Option<Value>) -> Value {
         let answer = self.ask(method.clone(), path, body).await;
         answer.unwrap_or_else(|error| panic!("{method} {path} should succeed: {error:#}"))
     }
 
-    /// New recovery codes, which are confirmed.
+    /// Creates recovery codes, and confirms them.
     pub async fn recovery_codes(&self) -> Vec<String> {
         let created = self.call_ok(Method::POST, "/recovery-codes", None).await;
         self.confirm_codes(&created).await;
@@ -137,7 +137,7 @@ impl Device {
         self.call_ok(Method::POST, &path, None).await;
     }
 
-    /// A call below `/authenticator/api`; the instance's answer, whatever its status.
+    /// Calls an endpoint below `/authenticator/api`, and returns the instance's answer with any status.
     pub async fn call_any(&self, method: Method, path: &str, body: Option<&Value>) -> Reply {
         let body = body.map(|body| body.to_string().into_bytes());
         let path = format!("/authenticator/api{path}");
@@ -148,7 +148,7 @@ impl Device {
     }
 }
 
-/// The recovery codes of an answer.
+/// Returns the recovery codes of an answer.
 pub fn parse_codes(created: &Value) -> Vec<String> {
     serde_json::from_value(created["codes"].clone()).expect("a list")
 }

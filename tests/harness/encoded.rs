@@ -10,15 +10,15 @@ use openssl::x509::X509;
 
 use super::utf8;
 
-/// The RSA keys of all tests. Tests share them, because generating one takes longer than most tests.
+/// The RSA keys of all tests. Tests share them, because the generation of a key takes longer than most tests.
 static RSA_KEYS: Mutex<Vec<PKey<Private>>> = Mutex::new(Vec::new());
 
 thread_local! {
-    /// How many of them this test has. Each test has a thread of its own.
+    /// The number of keys that this test has taken. Each test has its own thread.
     static TAKEN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// An RSA key of 2048 bits, another one for each call of a test.
+/// Returns an RSA key of 2048 bits, a different one for each call in a test.
 #[track_caller]
 pub fn rsa_key() -> PKey<Private> {
     let taken = TAKEN.replace(TAKEN.get() + 1);

@@ -1,5 +1,5 @@
-//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers. It reads the messages, so a fault
-//! can hit a certain COMMIT.
+//! A TCP proxy in front of PostgreSQL that injects faults of networks and servers. It reads the messages, so that a
+//! fault can hit a certain COMMIT.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,32 +12,32 @@ use tokio::sync::{oneshot, watch};
 use super::postgres_messages::{Commit, Messages, Transactions, ends_commit, requests_encryption};
 use super::{listen, locked};
 
-/// What all connections have in common.
+/// The common state of all connections.
 struct Faults {
     /// The socket of the server.
     server: Mutex<PathBuf>,
     frozen: watch::Sender<bool>,
-    /// Counts the resets.
+    /// The number of resets.
     resets: watch::Sender<u64>,
     /// The fault that waits for its COMMIT.
     pending: Mutex<Option<Pending>>,
-    /// The commits since the recording began, if it did.
+    /// The commits since the start of the recording, if there is one.
     recorded: Mutex<Option<Vec<Commit>>>,
-    /// Counts the commits whose reply was dropped.
+    /// The number of commits with a dropped reply.
     dropped: watch::Sender<u64>,
-    /// Counts the statements.
+    /// The number of statements.
     executed: AtomicU64,
 }
 
 struct Pending {
     matches: Box<dyn Fn(&Commit) -> bool + Send>,
-    /// How many matching commits pass before.
+    /// The number of matching commits that pass before the fault.
     skipped: usize,
-    /// Who decides; without one, the reply is dropped.
+    /// The receiver of the COMMIT, which decides. Without a receiver, the proxy drops the reply.
     holder: Option<oneshot::Sender<HeldCommit>>,
 }
 
-/// What becomes of a COMMIT.
+/// The decision about a COMMIT.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Release {
     Forward,
@@ -45,7 +45,8 @@ enum Release {
     DropReply,
 }
 
-/// A COMMIT that the client sent and the server does not have yet. Dropped, it is forwarded.
+/// A COMMIT that the client sent and the server has not received. If this value is dropped, the proxy forwards the
+/// COMMIT.
 pub struct HeldCommit {
     /// The transaction.
     pub commit: Commit,
@@ -53,17 +54,17 @@ pub struct HeldCommit {
 }
 
 impl HeldCommit {
-    /// Sends it to the server, and the reply to the client.
+    /// Sends the COMMIT to the server, and the reply to the client.
     pub fn forward(self) {
         self.release(Release::Forward);
     }
 
-    /// Ends the connection without it.
+    /// Closes the connection without the COMMIT.
     pub fn refuse(self) {
         self.release(Release::Refuse);
     }
 
-    /// Sends it to the server, and ends the connection in place of the reply.
+    /// Sends the COMMIT to the server, and closes the connection in place of the reply.
     pub fn drop_reply(self) {
         self.release(Release::DropReply);
     }
@@ -81,7 +82,7 @@ pub struct FaultProxy {
 }
 
 impl FaultProxy {
-    /// A proxy that carries everything to the server at this socket.
+    /// Starts a proxy that forwards everything to the server at this socket.
     pub async fn start(server: PathBuf) -> Self {
         let (listener, port) = listen().await;
         let faults = Arc::new(Faults {
@@ -106,29 +107,29 @@ impl FaultProxy {
         self.port
     }
 
-    /// Carries nothing any more, in neither direction; connections stay open, and new ones are taken.
+    /// Stops all traffic in both directions. Connections stay open, and the proxy accepts new ones.
     pub fn freeze(&self) {
         self.faults.frozen.send_replace(true);
     }
 
-    /// Carries what came meanwhile, and all that follows.
+    /// Forwards the traffic that arrived meanwhile, and resumes.
     pub fn thaw(&self) {
         self.faults.frozen.send_replace(false);
     }
 
-    /// Ends all connections.
+    /// Closes all connections.
     pub fn reset(&self) {
         self.faults.resets.send_modify(|count| *count += 1);
     }
 
-    /// Ends all connections, and carries new ones to another server.
+    /// Closes all connections, and forwards new ones to another server.
     pub fn redirect(&self, server: PathBuf) {
         *locked(&self.faults.server) = server;
         self.reset();
     }
 
-    /// Lets the server commit the next transaction in which the client sends `part`, and ends the connection in place
-    /// of its reply.
+    /// Drops the reply to the COMMIT of the next transaction in which the client sends `part`: the server commits, and
+    /// the proxy closes the connection in place of the reply.
     pub fn drop_reply_to_commit_of(&self, part: &str) {
         let part = part.as_bytes().to_vec();
         *locked(&self.faults.pending) = Some(Pending {
@@ -140,7 +141,7 @@ impl FaultProxy {
         });
     }
 
-    /// Holds the COMMIT of a transaction with this statement, after so many others with it.
+    /// Holds the COMMIT of a transaction with this statement, after `skipped` others with it.
     pub fn hold_commit_of(&self, statement: &str, skipped: usize) -> oneshot::Receiver<HeldCommit> {
         let (holder, held) = oneshot::channel();
         let statement = statement.to_owned();
@@ -152,29 +153,29 @@ impl FaultProxy {
         held
     }
 
-    /// Begins to record the commits.
+    /// Starts a recording of the commits.
     pub fn record(&self) {
         *locked(&self.faults.recorded) = Some(Vec::new());
     }
 
-    /// Ends the recording; the transactions whose COMMIT the client sent, in their order.
+    /// Ends the recording. Returns the transactions with a COMMIT of the client, in order.
     pub fn recorded(&self) -> Vec<Commit> {
         locked(&self.faults.recorded).take().unwrap_or_default()
     }
 
-    /// How many replies were dropped.
+    /// Returns the number of dropped replies.
     pub fn dropped(&self) -> u64 {
         *self.faults.dropped.borrow()
     }
 
-    /// How many statements the client had executed.
+    /// Returns the number of executed statements.
     pub fn executed(&self) -> u64 {
         self.faults.executed.load(Ordering::Relaxed)
     }
 }
 
 impl Faults {
-    /// Decides what becomes of a COMMIT.
+    /// Decides about a COMMIT.
     async fn release(&self, commit: Commit) -> Release {
         if let Some(recorded) = locked(&self.recorded).as_mut() {
             recorded.push(commit.clone());
@@ -186,7 +187,7 @@ impl Faults {
             return Release::DropReply;
         };
         let (release, released) = oneshot::channel();
-        // Where nobody waits for it any more, it is dropped here.
+        // If the test waits for it no longer, the held COMMIT is dropped here.
         let _ = holder.send(HeldCommit { commit, release });
         released.await.unwrap_or(Release::Forward)
     }
@@ -205,12 +206,12 @@ impl Faults {
     }
 }
 
-/// What the two directions of a connection have in common.
+/// The common state of the two directions of a connection.
 #[derive(Default)]
 struct Direction {
-    /// The server's next byte answers a request for encryption.
+    /// Whether the server's next byte answers a request for encryption.
     is_byte_expected: AtomicBool,
-    /// The reply to the COMMIT is to be dropped.
+    /// Whether the proxy must drop the reply to the COMMIT.
     is_reply_dropped: AtomicBool,
 }
 
@@ -224,7 +225,7 @@ async fn carry(client: TcpStream, faults: Arc<Faults>) {
     let shared = Direction::default();
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    // Whatever ends first ends the connection.
+    // The first of these that ends closes the connection.
     tokio::select! {
         () = requests(from_client, to_server, &faults, &shared) => {}
         () = replies(from_server, to_client, &faults, &shared) => {}
@@ -253,7 +254,7 @@ async fn requests(
             let executed = transactions.executed - before;
             faults.executed.fetch_add(executed, Ordering::Relaxed);
             if let Some(commit) = commit {
-                // The server has all that comes before, and the locks that it takes.
+                // The server has received all earlier messages, and holds their locks.
                 if frozen.wait_for(|frozen| !frozen).await.is_err()
                     || server.write_all(&std::mem::take(&mut sent)).await.is_err()
                 {

@@ -1,4 +1,5 @@
-//! Keys of test instances. Tests share the signing keys, because generating two RSA keys takes longer than most tests.
+//! Keys of test instances. Tests share the signing keys, because the generation of two RSA keys takes longer than most
+//! tests.
 
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ async fn created() -> SharedKeys {
 }
 
 /// Stores the keys that a first instance would generate in an unused database. The root secret authenticates the
-/// compiled plugins that all tests share, so it follows from the master key, which they share too.
+/// compiled plugins that all tests share. So it is derived from the master key, which the tests also share.
 pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
     let shared = KEYS.get_or_init(created).await;
     let database = Database::open(url).await.expect("a database");

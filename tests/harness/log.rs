@@ -9,17 +9,17 @@ use tracing_subscriber::Layer;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::{Context, SubscriberExt};
 
-/// A second subscriber. With only one, the first thread at an event decides whether the event is recorded anywhere,
-/// even if another thread has the subscriber.
+/// A second subscriber. With only one, the first thread at an event decides whether the event is recorded at all, even
+/// if another thread has the subscriber.
 static SECOND: LazyLock<tracing::Dispatch> =
     LazyLock::new(|| tracing::Dispatch::new(tracing_subscriber::registry()));
 
-/// Lets a subscriber of one thread receive every event of that thread. Call it before the subscriber is set.
+/// Lets a subscriber of one thread receive every event of that thread. Call it before you set the subscriber.
 pub fn let_one_thread_listen() {
     LazyLock::force(&SECOND);
 }
 
-/// Everything that this thread logs while the guard lives.
+/// The log entries of this thread while the guard exists.
 pub struct Log {
     text: Buffer,
     _guard: tracing::subscriber::DefaultGuard,
@@ -38,7 +38,7 @@ impl Write for Buffer {
 }
 
 impl Log {
-    /// Starts to listen.
+    /// Starts the capture.
     pub fn capture() -> Self {
         let_one_thread_listen();
         let text = Buffer::default();
@@ -53,7 +53,7 @@ impl Log {
         }
     }
 
-    /// The lines so far.
+    /// Returns the lines so far.
     pub fn lines(&self) -> Vec<String> {
         let bytes = self.text.0.lock().expect("the log").clone();
         String::from_utf8(bytes)
@@ -63,7 +63,7 @@ impl Log {
             .collect()
     }
 
-    /// The line with all these words.
+    /// Returns whether one line contains all these words.
     pub fn has(&self, words: &[&str]) -> bool {
         self.lines()
             .iter()
@@ -71,8 +71,8 @@ impl Log {
     }
 }
 
-/// The statements that this thread executes while the guard lives: the reads of all instances of a test, except those
-/// that a thread of its own executes.
+/// The statements that this thread executes while the guard exists: the reads of all instances of a test, except those
+/// in a dedicated thread.
 pub struct Statements {
     executed: Executed,
     _guard: tracing::subscriber::DefaultGuard,
@@ -101,7 +101,7 @@ impl<S: tracing::Subscriber> Layer<S> for Executed {
 }
 
 impl Statements {
-    /// Starts to listen.
+    /// Starts the capture.
     pub fn capture() -> Self {
         let_one_thread_listen();
         let executed = Executed::default();
@@ -115,18 +115,18 @@ impl Statements {
         }
     }
 
-    /// The statements so far.
+    /// Returns the statements so far.
     pub fn executed(&self) -> Vec<String> {
         self.executed.0.lock().expect("the statements").clone()
     }
 
-    /// How many statements contained these words.
+    /// Returns the number of statements that contain these words.
     pub fn count(&self, words: &str) -> usize {
         let executed = self.executed();
         executed.iter().filter(|text| text.contains(words)).count()
     }
 
-    /// Waits until this many statements contained these words.
+    /// Waits until this number of statements contain these words.
     pub async fn reach(&self, words: &str, count: usize) {
         let reached = async {
             while self.count(words) < count {

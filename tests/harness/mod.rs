@@ -51,8 +51,8 @@ pub use read::{
 pub use run::{Pipes, Run};
 pub use vendor_load::{VendorLoad, slow_vendor, vendor_load};
 
-/// What the instances of all tests share: a folder in which compiled plugins are kept, since compiling them takes
-/// longer than most tests, and in it the master key that they are authenticated with.
+/// The folder that the instances of all tests share. It stores compiled plugins, because their compilation takes longer
+/// than most tests, and the master key that authenticates them.
 static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     let folder = component("account-roles").with_file_name("compiled");
     DirBuilder::new()
@@ -64,8 +64,8 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
     folder
 });
 
-/// How long a test waits for an expected event. The event ends the wait, so this is long: a machine may be slow or
-/// busy, and a failure then proves nothing about the code.
+/// The time that a test waits for an expected event. The event ends the wait, so this is long: a machine may be slow or
+/// busy, and a timeout would then prove nothing about the code.
 pub const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits for an expected event.
@@ -92,9 +92,9 @@ pub struct HostOptions<'a> {
     pub database: Database,
     /// The TOML of `[plugins]`.
     pub plugins: &'a str,
-    /// Further TOML. `{mtls_port}` in it is the port of the listener for client certificates.
+    /// Additional TOML. `{mtls_port}` in it stands for the port of the listener for client certificates.
     pub settings: &'a str,
-    /// Further TOML of `[keys]`.
+    /// Additional TOML of `[keys]`.
     pub keys: &'a str,
 }
 
@@ -110,19 +110,19 @@ impl Default for HostOptions<'_> {
 }
 
 impl TestHost {
-    /// The address of the metrics, of an instance with `metrics.listen`.
+    /// Returns the URL of the metrics of an instance with `metrics.listen`.
     pub fn metrics_url(&self) -> String {
         let running = self.running.as_ref().expect("it runs");
         let address = running.metrics_address.expect("a listener of metrics");
         format!("http://{address}/metrics")
     }
 
-    /// An instance on SQLite with the plugins that ship.
+    /// Starts an instance on SQLite with the plugins that ship.
     pub async fn start() -> Self {
         Self::start_with(HostOptions::default()).await
     }
 
-    /// An instance on this database with the plugins that ship.
+    /// Starts an instance on this database with the plugins that ship.
     pub async fn start_on(database: Database) -> Self {
         Self::start_with(HostOptions {
             database,
@@ -131,7 +131,7 @@ impl TestHost {
         .await
     }
 
-    /// An instance on SQLite with further settings.
+    /// Starts an instance on SQLite with additional settings.
     pub async fn start_with_settings(settings: &str) -> Self {
         Self::start_with(HostOptions {
             settings,
@@ -140,7 +140,7 @@ impl TestHost {
         .await
     }
 
-    /// An instance on SQLite with these plugins.
+    /// Starts an instance on SQLite with these plugins.
     pub async fn start_with_plugins(plugins: &str) -> Self {
         Self::start_with(HostOptions {
             plugins,
@@ -155,7 +155,7 @@ impl TestHost {
         Self::launch_in(options, folder, database).await
     }
 
-    /// An instance on PostgreSQL, which it reaches through the proxy.
+    /// Starts an instance that reaches PostgreSQL through the proxy.
     pub async fn start_behind_proxy() -> (Self, FaultProxy) {
         let options = HostOptions {
             database: Database::Postgres,
@@ -186,7 +186,7 @@ impl TestHost {
         }
     }
 
-    /// A second instance on the same database, with the same master key and clock.
+    /// Starts a second instance on the same database, with the same master key and clock.
     pub async fn second(&self, options: HostOptions<'_>) -> (Arc<Services>, RunningServer, String) {
         launch(&options, &self.database, self.folder.path(), &self.clock).await
     }
@@ -195,17 +195,17 @@ impl TestHost {
         format!("{}/oidc", self.base)
     }
 
-    /// A connection to the instance's database.
+    /// Opens a connection to the instance's database.
     pub async fn connection(&self) -> assent_store::sql::Connection {
         self.database.connection().await
     }
 
-    /// The URL of the instance's database.
+    /// Returns the URL of the instance's database.
     pub fn database_url(&self) -> &str {
         self.database.url()
     }
 
-    /// The folder of this instance alone.
+    /// Returns the folder of this instance, which no other instance shares.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -214,7 +214,7 @@ impl TestHost {
         self.clock.advance(Duration::from_secs(seconds));
     }
 
-    /// Has the instance's clock follow the machine's from now on, as those of real browsers do. It never ends.
+    /// Advances the instance's clock with the machine's clock, as tests with real browsers need it. It never returns.
     pub async fn keep_time(&self) {
         // The clock stood still until now.
         self.clock
@@ -228,16 +228,16 @@ impl TestHost {
         }
     }
 
-    /// An instance on another database in place of this one, which stops: at the same address, with the same master
-    /// key. Its clock has the machine's time.
+    /// Replaces this instance with one on another database, at the same address and with the same master key. The clock
+    /// advances to the machine's time.
     pub async fn replace(mut self, database: DatabaseUrl, options: HostOptions<'_>) -> Self {
         self.stop().await;
         self.database = database;
         self.restart_with(options).await
     }
 
-    /// An instance with these options in place of this one, which stops: at the same address, with the same database.
-    /// Its clock has the machine's time.
+    /// Replaces this instance with one with these options, at the same address and with the same database. The clock
+    /// advances to the machine's time.
     pub async fn restart_with(mut self, options: HostOptions<'_>) -> Self {
         self.stop().await;
         let behind = SystemClock.now().remaining(self.clock.now());
@@ -254,7 +254,7 @@ impl TestHost {
         }
     }
 
-    /// Stops the instance; the database and the folder stay until the end of the test.
+    /// Stops the instance. The database and the folder stay until the end of the test.
     pub async fn stop(&mut self) {
         if let Some(running) = self.running.take() {
             running.stop().await;
@@ -277,7 +277,7 @@ pub struct Admin {
 }
 
 impl Admin {
-    /// With a new token.
+    /// Creates a client with a new token.
     async fn new(host: &Services, base: String) -> Self {
         let (token, _) = admin::issue_admin_token(host, &AuditContext::SERVER)
             .await
@@ -286,7 +286,7 @@ impl Admin {
         Self { base, token }
     }
 
-    /// A call of the admin API with a valid token.
+    /// Calls the admin API with a valid token.
     pub async fn admin(&self, method: Method, path: &str, body: Value) -> (StatusCode, Value) {
         let url = format!("{}/admin/api/v1{path}", self.base);
         let mut request = http_client().request(method, url).bearer_auth(&self.token);
@@ -298,14 +298,14 @@ impl Admin {
         (status, response.json().await.unwrap_or_default())
     }
 
-    /// A call of the admin API that must succeed.
+    /// Calls the admin API. The call must succeed.
     pub async fn admin_ok(&self, method: Method, path: &str, body: Value) -> Value {
         let (status, answer) = self.admin(method.clone(), path, body).await;
         assert!(status.is_success(), "{method} {path}: {status} {answer}");
         answer
     }
 
-    /// A user with this name.
+    /// Creates a user with this name.
     pub async fn user(&self, name: &str) -> Value {
         let body = json!({
             "name": name,
@@ -316,19 +316,19 @@ impl Admin {
         self.admin_ok(Method::POST, "/users", body).await
     }
 
-    /// An enrolled authenticator of a user.
+    /// Enrols an authenticator of a user.
     pub async fn authenticator(&self, user: &Value) -> Device {
         Device::enrol(&self.enrolment_link(user).await, "Test phone").await
     }
 
-    /// A new enrolment link of a user.
+    /// Creates an enrolment link of a user.
     pub async fn enrolment_link(&self, user: &Value) -> String {
         let path = format!("/users/{}/enrolments", id(user));
         let enrolment = self.admin_ok(Method::POST, &path, Value::Null).await;
         enrolment["link"].text().to_owned()
     }
 
-    /// A web application with its secret.
+    /// Creates a web application with a secret.
     pub async fn web_application(&self) -> Application {
         let body = json!({
             "name": "Books & <Co>",
@@ -345,7 +345,7 @@ impl Admin {
         }
     }
 
-    /// A native application, which is public.
+    /// Creates a native application, which is a public client.
     pub async fn native_application(&self) -> Application {
         let body = json!({
             "name": "Pocket Books",
@@ -360,7 +360,7 @@ impl Admin {
         }
     }
 
-    /// A user's account in an application, with a role.
+    /// Creates a user's account in an application, with roles.
     pub async fn account(&self, user: &Value, application: &Application) -> Value {
         let path = format!("/applications/{}/accounts", application.id);
         self.admin_ok(
@@ -371,13 +371,13 @@ impl Admin {
         .await
     }
 
-    /// The user Ada with a device, and a web application in which she has an account.
+    /// Creates the user Ada with a device, and a web application in which she has an account.
     pub async fn ada(&self) -> TestUser {
         let application = self.web_application().await;
         self.user_with_account("ada", application).await
     }
 
-    /// A user with a device, and with an account in this application.
+    /// Creates a user with a device, and with an account in this application.
     pub async fn user_with_account(&self, name: &str, application: Application) -> TestUser {
         let user = self.user(name).await;
         let device = self.authenticator(&user).await;
@@ -412,7 +412,8 @@ pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
 pub const CHALLENGE: &str = "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM";
 
 impl Application {
-    /// The path of an authorization request, with `changes` made: a value replaces, `None` leaves out.
+    /// Returns the path of an authorization request with `changes`: a value replaces a parameter, and `None` removes
+    /// it.
     pub fn request(&self, changes: &[(&str, Option<&str>)]) -> String {
         let mut parameters = vec![
             ("client_id", self.id.as_str()),
@@ -434,12 +435,12 @@ impl Application {
         format!("/oidc/auth?{query}")
     }
 
-    /// The login page of an authorization request with `changes`.
+    /// Opens the login page of an authorization request with `changes`.
     pub async fn login_page(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
         browser.get(&self.request(changes)).await.followed().await
     }
 
-    /// A token request for a code, with `changes` made.
+    /// Sends a token request for a code, with `changes`.
     pub async fn exchange(
         &self,
         base: &str,
@@ -468,14 +469,14 @@ impl Application {
 }
 
 impl TestUser {
-    /// Signs in in this browser and approves on the device; the authorization code.
+    /// Signs in with this browser, approves on the device, and returns the authorization code.
     pub async fn sign_in(&self, browser: &Browser) -> String {
         let page = self.begin_sign_in(browser, &[]).await;
         self.approve(&page).await;
         browser.finish(&page.url).await.parameter("code")
     }
 
-    /// The same with these changes to the request. The user consents.
+    /// Does the same with these changes to the request. The user consents.
     pub async fn sign_in_with(
         &self,
         browser: &Browser,
@@ -486,13 +487,13 @@ impl TestUser {
         browser.finish(&page.url).await.parameter("code")
     }
 
-    /// Begins a sign-in and submits the user's name; the waiting page.
+    /// Starts a sign-in, submits the user's name, and returns the waiting page.
     pub async fn begin_sign_in(&self, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
         let login = self.application.login_page(browser, changes).await;
         login.submit_name(self.user["name"].text()).await
     }
 
-    /// Types the number of the waiting page on the device, at the newest request first.
+    /// Types the number of the waiting page on the device, for the newest request first.
     pub async fn approve(&self, waiting: &Page) {
         let requests = self.device.pending_requests(5).await;
         for request in requests.iter().rev() {
@@ -505,14 +506,13 @@ impl TestUser {
     }
 }
 
-/// The id in an answer of the admin API.
+/// Returns the id in an answer of the admin API.
 pub fn id(value: &Value) -> &str {
     value["id"].text()
 }
 
-/// The file of a built component.
-///
-/// They are in the folder `ASSENT_TEST_PLUGINS`, or where `assent-plugin build` puts them.
+/// Returns the file of a built component. The components are in the folder `ASSENT_TEST_PLUGINS`, or in the output
+/// folder of `assent-plugin build`.
 pub fn component(name: &str) -> PathBuf {
     let folder = std::env::var_os("ASSENT_TEST_PLUGINS")
         .map(PathBuf::from)
@@ -533,7 +533,7 @@ pub fn component(name: &str) -> PathBuf {
     file
 }
 
-/// A program of the workspace, as it was built beside these tests.
+/// Returns a program of the workspace from the same build as these tests.
 pub fn binary(name: &str) -> PathBuf {
     // This binary is `<target>/<profile>/deps/it-...`.
     let tests = std::env::current_exe().expect("this binary");
@@ -550,7 +550,7 @@ pub fn binary(name: &str) -> PathBuf {
     file
 }
 
-/// What an instance of the tests takes from its surroundings.
+/// Returns the environment of a test's instance.
 pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) -> Environment {
     let compiler = Compiler::Program(binary("assent"));
     Environment {
@@ -564,8 +564,8 @@ pub fn surroundings(clock: &Arc<ManualClock>, settings_file: Option<PathBuf>) ->
     }
 }
 
-/// The file of the master key in this folder. The first time, it is copied there, and the database receives signing
-/// keys that were sealed with it.
+/// Returns the file of the master key in this folder. The first call copies it there, and stores signing keys in the
+/// database that this key sealed.
 pub async fn give_master_key(folder: &Path, database: &DatabaseUrl, now: Timestamp) -> PathBuf {
     let master_key = folder.join("master.key");
     if !master_key.exists() {
@@ -576,7 +576,7 @@ pub async fn give_master_key(folder: &Path, database: &DatabaseUrl, now: Timesta
     master_key
 }
 
-/// The port of an address.
+/// Returns the port of an address.
 fn port_of(base: &str) -> u16 {
     let url = url::Url::parse(base).expect("a URL");
     url.port().expect("a port")
@@ -591,7 +591,7 @@ async fn launch(
     launch_at(options, database, folder, clock, 0).await
 }
 
-/// At this port; 0 is one of the system's choice.
+/// Starts an instance at this port. The system chooses the port if it is 0.
 async fn launch_at(
     options: &HostOptions<'_>,
     database: &DatabaseUrl,
@@ -605,7 +605,7 @@ async fn launch_at(
         options.plugins.to_owned()
     };
     let master_key = give_master_key(folder, database, clock.now()).await;
-    // The ports are the system's choice, and the settings need them, so the listeners come first.
+    // The system chooses the ports, and the settings need them. So the listeners come first.
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", port))
         .await
         .expect("a port");
@@ -657,9 +657,9 @@ async fn launch_at(
     (host, running, base)
 }
 
-/// The table of plugins with those that ship.
+/// Returns the settings of `[plugins]` with the plugins that ship.
 pub fn shipped() -> String {
-    // On a busy machine a call may get no processor for longer than it may run.
+    // On a busy machine, a call may get no processor for longer than its normal time limit.
     let patient = "limits = { deadline = \"60s\" }\n";
     plugins(&format!(
         "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n{patient}\
@@ -669,7 +669,7 @@ pub fn shipped() -> String {
     ))
 }
 
-/// The table of plugins with these entries, which are compiled once for all tests.
+/// Returns the settings of `[plugins]` with these entries, which are compiled once for all tests.
 pub fn plugins(entries: &str) -> String {
     format!(
         "[plugins]\ncompiled_folder = \"{}\"\n{entries}",

@@ -1,16 +1,16 @@
-//! The messages of PostgreSQL's protocol (PostgreSQL documentation, chapter "Frontend/Backend Protocol"), as far as a
-//! proxy needs them: where each ends, and which of them commit a transaction.
+//! The messages of PostgreSQL's protocol (PostgreSQL documentation, chapter "Frontend/Backend Protocol"). The proxy
+//! needs only the end of each message, and the messages that commit a transaction.
 
 use std::collections::HashMap;
 
-/// The code of the request for TLS, and of the one for GSSAPI. The server answers each with one byte.
+/// The codes of the requests for TLS and for GSSAPI. The server answers each with one byte.
 const ENCRYPTION_REQUESTS: [u32; 2] = [80_877_103, 80_877_104];
 
 /// Splits the bytes of one direction into messages.
 #[derive(Default)]
 pub struct Messages {
     received: Vec<u8>,
-    /// Whether messages begin with the byte of their kind. The client's first ones have none.
+    /// Whether messages begin with a byte for their type. The client's first messages have none.
     is_typed: bool,
 }
 
@@ -30,12 +30,12 @@ impl Messages {
         self.received.extend_from_slice(bytes);
     }
 
-    /// The first byte, which is the whole answer to a request for encryption.
+    /// Returns the first byte, which is the whole answer to a request for encryption.
     pub fn take_byte(&mut self) -> Option<Vec<u8>> {
         (!self.received.is_empty()).then(|| self.received.drain(..1).collect())
     }
 
-    /// The next complete message.
+    /// Returns the next complete message.
     pub fn next_message(&mut self) -> Option<Vec<u8>> {
         let prefix = usize::from(self.is_typed);
         let length = number(self.received.get(prefix..prefix + 4)?) as usize + prefix;
@@ -50,12 +50,12 @@ impl Messages {
     }
 }
 
-/// Whether a message of a client that begins requests encryption.
+/// Returns whether a client's first message requests encryption.
 pub fn requests_encryption(message: &[u8]) -> bool {
     message.len() == 8 && ENCRYPTION_REQUESTS.contains(&number(&message[4..]))
 }
 
-/// Whether a server's message says that a COMMIT was executed, or that a statement failed.
+/// Returns whether a server's message reports that a COMMIT was executed, or that a statement failed.
 pub fn ends_commit(message: &[u8]) -> bool {
     match message.first() {
         Some(b'C') => message.get(5..) == Some(b"COMMIT\0"),
@@ -70,17 +70,17 @@ fn number(bytes: &[u8]) -> u32 {
         .fold(0, |number, byte| (number << 8) | u32::from(*byte))
 }
 
-/// A transaction whose COMMIT the client sent.
+/// A transaction with a COMMIT of the client.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Commit {
-    /// The statements between BEGIN and COMMIT, with the white space of each made single blanks.
+    /// The statements between BEGIN and COMMIT, with each white space replaced by a single blank.
     pub statements: Vec<String>,
-    /// All that the client sent since the last COMMIT, with the values of the statements.
+    /// All bytes that the client sent since the last COMMIT, with the values of the statements.
     pub(super) sent: Vec<u8>,
 }
 
 impl Commit {
-    /// The first statement that writes.
+    /// Returns the first statement that writes.
     pub fn first_write(&self) -> &str {
         let write = self
             .statements
@@ -90,20 +90,20 @@ impl Commit {
     }
 }
 
-/// What one client sends, followed from statement to statement.
+/// The statements of one client.
 #[derive(Default)]
 pub struct Transactions {
     /// The texts of the prepared statements, and of the portals, by their names.
     prepared: HashMap<Vec<u8>, String>,
     portals: HashMap<Vec<u8>, String>,
     current: Commit,
-    /// How many statements the client had executed.
+    /// The number of statements that the server executed for the client.
     pub executed: u64,
 }
 
 impl Transactions {
-    /// Follows a message; the transaction, if it is the COMMIT of one: of the simple protocol (`Query`), or of the
-    /// extended one (`Parse`, `Bind` and `Execute`).
+    /// Processes a message. Returns the transaction if the message is its COMMIT: of the simple protocol (`Query`), or
+    /// of the extended one (`Parse`, `Bind` and `Execute`).
     pub fn follow(&mut self, message: &[u8]) -> Option<Commit> {
         self.current.sent.extend_from_slice(message);
         let mut texts = message.get(5..)?.split(|byte| *byte == 0);
@@ -143,7 +143,7 @@ impl Transactions {
         self.executed += 1;
         match first.as_str() {
             "COMMIT" | "END" => return Some(std::mem::take(&mut self.current)),
-            // What came before was a transaction of its own, or undone.
+            // The earlier statements were separate transactions, or were rolled back.
             "BEGIN" | "ROLLBACK" if words.get(1) != Some(&"TO") => self.current.statements.clear(),
             _ => self.current.statements.push(words.join(" ")),
         }

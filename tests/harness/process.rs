@@ -9,16 +9,16 @@ use tokio::process::{Child, Command};
 
 use super::{binary, in_time, write_file};
 
-/// `assent serve`, which ends with the test.
+/// A process `assent serve`, which ends with the test.
 pub struct ServerProcess {
     child: Child,
-    /// Its address.
+    /// The address of the server.
     pub base: String,
 }
 
 impl ServerProcess {
-    /// Starts it with its data in this folder and its log in `log`; `settings` is further TOML, of which `http` goes
-    /// into `[http]`.
+    /// Starts the server with its data in this folder and its log in `log`. `settings` is additional TOML, and `http`
+    /// has lines for the table `[http]`.
     pub async fn start(folder: &Path, http: &str, settings: &str, log: impl Into<Stdio>) -> Self {
         let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = reserved.local_addr().expect("an address");
@@ -32,7 +32,7 @@ impl ServerProcess {
         Self::start_by(command.current_dir(folder).stderr(log), base).await
     }
 
-    /// Starts it with its data in this folder, these settings, and this variable in its environment.
+    /// Starts the server with its data in this folder, these settings, and this environment variable.
     pub async fn start_with(folder: &Path, settings: &str, (name, value): (&str, &Path)) -> Self {
         let reserved = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = reserved.local_addr().expect("an address");
@@ -45,7 +45,7 @@ impl ServerProcess {
         Self::start_by(command.current_dir(folder).env(name, value), base).await
     }
 
-    /// Starts it by this command, and waits until it serves.
+    /// Starts the server with this command, and waits until it serves.
     pub async fn start_by(command: &mut Command, base: String) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
@@ -62,14 +62,14 @@ impl ServerProcess {
         Self { child, base }
     }
 
-    /// Sends it this signal, such as `TERM`.
+    /// Sends this signal to the server, such as `TERM`.
     pub async fn signal(&self, name: &str) {
         let id = self.child.id().expect("it runs").to_string();
         let sent = Command::new("kill").args(["-s", name, &id]).status().await;
         assert!(sent.expect("sent").success());
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     pub async fn ended(mut self) -> ExitStatus {
         in_time(self.child.wait()).await.expect("ended")
     }

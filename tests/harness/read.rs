@@ -1,4 +1,4 @@
-//! Values, answers and files that a test reads. Each function panics with the value that it should have read.
+//! Values, answers and files that a test reads. Each function panics with the unexpected value.
 
 use std::any::type_name;
 use std::ffi::OsStr;
@@ -96,7 +96,7 @@ impl Json for Value {
     }
 }
 
-/// A text that should be parsed.
+/// A text that should be valid.
 pub trait Parsed {
     fn parsed<T: FromStr<Err: Debug>>(&self) -> T;
 }
@@ -111,7 +111,7 @@ impl Parsed for str {
     }
 }
 
-/// The JSON in these bytes.
+/// Parses the JSON in these bytes.
 #[track_caller]
 pub fn parse_json<T: DeserializeOwned>(bytes: impl AsRef<[u8]>) -> T {
     let bytes = bytes.as_ref();
@@ -122,7 +122,7 @@ pub fn parse_json<T: DeserializeOwned>(bytes: impl AsRef<[u8]>) -> T {
     })
 }
 
-/// The text in these bytes.
+/// Returns the text in these bytes.
 #[track_caller]
 pub fn utf8(bytes: impl Into<Vec<u8>>) -> String {
     let text = String::from_utf8(bytes.into());
@@ -134,7 +134,7 @@ pub fn utf8(bytes: impl Into<Vec<u8>>) -> String {
     })
 }
 
-/// The bytes of a base64url text without padding.
+/// Decodes a base64url text without padding.
 #[track_caller]
 pub fn base64url(text: impl AsRef<[u8]>) -> Vec<u8> {
     let text = text.as_ref();
@@ -147,13 +147,13 @@ pub fn base64url(text: impl AsRef<[u8]>) -> Vec<u8> {
     })
 }
 
-/// The header of a JWT, whose signature is not verified.
+/// Returns the header of a JWT, without a verification of the signature.
 #[track_caller]
 pub fn jwt_header(token: &str) -> Value {
     parse_json(jwt_part(token, 0))
 }
 
-/// The claims of a JWT, whose signature is not verified.
+/// Returns the claims of a JWT, without a verification of the signature.
 #[track_caller]
 pub fn jwt_claims(token: &str) -> Value {
     parse_json(jwt_part(token, 1))
@@ -165,7 +165,7 @@ fn jwt_part(token: &str, index: usize) -> Vec<u8> {
     base64url(part.unwrap_or_else(|| panic!("expected a JWT, found {token:?}")))
 }
 
-/// A request whose response must come.
+/// A request with a required response.
 pub trait Respond {
     fn response(self) -> impl Future<Output = Response> + Send;
 }
@@ -177,7 +177,7 @@ impl Respond for RequestBuilder {
     }
 }
 
-/// A response whose body must come.
+/// A response with a required body.
 pub trait Body {
     fn read_text(self) -> impl Future<Output = String> + Send;
     fn read_json<T: DeserializeOwned>(self) -> impl Future<Output = T> + Send;
@@ -198,12 +198,12 @@ impl Body for Response {
     }
 }
 
-/// The response to a GET request by a new client.
+/// Returns the response to a GET request of a new client.
 pub async fn get(url: impl AsRef<str>) -> Response {
     super::http_client().get(url.as_ref()).response().await
 }
 
-/// An error with its causes.
+/// Returns the text of an error with its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     std::iter::successors(Some(error), |error| error.source())
         .map(ToString::to_string)
@@ -211,7 +211,7 @@ fn chain(error: &dyn std::error::Error) -> String {
         .join(": ")
 }
 
-/// A folder that is deleted with its value.
+/// Creates a folder that is deleted when the value is dropped.
 #[track_caller]
 pub fn temp_folder() -> TempDir {
     done("create", "a temporary folder", tempfile::tempdir())
@@ -240,7 +240,7 @@ fn done<T>(action: &str, object: impl Display, result: std::io::Result<T>) -> T 
     result.unwrap_or_else(|error| panic!("cannot {action} {object}: {error}"))
 }
 
-/// A listener on a free port of this machine, and the port.
+/// Returns a listener on a free port of this machine, and the port.
 pub async fn listen() -> (TcpListener, u16) {
     let bound = TcpListener::bind("127.0.0.1:0").await;
     let listener = bound.unwrap_or_else(|error| panic!("expected a free port: {error}"));
@@ -250,14 +250,14 @@ pub async fn listen() -> (TcpListener, u16) {
     }
 }
 
-/// A free port of this machine, for another program.
+/// Returns a free port of this machine, for another program.
 #[track_caller]
 pub fn free_port() -> u16 {
     let address = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
     done("find", "a free port", address).port()
 }
 
-/// The text after the first `start`.
+/// Returns the text after the first `start`.
 #[track_caller]
 pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
     match text.split_once(start) {
@@ -266,7 +266,7 @@ pub fn after<'a>(text: &'a str, start: &str) -> &'a str {
     }
 }
 
-/// The text between the first `start` and the next `end`.
+/// Returns the text between the first `start` and the next `end`.
 #[track_caller]
 pub fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     match after(text, start).split_once(end) {
@@ -275,7 +275,7 @@ pub fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     }
 }
 
-/// The value of a mutex, which no thread of the test holds while it panics.
+/// Returns the value of a mutex, which no thread of the test holds while it panics.
 #[track_caller]
 pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     let guard = mutex.lock();

@@ -11,7 +11,7 @@ use super::in_time;
 /// A command that must run.
 pub trait Run {
     fn start(&mut self) -> Child;
-    /// Waits for the program's end.
+    /// Waits for the end of the program.
     fn finish(&mut self) -> impl Future<Output = Output> + Send;
 }
 

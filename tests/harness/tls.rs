@@ -11,7 +11,7 @@ use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
 use reqwest::{Certificate, Client, Identity};
 
-/// A self-signed certificate for localhost with its key.
+/// Returns a self-signed certificate for `localhost`, and its key.
 pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
     let key = rsa_key();
     let created = || {
@@ -38,7 +38,7 @@ pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
     (created().expect("a certificate"), key)
 }
 
-/// Writes a certificate and its key; the lines of the settings that name them.
+/// Writes a certificate and its key, and returns the settings with their paths.
 pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
     let (certificate_file, key_file) = (folder.join("certificate.pem"), folder.join("key.pem"));
     write_file(&certificate_file, certificate.to_pem().expect("PEM"));
@@ -46,7 +46,7 @@ pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
     format!("certificate_file = {certificate_file:?}\nkey_file = {key_file:?}\n")
 }
 
-/// A client that trusts this certificate, and shows its own.
+/// Returns a client that trusts this certificate, and that presents its own certificate if it has one.
 pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
     let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
     let mut builder = Client::builder()
@@ -63,7 +63,7 @@ pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
     builder.build().expect("a client")
 }
 
-/// The settings of an instance that speaks https, and its certificate. The folder holds the certificate and its key.
+/// Returns the settings of an instance with HTTPS, and its certificate. The folder stores the certificate and its key.
 pub fn https_settings(folder: &Path) -> (String, X509) {
     let (certificate, key) = certificate_of("server");
     (
@@ -72,8 +72,8 @@ pub fn https_settings(folder: &Path) -> (String, X509) {
     )
 }
 
-/// The settings of an instance with a listener for client certificates, and the certificate of that listener. `http`
-/// holds further lines of the table `[http]`; lines of `[http.mtls]` and further tables may follow.
+/// Returns the settings of an instance with a listener for client certificates, and that listener's certificate. `http`
+/// has additional lines of the table `[http]`. The caller may append lines of `[http.mtls]` and other tables.
 pub fn mtls_settings(folder: &Path, http: &str) -> (String, X509) {
     let (certificate, key) = certificate_of("server");
     let settings = format!(

@@ -26,20 +26,21 @@ use tokio::sync::watch;
 
 use super::{Body, HostOptions, PATIENCE, Parsed, TestHost, component, listen, plugins, read_file};
 
-/// What many approvals that wait at once cost.
+/// The cost of many concurrent approvals.
 #[derive(Debug)]
 pub struct VendorLoad {
-    /// Threads of the process before and while they wait.
+    /// The threads of the process before the wait and during it.
     pub threads: (usize, usize),
-    /// Bytes of the process before and while they wait. Pages that several instances of a plugin share count once.
+    /// The memory of the process in bytes, before the wait and during it. Shared pages of several plugin instances
+    /// count once.
     pub memory: (usize, usize),
-    /// From the first to be asked until the vendor has all of them waiting.
+    /// The time from the first request until all requests wait at the vendor.
     pub requested_in: Duration,
-    /// From the vendor's answer until all are decided.
+    /// The time from the vendor's answer until all requests are decided.
     pub decided_in: Duration,
 }
 
-/// Begins this number of concurrent sign-ins, each approved by the vendor at this port, which [`slow_vendor`] serves.
+/// Starts this number of concurrent sign-ins. The vendor at this port, which [`slow_vendor`] serves, approves each.
 pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     let entries = format!(
         "[[plugins.approval_channels]]\nname = \"vendor\"\nfile = \"{}\"\ntrust = \"delegated\"\n\
@@ -56,7 +57,7 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     .await;
     let names = create_users(&host, count + WARM_UP).await;
     let (first, others) = names.split_at(WARM_UP);
-    // What is made once, such as threads and connections to the database, is there from here on.
+    // From here on, all one-time resources exist, such as threads and connections to the database.
     sign_in(&host, first).await;
     decided(&host).await;
 
@@ -66,7 +67,7 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     sign_in(&host, others).await;
     while control(port, "waiting").await < count {
         assert!(started.elapsed() < PATIENCE, "they do not all wait");
-        // The vendor is asked a moment after it was begun, by the instance's clock.
+        // The first poll of the vendor is due a moment after the start, by the instance's clock.
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -83,19 +84,19 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     }
 }
 
-/// How many sign in before anything is measured.
+/// The number of sign-ins before the measurement.
 const WARM_UP: usize = 50;
 
-/// How many browsers are served at once.
+/// The number of concurrent browsers.
 const BROWSERS: usize = 32;
 
-/// The vendor: it takes each question at once, and answers how it stands when the gate is open.
+/// The vendor. It accepts each request at once, and returns the status when the gate is open.
 struct Vendor {
     waiting: AtomicUsize,
     gate: watch::Sender<bool>,
 }
 
-/// Serves the vendor, at this port.
+/// Serves the vendor, and returns its port.
 pub async fn slow_vendor() -> u16 {
     let (listener, port) = listen().await;
     let begin = async |Json(question): Json<Value>| {
@@ -135,7 +136,7 @@ async fn controlled(State(vendor): State<Arc<Vendor>>, Path(what): Path<String>)
     vendor.waiting.load(Ordering::SeqCst).to_string()
 }
 
-/// Opens or closes the vendor's gate, or neither; how many wait.
+/// Opens or closes the vendor's gate, or neither. Returns the number of waiting requests.
 async fn control(port: u16, what: &str) -> usize {
     let answer = super::get(format!("http://localhost:{port}/{what}")).await;
     answer.read_text().await.parsed()
@@ -182,7 +183,7 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
     stream::iter(created).buffered(BROWSERS).collect().await
 }
 
-/// Begins a sign-in of each user, each in a separate browser.
+/// Starts a sign-in of each user, each in a separate browser.
 async fn sign_in(host: &TestHost, names: &[LoginName]) {
     let requested = names.iter().map(|name| async move {
         let request = LoginRequest::Local {
@@ -210,14 +211,14 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
             "{requested:?}"
         );
     });
-    // More at once would wait in queues for longer than a debug build may.
+    // More concurrent requests would wait in queues for longer than a debug build permits.
     stream::iter(requested)
         .buffer_unordered(BROWSERS)
         .collect::<()>()
         .await;
 }
 
-/// Waits until no request is left to look after.
+/// Waits until no pending request is left.
 async fn decided(host: &TestHost) {
     let started = Instant::now();
     let mut quiet = 0;
@@ -248,7 +249,7 @@ fn memory() -> usize {
     returned("/proc/self/smaps_rollup", "Pss:") * 1024
 }
 
-/// A number of this process, from the system.
+/// Returns a number about this process from the system.
 fn returned(file: &str, name: &str) -> usize {
     let text = read_file(file);
     let line = text

@@ -1,5 +1,4 @@
-// A client of the admin API, written from its OpenAPI document only: every type here is the
-// document's.
+// A client of the admin API, written from its OpenAPI document only: every type here is from the document.
 import type { components, operations, paths } from './admin-api.js';
 
 type User = components['schemas']['User'];

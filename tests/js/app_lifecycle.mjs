@@ -1,5 +1,5 @@
-// The app's own life: it can be installed, opens without a network, takes a newer version, and keeps its keys through
-// that and through a restart of the browser; and it explains a key that is gone.
+// The lifecycle of the app. It can be installed, opens without a network, takes a newer version, and keeps its keys
+// through the update and through a restart of the browser. It also explains a lost key.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -20,7 +20,7 @@ const look = async (page, name) => findings.push(...(await inspect(page, name)))
 const proxy = await startProxy(BASE_URL);
 const app = `${proxy.address}/authenticator`;
 
-/** Ada signs in in a fresh browser, and this phone approves. */
+/** Signs Ada in in a fresh browser, with an approval by this phone. */
 async function signIn(browser, mobile) {
   const { page, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await approve(mobile, number);
@@ -29,7 +29,7 @@ async function signIn(browser, mobile) {
   await page.context().close();
 }
 
-/** The app's service worker serves this page. */
+/** Waits until the app's service worker serves this page. */
 async function served(page) {
   await page.evaluate(() => navigator.serviceWorker.ready);
   await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
@@ -54,7 +54,7 @@ async function withoutNetwork(page) {
   await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor();
   await look(page, 'offline');
   await page.evaluate(() => (window.same = true));
-  // First the network alone, then the server too.
+  // First only the network returns, then the server too.
   await page.context().setOffline(false);
   await connection('The server can’t be reached just now').waitFor();
   proxy.offline = false;
@@ -82,12 +82,12 @@ async function newerVersion(browser, page) {
 
 async function pastSignIns(page) {
   await page.getByText('Last sign-ins').click();
-  // Three were approved by now.
+  // Three requests were approved by now.
   await page.locator('.past', { hasText: 'Approved' }).nth(2).waitFor();
   await look(page, 'history');
 }
 
-/** The browser lost the key and kept the rest; then everything. */
+/** The browser loses the key and keeps the rest. Then it loses everything. */
 async function lostKey(page) {
   await page.evaluate(
     () =>

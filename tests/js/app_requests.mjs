@@ -1,9 +1,9 @@
-// Requests on more than one phone: without notifications, with one that was pushed, answered on two phones at once,
-// too late.
+// Requests on more than one phone: without notifications, with a pushed request, answered on two phones at once, too
+// late.
 //
-// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), CONTROL_URL (what the test has
-// around the host: `/push` takes messages of the host's push sender, `/pushed` gives the next, `/advance` moves the
-// host's clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of one administrator), CONTROL_URL (the test's control server:
+// `/push` receives messages of the server's push sender, `/pushed` returns the next message, `/advance` advances the
+// server's clock by this number of seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 import { createDecipheriv, createECDH, hkdfSync, randomBytes } from 'node:crypto';
@@ -39,7 +39,7 @@ async function approved(mobile, desk) {
   await desk.context().close();
 }
 
-/** The badges that the app set since the last call: numbers, or `none`. */
+/** Returns the badges that the app set since the last call: numbers, or `none`. */
 const badges = (page) => page.evaluate(() => window.badges.splice(0));
 
 async function withoutNotifications(browser, context) {
@@ -63,13 +63,13 @@ async function withoutNotifications(browser, context) {
   return page;
 }
 
-/** The keys of a push subscription, with the private half that only a browser has (RFC 8291). */
+/** Returns the keys of a push subscription, with the private key that only a browser has (RFC 8291). */
 function subscription() {
   const pair = createECDH('prime256v1');
   return { pair, p256dh: pair.generateKeys(), auth: randomBytes(16) };
 }
 
-/** What a browser reads of a pushed message (RFC 8291 section 3.4, RFC 8188 section 2). */
+/** Decrypts a pushed message as a browser does (RFC 8291 section 3.4, RFC 8188 section 2). */
 function decrypted({ pair, p256dh, auth }, body) {
   const [salt, length] = [body.subarray(0, 16), body[20]];
   const [sender, sealed] = [body.subarray(21, 21 + length), body.subarray(21 + length)];
@@ -91,8 +91,8 @@ function decrypted({ pair, p256dh, auth }, body) {
 }
 
 /**
- * Chromium here has no push service of its own, so the test is that service: the app subscribes at its address, the
- * host's sender comes to it, and what it brings is handed to the service worker as the browser would.
+ * A request that is pushed. Chromium has no push service here, so the test plays it: the app subscribes at its address,
+ * the server sends the message there, and the test delivers it to the service worker as the browser would.
  */
 async function pushed(browser, context, first) {
   const keys = subscription();
@@ -125,7 +125,7 @@ async function pushed(browser, context, first) {
   const message = decrypted(keys, body);
   assert.ok(JSON.parse(message).request, 'the message names the request');
   assert.ok(!message.includes(`"${number}"`), 'and not the number');
-  // The user has put the phone away, so the app is on no screen.
+  // The user has put the phone away, so the app is not on the screen.
   await numberField(page).waitFor();
   await page.goto(`${BASE_URL}/assets/icons/icon.svg`);
   await session.send('ServiceWorker.deliverPushMessage', {
@@ -147,7 +147,7 @@ async function pushed(browser, context, first) {
   assert.equal(notifications[0].title, 'Sign-in request');
   assert.ok(!JSON.stringify(notifications).includes('ada'), 'nothing personal is on a locked phone');
   await other.close();
-  // Opened again, the app takes it away and shows the request itself.
+  // When the app opens again, it removes the notification and shows the request itself.
   await page.goto(`${BASE_URL}/authenticator`);
   await numberField(page).fill(number);
   await page.waitForFunction(async () => {
@@ -156,18 +156,18 @@ async function pushed(browser, context, first) {
   });
   await pressApprove(page);
   await approved(page, desk);
-  // The other phone learns that no request is pending.
+  // The other phone is notified that no request is pending.
   await first.getByRole('heading', { name: 'Sign-in closed' }).waitFor();
   await done(first);
   return page;
 }
 
-/** One phone approves while the other denies: one decision counts, and the other phone shows it. */
+/** One phone approves while the other denies. Only one decision counts, and the other phone shows it. */
 async function bothAtOnce(browser, first, second) {
   const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await numberField(first).fill(number);
   await numberField(second).waitFor();
-  // The decision of one phone takes the other's button away, maybe while it is pressed.
+  // The decision of one phone removes the button of the other, maybe while it is pressed.
   const buttons = [
     first.getByRole('button', { name: 'Approve', exact: true }),
     second.getByRole('button', { name: 'Deny', exact: true }),
@@ -219,7 +219,7 @@ try {
     const collected = [first, second].map(complaints);
     await bothAtOnce(browser, first, second);
     await tooLate(browser, first, second);
-    // The browser itself notes the answers that refuse.
+    // The browser itself logs the responses that reject.
     const worst = collected.flat().filter((line) => !/\b(401|409|410)\b/.test(line));
     assert.deepEqual(worst, [], 'no page complains on its console');
   } catch (failure) {

@@ -9,9 +9,9 @@ const read = (path) => readFile(new URL(`../../${path}`, import.meta.url), 'utf8
 const model = await read('host/model/src/audit/mod.rs');
 const source = await read('host/server/assets/console/pages/audit_events.js');
 
-/** The names of the events in the model: the texts of the macro `events!`. */
+/** The names of the events in the model: the texts in the macro `events!`. */
 const inModel = [...model.matchAll(/^ {4}\w+ = "([a-z.-]+)",$/gm)].map(([, name]) => name);
-// Without the document of a browser only the table is of use, so the imports are left out.
+// Without the document of a browser, only the table is usable, so the imports are removed.
 const table = source.replace(/^import .*$/gm, '');
 const stubs = "const Node = Object, el = () => '', link = el, code = el, translated = (text) => text;";
 const { GROUPS, toneOf, eventOptions, sentenceOf, textOf } = await import(

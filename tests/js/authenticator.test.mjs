@@ -1,4 +1,4 @@
-// The authenticator in Chromium against a server that this test plays: what the page keeps while it is rendered again.
+// The authenticator in Chromium with a simulated server: the state that survives a new rendering.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -11,7 +11,7 @@ import { axe, complaints, inspect, launch, phone } from './browser.mjs';
 const host = new URL('../../host/server/', import.meta.url);
 const ISSUER = 'https://id.example.com/oidc';
 
-/** The messages of the catalogue, each on one line as a list of parts; one with plurals is its id. */
+/** Returns the messages of the catalogue, each on one line as a list of parts. A message with plurals is its id. */
 async function messages() {
   const catalogue = await readFile(new URL('messages/en.ftl', host), 'utf8');
   const found = catalogue.matchAll(/^(app-[a-z0-9-]+) =(.*)$/gm);
@@ -27,7 +27,7 @@ async function messages() {
   return `export default ${JSON.stringify(Object.fromEntries(parts))};`;
 }
 
-/** The app's page, of its template, without what the server fills in. */
+/** Returns the app's page from its template, without the parts that the server fills in. */
 async function frame() {
   const template = await readFile(new URL('templates/authenticator.html', host), 'utf8');
   const main = template.split('{% block main %}')[1].split('{% endblock %}')[0];
@@ -43,7 +43,7 @@ async function frame() {
   return `<!doctype html><html lang="en"><head>${head}</head>${shown}</html>`;
 }
 
-/** An approval request, begun `age` seconds ago. */
+/** Returns an approval request that started `age` seconds ago. */
 function request(id, more = {}) {
   const now = Math.floor(Date.now() / 1000);
   return {
@@ -60,15 +60,15 @@ function request(id, more = {}) {
   };
 }
 
-/** What the server says now; tests change it. */
+/** The present state of the server. Tests change it. */
 const server = {
   requests: [],
   notifications: [],
-  /** The answers to decisions, in their order: a status and a body. */
+  /** The answers to decisions, in order: a status and a body. */
   decisions: [],
   decided: [],
   codesMade: 0,
-  /** How many valid codes there are, the ids of those that were confirmed, and the answers to confirmations. */
+  /** The number of valid codes, the ids of the confirmed ones, and the answers to confirmations. */
   codesLeft: 0,
   confirmed: [],
   confirmations: [],
@@ -80,7 +80,7 @@ const server = {
   waiting: [],
 };
 
-/** Shows a list of requests to the app at once. */
+/** Sends a list of requests to the app at once. */
 function list(...requests) {
   server.requests = requests;
   for (const answer of server.waiting.splice(0)) answer();
@@ -100,7 +100,7 @@ function pending() {
 
 const OFFER = { operator: 'Example', issuer: ISSUER, account: 'ada', display_name: 'Ada Lovelace', link_qr: null };
 
-/** The answer to a call: a status and a body. */
+/** Returns the answer to a call: a status and a body. */
 async function answered(method, path, query, body) {
   switch (`${method} ${path}`) {
     case 'POST /enrolments/preview':
@@ -230,7 +230,7 @@ after(async () => {
   listener.close();
 });
 
-/** A phone that is enrolled just now, with a server that says this. `prepare` does what is needed before that. */
+/** Enrols a phone, with this state of the server. `prepare` runs before the page opens. */
 async function enrolling(says, prepare = async () => {}) {
   list();
   const now = Math.floor(Date.now() / 1000);
@@ -245,7 +245,7 @@ async function enrolling(says, prepare = async () => {}) {
   return page;
 }
 
-/** A phone that is enrolled, with nothing that waits. */
+/** Enrols a phone that has no pending requests or notices. */
 async function enrolled() {
   const page = await enrolling({});
   const wrong = complaints(page);
@@ -268,7 +268,7 @@ test('the number, its caret and the focus stay while the page is rendered again'
   });
   const before = await page.locator('progress').evaluate((progress) => progress.value);
   await page.waitForFunction((value) => document.querySelector('progress').value !== value, before);
-  // Another request must not take the place of the one that is being answered.
+  // Another request must not replace the request that the user is answering.
   list(request('a1'), request('b2'));
   await page.getByRole('button', { name: /requests/ }).waitFor();
   const kept = await page.evaluate(() => {
@@ -276,7 +276,7 @@ test('the number, its caret and the focus stay while the page is rendered again'
     return { same: focused === window.typedIn, value: focused.value, caret: focused.selectionStart };
   });
   assert.deepEqual(kept, { same: true, value: '4', caret: 0 });
-  // The keyboard goes on where it was.
+  // The caret is still at the same place.
   await page.keyboard.type('2');
   assert.equal(await field(page).inputValue(), '24');
   server.decisions.push([200, { outcome: 'approved' }]);
@@ -324,7 +324,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
   const heading = page.getByRole('heading', { name: 'Wrong number for this request' });
   await heading.waitFor();
   assert.ok(await heading.evaluate((element) => element === document.activeElement));
-  // The request vanishes behind it; its end is shown only on the way back.
+  // The request vanishes behind this screen. The app shows its end only after the user has gone back.
   list();
   await page.getByRole('button', { name: 'Back', exact: true }).waitFor();
   server.decisions.push([200, { outcome: 'reported' }]);
@@ -381,14 +381,14 @@ test('new codes replace the current ones when the user confirms that they are sa
   await code.waitFor();
   await page.getByText('your current codes stay valid until then').waitFor();
 
-  // Whoever leaves keeps the current codes.
+  // A user who leaves keeps the current codes.
   await page.getByRole('button', { name: 'Discard them' }).click();
   await dialog.getByText('Your current codes stay valid.').waitFor();
   await dialog.getByRole('button', { name: 'Leave' }).click();
   await page.getByText('app-recovery-left', { exact: true }).waitFor();
   assert.deepEqual(server.confirmed, []);
 
-  // Where the answer does not arrive, the codes stay to be confirmed again.
+  // If the answer does not arrive, the codes stay, so that the user can confirm them again.
   await create.click();
   await dialog.getByRole('button', { name: 'Create new codes' }).click();
   await code.waitFor();
@@ -533,7 +533,7 @@ test('a phone with a lock is offered a passkey once it is enrolled', async () =>
       },
     });
   });
-  // First that the enrolment worked, then the offer.
+  // First the app reports the enrolment, then it makes the offer.
   const heading = page.getByRole('heading', { name: 'This device is enrolled' });
   await heading.waitFor();
   assert.ok(await heading.evaluate((element) => element === document.activeElement));
@@ -552,7 +552,7 @@ test('a phone with a lock is offered a passkey once it is enrolled', async () =>
 
 const isFocused = (locator) => locator.evaluate((element) => element === document.activeElement);
 
-/** Waits until the element with the focus fits a selector. */
+/** Waits until the element with the focus matches a selector. */
 const focusIn = (page, selector) =>
   page.waitForFunction((wanted) => document.activeElement?.matches(wanted) ?? false, selector);
 
@@ -567,7 +567,7 @@ test('the only request has two lines of facts and the focus in its field', async
   assert.match(await field(page).getAttribute('aria-describedby'), /request-i1-facts/);
   await page.getByText(/^Not you\? Tap “This wasn’t me”\./).waitFor();
   assert.deepEqual(await inspect(page, 'app-request'), []);
-  // Focus that was not asked for holds no place: the user sees the list of several.
+  // Focus that the user did not request does not keep a request open: the user sees the list.
   list(request('i1'), request('j2'));
   await focusIn(page, '#requests-title');
   list(request('j2'));
@@ -593,7 +593,7 @@ test('after an approval the phone sends the user back and does not claim a sign-
 /** A summary of several lines. */
 const LONG = `Change redirect URIs of “Expenses” to: https://expenses.example.org/${'callback/'.repeat(12)}`;
 
-/** The field and both buttons of the request are between the upper edge of the window and this line. */
+/** Asserts that the field and both buttons are between the upper edge of the window and this line. */
 async function assertAbove(page, line, what) {
   const parts = [field(page), ...['Approve', 'Deny'].map((name) => page.getByRole('button', { name, exact: true }))];
   for (const part of parts) {
@@ -623,7 +623,7 @@ test('the buttons of a request are visible above a keyboard that shrinks the win
 
 test('the buttons of a request are visible above a keyboard that covers the window', async () => {
   const page = await enrolling({}, (made) =>
-    // What a browser says that leaves the window as it is, such as Safari.
+    // The values of a browser that does not resize the window, such as Safari.
     made.addInitScript(() => {
       const view = Object.assign(new EventTarget(), { height: 740, offsetTop: 0, scale: 1 });
       Object.defineProperty(window, 'visualViewport', { value: view });
@@ -730,7 +730,7 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   await dialog.getByRole('button', { name: 'Keep' }).click();
   await dialog.waitFor({ state: 'hidden' });
   assert.ok(await code.isVisible());
-  // The dialog is hidden before its answer is taken: until then, Back belongs to the question.
+  // The dialog is hidden before the app processes its answer. Until then, Back belongs to the dialog.
   await page.waitForFunction(() => history.state.name === 'codes');
   await back();
   await dialog.getByRole('button', { name: 'Leave' }).click();
@@ -739,7 +739,7 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   assert.equal(server.codesMade, 1);
   assert.deepEqual(server.confirmed, []);
 
-  // The buttons of the app leave nothing behind that Back would have to pass.
+  // The buttons of the app leave no entries in the history that Back would have to pass.
   await page.getByRole('button', { name: 'Add another device' }).click();
   await page.getByRole('button', { name: 'Copy the link' }).waitFor();
   await page.getByRole('button', { name: 'Done' }).click();

@@ -1,4 +1,4 @@
-// The operator's logo and colours on the pages that have most of them; the logo by itself runs no script that it holds.
+// The operator's logo and colours on the pages that show most of them. The logo itself runs none of the scripts in it.
 //
 // Environment: BASE_URL, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as in browser.mjs.
 

@@ -11,20 +11,20 @@ const PHONE = { width: 360, height: 740 };
 const DESKTOP = { width: 1280, height: 800 };
 
 /**
- * How long a test waits for an expected event, in milliseconds: long enough for a slow machine. The event ends the
- * wait.
+ * The time that a test waits for an expected event, in milliseconds. It is long enough for a slow machine, because the
+ * event ends the wait.
  */
 export const PATIENCE = 180_000;
 
-// Pictures take about as long as the checks, so a test takes them only of failures unless ALL_SCREENSHOTS is set.
+// Screenshots take about as long as the checks. So a test takes them only for failures unless ALL_SCREENSHOTS is set.
 const takesAll = Boolean(process.env.ALL_SCREENSHOTS);
 const screenshots = process.env.SCREENSHOTS ?? new URL('../../target/screenshots', import.meta.url).pathname;
 
-/** Debian's Chromium: whatever the one below lacks, such as notifications, and answers of a test to redirects. */
+/** Debian's Chromium, for features that the headless shell lacks: notifications, and mocked answers to redirects. */
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
 const LAUNCH = {
-  // Debian's Chromium without the parts that show a window, which takes half as much of the processor.
+  // Debian's Chromium without the window system, which needs half of the CPU time.
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium-headless-shell',
   args: [
     '--no-sandbox',
@@ -37,8 +37,8 @@ const LAUNCH = {
 };
 
 /**
- * Starts Debian's Chromium, or the one that CHROMIUM names, with these environment variables and switches. It calls
- * no one on its own.
+ * Starts Debian's Chromium, or the browser in CHROMIUM, with these environment variables and switches. The browser
+ * connects to no server by itself.
  */
 export function launch(variables = {}, switches = [], executablePath = LAUNCH.executablePath) {
   const args = [...LAUNCH.args, ...switches];
@@ -51,17 +51,17 @@ async function context(browser, options) {
   return made;
 }
 
-/** A phone's browser, with storage and cookies of its own. */
+/** Creates a phone's browser with its own storage and cookies. */
 export function phone(browser, options = {}) {
   return context(browser, { viewport: PHONE, isMobile: true, hasTouch: true, deviceScaleFactor: 2, ...options });
 }
 
-/** A desktop's browser, with storage and cookies of its own. */
+/** Creates a desktop's browser with its own storage and cookies. */
 export function desktop(browser, options = {}) {
   return context(browser, { viewport: DESKTOP, ...options });
 }
 
-/** Collects what goes wrong in a page by itself: script errors, and what its content security policy stopped. */
+/** Collects the problems that a page has by itself: script errors, and violations of its content security policy. */
 export function complaints(page) {
   const collected = [];
   page.on('pageerror', (error) => collected.push(`${page.url()}: ${error.message}`));
@@ -76,7 +76,7 @@ export function shot(page, name) {
   return page.screenshot({ path: path.join(screenshots, `${name}.png`), fullPage: true });
 }
 
-/** Enrols a phone by a link of an administrator or of another device. */
+/** Enrols a phone with a link of an administrator or of another device. */
 export async function enrolDevice(page, link) {
   await page.goto(link);
   await page.getByRole('button', { name: /enrol/i }).click();
@@ -84,7 +84,7 @@ export async function enrolDevice(page, link) {
   await page.getByRole('button', { name: /done/i }).click();
 }
 
-/** Begins a sign-in at an address in a new desktop browser. Returns the waiting page and its number. */
+/** Starts a sign-in at an address in a new desktop browser. Returns the waiting page and its number. */
 export async function beginSignIn(browser, address, name, options = {}) {
   const page = await (await desktop(browser, options)).newPage();
   await page.goto(address);
@@ -98,13 +98,13 @@ export async function submitName(page, name) {
   return matchingNumber(page);
 }
 
-/** The number of a waiting page. */
+/** Returns the number of a waiting page. */
 export async function matchingNumber(page) {
   await page.locator('#number').waitFor();
   return (await page.locator('#number').textContent()).trim();
 }
 
-/** The field of the authenticator for the number. */
+/** Returns the authenticator's field for the number. */
 export const numberField = (mobile) => mobile.getByRole('textbox', { name: /number/i });
 
 /** Approves the request with this number. */
@@ -113,7 +113,7 @@ export async function approve(mobile, number) {
   await mobile.getByRole('button', { name: 'Approve', exact: true }).click();
 }
 
-/** Waits until the phone shows that it approved, and closes the confirmation. */
+/** Waits until the phone shows the approval, and closes the confirmation. */
 export async function confirmApproved(mobile) {
   await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
@@ -121,27 +121,27 @@ export async function confirmApproved(mobile) {
 
 const axeSource = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** The rules of axe-core whose outcome depends on colours. */
+/** The rules of axe-core that depend on colours. */
 const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/** The colour schemes with the rules that are checked in each: one scheme differs from the other only by colours. */
+/** The colour schemes, with the rules to check in each. The schemes differ only by colours. */
 const SCHEMES = [
   ['light', undefined],
   ['dark', COLOUR_RULES],
 ];
 
-/** The findings of axe-core about the page as it is now, each as one line; none is what is wanted. */
+/** Returns the findings of axe-core about the present page, one line each. */
 export async function axe(page, rules = undefined) {
   if (!(await page.evaluate('"axe" in window'))) await page.evaluate(await axeSource);
-  // Only rules for audio and an experimental one need what axe-core would load again before each run.
+  // Preloading is only for audio rules and an experimental rule, and would load files again before each run.
   const options = { resultTypes: ['violations'], preload: false, ...(rules && { runOnly: rules }) };
   const { violations } = await page.evaluate(`axe.run(document, ${JSON.stringify(options)})`);
   return violations.flatMap(({ id, help, nodes }) => nodes.map((node) => `${id} (${help}): ${node.target.join(' ')}`));
 }
 
 /**
- * Looks at the page at both widths, light and dark: the findings, and pictures where they are wanted. A page that is
- * wider than the window is a finding too. Afterwards the window is as before.
+ * Checks the page at both widths, light and dark. Returns the findings, and takes pictures on demand. A page that is
+ * wider than the window is also a finding. Restores the window afterwards.
  */
 export async function inspect(page, name) {
   const [before, findings] = [page.viewportSize(), []];
@@ -162,7 +162,7 @@ export async function inspect(page, name) {
 }
 
 /**
- * A phone's browser whose profile is kept in a folder: it is there again after a restart. No private window, so it
+ * Creates a phone's browser with a profile in a folder, which a restart preserves. It is not a private window, so it
  * can install apps and show notifications.
  */
 export async function keptPhone(folder, options = {}) {
@@ -181,7 +181,7 @@ export async function keptPhone(folder, options = {}) {
   return made;
 }
 
-/** Prints the recovery codes that a page shows: the codes, without the buttons around them. */
+/** Prints the recovery codes of a page: the codes without the buttons around them. */
 export async function printCodes(page) {
   await page.evaluate(() => {
     window.print = () => {

@@ -1,4 +1,4 @@
-// What the authenticator signs, held to texts and values that were written down apart from its code.
+// The texts that the authenticator signs, compared with texts and values from a source other than its code.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -6,10 +6,10 @@ import { createHash, createPublicKey, verify, webcrypto } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
-// Node.js 18 has it, but not yet by its global name.
+// Node.js 18 has it, but not yet as a global.
 globalThis.crypto ??= webcrypto;
 
-// The browser loads it as a module by its type, not by its name, so it is loaded here from its text.
+// The browser loads this file as a module by its type, not by its name. So the test loads it from its text.
 const source = await readFile(new URL('../../host/server/assets/authenticator/canonical.js', import.meta.url), 'utf8');
 const canonical = await import(`data:text/javascript;base64,${Buffer.from(source).toString('base64')}`);
 

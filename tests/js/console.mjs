@@ -1,4 +1,4 @@
-// What the tests of the console share: an administrator at a desk, with the authenticator on a phone.
+// The common parts of the console's tests: an administrator at a desk, with the authenticator on a phone.
 
 import assert from 'node:assert/strict';
 
@@ -34,7 +34,7 @@ export class Administrator {
     return self;
   }
 
-  /** Goes through the sign-in that a page has come to. */
+  /** Completes the sign-in that a page shows. */
   async identify(page, name) {
     await this.approve(await submitName(page, name));
   }
@@ -43,11 +43,11 @@ export class Administrator {
   async approve(number) {
     await approve(this.mobile, number);
     await this.mobile.getByRole('heading', { name: 'Approved' }).waitFor();
-    // Notices of cancelled or denied requests may still stand below.
+    // Notices of cancelled or denied requests may still be below.
     await this.mobile.getByLabel('Approved').getByRole('button', { name: 'Done' }).click();
   }
 
-  /** Approves the protected action that is pending in the console. Returns the summary that the phone showed. */
+  /** Approves the protected action that is pending in the console. Returns the summary on the phone. */
   async approveAction() {
     const number = (await this.desk.locator('#approval-number').textContent()).trim();
     await numberField(this.mobile).waitFor();
@@ -57,7 +57,7 @@ export class Administrator {
     return words;
   }
 
-  /** Goes to a page of the console by its address, and waits for its heading. */
+  /** Opens a page of the console by its address, and waits for its heading. */
   async open(path, heading) {
     await this.desk.goto(`${this.base}${path}`);
     await this.heading(heading);
@@ -71,19 +71,19 @@ export class Administrator {
     return this.desk.getByRole('button', { name, exact: true }).click();
   }
 
-  /** Follows a link of the page, not of the navigation beside it. */
+  /** Follows a link of the page, but not of the navigation beside it. */
   async follow(name) {
     await this.desk.locator('#console').getByRole('link', { name }).first().click();
     await this.desk.locator('#console:not([aria-busy])').waitFor();
   }
 
-  /** Opens one of the parts of what the page is about. */
+  /** Opens one of the tabs of the page. */
   async part(name) {
     await this.desk.locator('#console .tabs').getByRole('link', { name, exact: true }).click();
     await this.desk.locator('#console:not([aria-busy]) .tabs a[aria-current="page"]', { hasText: name }).waitFor();
   }
 
-  /** Waits until the console says this. */
+  /** Waits until the console shows this message. */
   said(text) {
     return this.desk.locator('#said', { hasText: text }).waitFor();
   }
@@ -92,19 +92,19 @@ export class Administrator {
     return this.desk.locator('#console, dialog').getByLabel(name, { exact: true });
   }
 
-  /** Finds one of many by typing, and chooses it. */
+  /** Searches in a long list by typing, and selects an option. */
   async choose(label, text, option) {
     await this.field(label).fill(text);
     await this.desk.locator('.found').getByRole('option', { name: option }).click();
   }
 
-  /** Looks at the page in four ways. */
+  /** Checks the page in four ways. */
   async look(name) {
     this.findings.push(...(await inspect(this.desk, `console-${name}`)));
   }
 }
 
-/** Runs a test of the console with a browser of its own. `expected` are complaints of the browser that belong to it. */
+/** Runs a test of the console with its own browser. `expected` are the browser's complaints that belong to the test. */
 export async function run(test, { expected = [] } = {}) {
   const browser = await launch();
   const findings = [];
@@ -133,5 +133,5 @@ export async function run(test, { expected = [] } = {}) {
   }
 }
 
-/** What a browser says of each refusal that carries a question for the phone. */
+/** The browser's complaint about a rejection that requires an approval by phone. */
 export const ASKED = /the server responded with a status of 403/;

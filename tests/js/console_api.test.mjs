@@ -1,4 +1,4 @@
-// The addresses that the console calls, and which calls it repeats.
+// The addresses that the console calls, and the calls that it retries.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -34,7 +34,7 @@ function server(t, answers) {
   return calls;
 }
 
-/** Lets `milliseconds` pass, once the code under test waits. */
+/** Advances the time by `milliseconds`, once the code under test waits. */
 async function pass(milliseconds) {
   for (let turns = 0; turns < 20; turns += 1) await Promise.resolve();
   await new Promise((resolve) => setImmediate(resolve));

@@ -1,5 +1,5 @@
 // An administrator who has never seen the console connects a web application, or a single-page app, a native app and a
-// SAML service provider: each with a real client library, from what the console shows and nothing else.
+// SAML service provider. Each uses a real client library, and only the values that the console shows.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; CONNECTS, which is "web" or "others"; CHROMIUM and
 // SCREENSHOTS as in browser.mjs.
@@ -21,7 +21,7 @@ import { ASKED, run } from './console.mjs';
 const { LOGIN_NAME, CONNECTS } = process.env;
 const MARKUP = '<img src=x onerror="window.hacked=1">';
 
-/** A server of an application, on a port of its own. */
+/** Starts the server of an application on its own port. */
 async function serve(answer) {
   const server = createServer((request, response) => {
     answer(request, response).catch((failure) => response.writeHead(500).end(`failed: ${failure.message}`));
@@ -30,7 +30,7 @@ async function serve(answer) {
   return { port: server.address().port, close: () => server.close() };
 }
 
-/** The value beside a label in the guide. */
+/** Returns the value beside a label in the guide. */
 const pasted = (admin, label) =>
   admin.desk
     .locator('.pasted div', { has: admin.desk.locator('dt', { hasText: new RegExp(`^${label}$`) }) })
@@ -38,7 +38,7 @@ const pasted = (admin, label) =>
     .first()
     .textContent();
 
-/** The titles of the numbered steps of the guide: what replaces a step has no number of its own. */
+/** Returns the titles of the numbered steps of the guide. A step that replaces another one has no number. */
 const steps = (admin) => admin.desk.locator('.guide > li > h2').allTextContents();
 
 async function begin(admin, kind) {
@@ -48,7 +48,7 @@ async function begin(admin, kind) {
   await admin.follow(kind);
 }
 
-/** Gives the administrator an account in the application that the page is about. */
+/** Creates an account for the administrator in the application of the page. */
 async function giveAccess(admin) {
   await admin.part('Accounts');
   await admin.desk.getByText('Give a user access').click();
@@ -66,7 +66,7 @@ async function consent(page) {
 }
 
 async function webApplication(admin) {
-  // The settings of openid-client are read from the page further down.
+  // The settings of openid-client are read from the page below.
   let config;
   let checks;
   const server = await serve(async (request, response) => {
@@ -225,7 +225,7 @@ async function nativeApp(admin) {
       made.promise = new Promise((resolve, reject) => Object.assign(made, { resolve, reject }));
       return made;
     })();
-  // As a command line does: a port of the moment, on the loopback address.
+  // Like a command line: a temporary port on the loopback address.
   const server = await serve(async (request, response) => {
     const tokens = await client.authorizationCodeGrant(config, new URL(request.url, redirectUri), {
       pkceCodeVerifier: verifier,
@@ -307,7 +307,7 @@ async function serviceProvider(admin) {
   await admin.press('Add an attribute');
   await admin.desk.locator('.row').last().getByLabel('Name').fill('groups');
   await admin.desk.locator('.row').last().getByLabel('Values').fill('wiki-{roles}');
-  // Nobody has an email address here.
+  // No user has an email address here.
   await admin.field('Source').selectOption({ label: 'The account’s name' });
   await admin.look('settings-saml');
   await foldedFields(admin);
@@ -368,15 +368,15 @@ async function foldedFields(admin) {
   await admin.said('Saved.');
 }
 
-/** A real sign-in of the administrator's own, whose answer comes back to the console. */
+/** Runs a real sign-in of the administrator. Its answer returns to the console. */
 async function testSignIn(admin, shown) {
   await admin.part('Test sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Test sign-in')]);
   tab.setDefaultTimeout(PATIENCE);
-  // A request without a name asks for it.
+  // A request without a name asks for the name.
   const name = tab.getByRole('textbox', { name: /name/i });
   await name.or(tab.locator('#number')).first().waitFor();
-  // Pages of others may follow, which get no hold of the console.
+  // Pages of other servers may follow. They must have no access to the console's window.
   assert.equal(await tab.evaluate(() => window.opener), null);
   if (await name.isVisible()) {
     await name.fill(LOGIN_NAME);
@@ -397,7 +397,10 @@ async function testSignIn(admin, shown) {
   await admin.desk.locator('#console section', { hasText: shown }).first().waitFor();
 }
 
-/** A sign-in of the administrator's own after two denials: no request goes to the phone, and the console shows it. */
+/**
+ * A sign-in of the administrator after two denials: the server sends no request to the phone, and the console shows
+ * this.
+ */
 async function pausedTestSignIn(admin) {
   await admin.part('Test sign-in');
   const [tab] = await Promise.all([admin.desk.context().waitForEvent('page'), admin.press('Test sign-in')]);
@@ -408,7 +411,7 @@ async function pausedTestSignIn(admin) {
     await tab.getByRole('button', { name: /continue/i }).click();
     await tab.locator('#number').waitFor();
   };
-  // The second denial begins a cooldown.
+  // The second denial starts a cooldown.
   for (let denials = 0; denials < 2; denials += 1) {
     await identify();
     await admin.desk.getByText('Approval request', { exact: true }).waitFor();
@@ -439,7 +442,7 @@ async function pausedTestSignIn(admin) {
   await tab.close();
 }
 
-/** A disabled application says so on each of its pages and in the list, and is enabled again. */
+/** Each page of a disabled application shows its state, and so does the list. Then the application is enabled again. */
 async function disabled(admin) {
   await admin.part('Settings');
   await admin.press('Disable this application');
@@ -461,7 +464,7 @@ async function disabled(admin) {
   await admin.desk.getByRole('button', { name: 'Disable this application' }).waitFor();
 }
 
-/** The preview says that a slim ID token has few claims, and that a suspended account is rejected. */
+/** The preview shows that a slim ID token has few claims, and that a suspended account is rejected. */
 async function slimAndSuspended(admin) {
   const account = async (press, said) => {
     await admin.part('Accounts');
@@ -492,7 +495,7 @@ async function slimAndSuspended(admin) {
   await admin.look('claims-slim');
 }
 
-/** The preview lists the scopes that are active: all of the application's at first, then the selected ones only. */
+/** The preview lists the active scopes: all scopes of the application at first, then only the selected ones. */
 async function activeScopes(admin) {
   const scopes = admin.desk.getByRole('group', { name: 'Scopes', exact: true });
   const listed = async (sink) => {
@@ -514,7 +517,7 @@ async function activeScopes(admin) {
   for (const sink of ['ID token', 'UserInfo']) assert.deepEqual((await listed(sink)).sort(), [...left].sort(), sink);
 }
 
-/** The sections of the settings, each with a link to it that the address then has. */
+/** Checks the sections of the settings. Each has a link, and the address then contains its name. */
 async function sections(admin) {
   const links = admin.desk.getByRole('navigation', { name: 'On this page' }).getByRole('link');
   assert.deepEqual(await links.allTextContents(), [
@@ -561,7 +564,7 @@ async function settings(admin, id) {
   assert.equal(await admin.field('Initiate login URI').inputValue(), 'https://expenses.example.org/login');
 
   await admin.part('Credentials');
-  // The present method is no other one.
+  // The list does not offer the present method.
   assert.equal(await admin.field('Method').inputValue(), '');
   assert.equal(await admin.field('Method').locator('option[value="client_secret_basic"]').count(), 0);
   assert.ok(await admin.desk.getByRole('button', { name: 'Change it' }).isDisabled(), 'no method is chosen yet');
@@ -625,7 +628,7 @@ async function settings(admin, id) {
   assert.equal(await admin.desk.getByRole('link', { name: 'Expenses' }).count(), 0);
 }
 
-/** The list of first steps has ticked off what was done, and stays away once it is dismissed. */
+/** The list of first steps shows the completed ones, and disappears after it is dismissed. */
 async function firstSteps(admin) {
   await admin.open('/admin', 'Overview');
   await admin.desk.getByText('2 of 6 done').waitFor();
@@ -642,7 +645,7 @@ async function firstSteps(admin) {
   assert.equal(await admin.desk.getByText('of 6 done').count(), 0);
 }
 
-/** The list: the number of rows, the state and the ID of each, and the heads sort. */
+/** Checks the list: the number of rows, the state and the ID of each, and the sorting by the table heads. */
 async function list(admin) {
   await admin.open('/admin/applications', 'Applications');
   await admin.look('applications');

@@ -1,4 +1,4 @@
-// What the console shows of the details of an audit entry.
+// The details of an audit entry in the console.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// The console in German: the choice of the language is kept, and no page shows an English text of the console.
+// The console in German: it remembers the language, and no page shows an English text of the console.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an owner), APPLICATION (the id of a web application), USER (the id of a
 // user); CHROMIUM and SCREENSHOTS as in browser.mjs.
@@ -17,15 +17,15 @@ const catalogueOf = async (file) => Object.entries(JSON.parse(await readFile(new
 const settings = await catalogueOf('german_settings.json');
 const all = [...(await catalogueOf('german.json')), ...(await catalogueOf('german_messages.json')), ...settings];
 const different = all.filter(([english, german]) => english !== german);
-/** English texts that are not the German text of another one. */
+/** The German texts. An English text that is also one of them is not a finding. */
 const germans = new Set(all.map(([, german]) => german));
 const isEnglish = (text) => text.length > 3 && !germans.has(text);
 const english = new Set(different.flatMap(([text]) => [text.trim(), apiSentence(text)]).filter(isEnglish));
-/** A description of a setting as the page shows it. */
+/** Returns a description of a setting in the form that the page shows. */
 const plain = (text) => text.replaceAll('`', '');
 const descriptions = new Set(settings.map(([text]) => plain(text)));
 
-/** The English texts of the console and of the API that the page shows. */
+/** Returns the English texts of the console and of the API that the page shows. */
 async function leftovers(page) {
   const [texts, about] = await page.evaluate(() => {
     const texts = [];
@@ -95,7 +95,7 @@ async function visited(admin) {
   return found;
 }
 
-/** The server rejects the value of a field, and a page that is not there. */
+/** The server rejects the value of a field, and a page that does not exist. */
 async function rejections(admin) {
   await admin.open('/admin/groups/new', 'Gruppe anlegen');
   await admin.field('Name').fill('x'.repeat(129));
@@ -106,7 +106,7 @@ async function rejections(admin) {
   await admin.desk.getByText('Nicht gefunden: Gruppe.', { exact: true }).waitFor();
 }
 
-/** The descriptions of settings, which the search finds by their German words. */
+/** The search finds the descriptions of settings by their German words. */
 async function describedSettings(admin) {
   await admin.open('/admin/settings', 'Einstellungen');
   await admin.field('Name oder Beschreibung').fill('Autorisierungscode');
@@ -134,7 +134,7 @@ async function pendingAction(admin) {
   await numberField(admin.mobile).waitFor({ state: 'detached' });
 }
 
-/** A test sign-in: each of its steps. */
+/** Checks each step of a test sign-in. */
 async function testSignIn(admin) {
   await admin.open(`${application}/try`, /Books/);
   const opened = admin.desk.context().waitForEvent('page');
@@ -178,7 +178,7 @@ await run(
     await describedSettings(admin);
     await pendingAction(admin);
     found.push(...(await testSignIn(admin)));
-    // A sentence of the audit log, with the names where German has them, and what is known of an entry.
+    // A sentence of the audit log, with its names in German order, and the details of an entry.
     await admin.open('/admin/audit', 'Audit-Log');
     await admin.desk
       .getByText(/meldete sich an bei/)
@@ -192,6 +192,6 @@ await run(
     await admin.heading('Audit log');
     assert.equal(await admin.desk.locator('html').getAttribute('lang'), 'en');
   },
-  // What the browser says of the two rejections, and of the action that waits.
+  // The browser's complaints about the two rejections, and about the pending action.
   { expected: [ASKED, /status of 422/, /status of 404/] },
 );

@@ -14,13 +14,13 @@ const { labelOf } = await consoleModule('pages/audit_entry.js');
 const root = new URL('../../host/server/assets/console/', import.meta.url);
 const catalogue = JSON.parse(await readFile(new URL('german.json', root), 'utf8'));
 
-/** Attributes and options whose values no one reads. */
+/** Attributes and options with values that no user reads. */
 const SILENT = ['class', 'type', 'role', 'id', 'href', 'for', 'autocomplete', 'accept', 'pattern', 'rel', 'target'];
-/** Functions whose arguments are for the browser. */
+/** Functions with arguments for the browser. */
 const TO_BROWSER = ['querySelector', 'querySelectorAll', 'closest', 'matches', 'createElementNS', 'addEventListener'];
-/** Files without texts: paths of icons, names of languages and of programs. */
+/** Files without texts: paths of icons, and names of languages and of programs. */
 const WITHOUT_TEXTS = ['icons.js', 'language.js', 'language_switch.js', 'recipes.js'];
-/** What looks like a text, and is none: for programs, or the same in each language. */
+/** Strings that look like texts, but are for programs or are the same in each language. */
 const NO_TEXT = new Set([
   'Accept-Language',
   'ArrowDown',
@@ -51,7 +51,7 @@ const NO_TEXT = new Set([
   'button small {}',
   'notice {}',
 ]);
-/** Texts that the console builds from names of the API, and those that the API has in its responses. */
+/** Texts that the console builds from names of the API, and texts in the API's responses. */
 const BUILT = [
   ...kinds(),
   ...(await auditDetails()),
@@ -68,14 +68,14 @@ const BUILT = [
   ...['active', 'invited', 'suspended', 'terminated', 'default', 'file', 'environment'],
 ];
 
-/** The kinds of protected actions, in words. */
+/** Returns the kinds of protected actions, in words. */
 function kinds() {
   const source = new URL('../../config/authenticator-api.openapi.json', import.meta.url);
   const { schemas } = JSON.parse(ts.sys.readFile(source.pathname) ?? '{}').components;
   return schemas.ProtectedActionKind.enum.map((kind) => kind.replaceAll('-', ' '));
 }
 
-/** The names of what an audit entry has beside its sentence, as the console writes them. */
+/** Returns the names of the details of an audit entry, as the console writes them. */
 async function auditDetails() {
   const folders = ['host/model/src', 'host/server/src', 'host/store/src'];
   const names = await rustMatches(folders, /\.(?:with|personal)\(\s*"([a-z_]+)"/g);
@@ -92,7 +92,7 @@ async function scripts(folder = '') {
   return found;
 }
 
-/** The string that an expression is, if it is one: a literal, or a sum of them. */
+/** Returns the string of an expression if it has one: a literal, or a sum of literals. */
 function stringOf(node) {
   if (ts.isStringLiteral(node) || ts.isNoSubstitutionTemplateLiteral(node)) return node.text;
   if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.PlusToken) {
@@ -104,13 +104,13 @@ function stringOf(node) {
   return undefined;
 }
 
-/** Whether a string is read by people: words, or a name in capitals. */
+/** Returns whether users read a string: words, or a capitalized name. */
 function isText(text) {
   const core = text.trim();
   return /^[A-Z][A-Za-z]/.test(core) || /[a-z}],? [a-z{]/.test(core) || (text !== core && /[a-z]/.test(core));
 }
 
-/** The texts of a script, each with its place. */
+/** Returns the texts of a script, each with its place. */
 async function textsOf(file) {
   const source = await readFile(new URL(file, root), 'utf8');
   const parsed = ts.createSourceFile(file, source, ts.ScriptTarget.Latest, true, ts.ScriptKind.JS);
@@ -133,7 +133,7 @@ async function textsOf(file) {
   return found;
 }
 
-/** Examples of code and of keys. */
+/** Returns whether a text is an example of code or of a key. */
 const isCode = (text) =>
   /\n/.test(text) || text.startsWith('-----BEGIN') || !/[a-z]{2}/i.test(text.replaceAll('{}', ''));
 

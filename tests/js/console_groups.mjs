@@ -1,5 +1,6 @@
-// An administrator gives a group access to an application in the console: the group, its members by hand and from the
-// list of users, the assignment with suggested roles, and its end. Clicks and keystrokes of giving access are counted.
+// An administrator gives a group access to an application in the console. The test covers the group, its members by
+// hand and from the list of users, the assignment with suggested roles, and its end. It counts the clicks and
+// keystrokes for giving access.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application in which an account
 // has the role editor; users called bob and eve; CHROMIUM and SCREENSHOTS as in browser.mjs.
@@ -55,7 +56,7 @@ async function create(admin) {
   await admin.look('group');
 }
 
-/** The list: how many there are, and their order. */
+/** Checks the list: the number of groups, and their order. */
 async function list(admin) {
   await admin.open('/admin/groups', 'Groups');
   await admin.desk.getByText('1 group', { exact: true }).waitFor();
@@ -65,7 +66,7 @@ async function list(admin) {
   await admin.look('groups');
 }
 
-/** Several users at once. */
+/** Adds several users at once. */
 async function several(admin) {
   await admin.open('/admin/users', 'Users');
   await admin.desk.getByLabel('Select eve').check();
@@ -89,7 +90,7 @@ async function several(admin) {
   await admin.said('The users have access.');
 }
 
-/** The flow that is counted: from the list of applications to the approval. */
+/** The counted flow: from the list of applications to the approval. */
 async function assign(admin) {
   await admin.open('/admin/applications', 'Applications');
   const stop = await counted(admin.desk);
@@ -100,7 +101,7 @@ async function assign(admin) {
   await admin.desk.locator('.found').getByRole('option', { name: /Staff/ }).click();
   const form = admin.desk.locator('form', { has: admin.desk.getByLabel('Roles of the members', { exact: true }) });
   await form.getByRole('button', { name: 'Add editor' }).click();
-  // In a window, over the list.
+  // In a dialog, above the list.
   assert.equal(await admin.desk.getByRole('dialog', { name: 'Give a group access' }).locator('form').count(), 1);
   await admin.look('assign');
   await form.getByRole('button', { name: 'Give access' }).click();
@@ -122,7 +123,7 @@ async function assign(admin) {
   await admin.look('assignments');
 }
 
-/** A group without access gets it on its own page. */
+/** A group without access gets access on its own page. */
 async function giveAccess(admin) {
   await admin.press('Give access to an application');
   await admin.desk.waitForFunction(() => document.activeElement.matches('dialog input'));
@@ -134,7 +135,7 @@ async function giveAccess(admin) {
   await admin.desk.getByRole('row', { name: /editor/ }).waitFor();
 }
 
-/** A narrow screen shows the present tab: when the page opens, and when the width changes. */
+/** A narrow screen shows the current tab when the page opens, and when the width changes. */
 async function presentTabShown(admin) {
   const wide = admin.desk.viewportSize();
   const isShown = () => {

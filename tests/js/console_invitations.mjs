@@ -1,5 +1,5 @@
-// An administrator invites users in the console: one by one, after an import, by email or with a printed sheet; and
-// sends invitations again, or withdraws them.
+// An administrator invites users in the console: one by one, after an import, by email or with a printed sheet. The
+// administrator also sends invitations again, and withdraws them.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; WITH_MAIL, empty if the server sends no email; CHROMIUM
 // and SCREENSHOTS as in browser.mjs.
@@ -41,7 +41,7 @@ async function inviteOne(admin) {
   return link;
 }
 
-/** A link that was replaced or withdrawn leads to a page that explains it. */
+/** A replaced or withdrawn link leads to a page that explains it. */
 async function ended(admin, browser, link) {
   const theirs = await (await phone(browser)).newPage();
   await theirs.goto(link);
@@ -51,7 +51,7 @@ async function ended(admin, browser, link) {
   await admin.desk.bringToFront();
 }
 
-/** The actions for the selected invitations. */
+/** Returns the actions for the selected invitations. */
 const selection = (admin) => admin.desk.getByRole('region', { name: 'Selected invitations' });
 
 async function importMany(admin) {
@@ -107,7 +107,7 @@ async function sendMany(admin) {
   await admin.press('Send by email');
   await admin.desk.getByText('margaret was skipped: the user has no email address.').waitFor();
   await admin.said('1 email is being sent.');
-  // Nobody is selected any more.
+  // The selection is empty again.
   await selection(admin).waitFor({ state: 'hidden' });
   await admin.look('invitations-sent');
 }

@@ -1,5 +1,6 @@
-// Each text of the admin API, and each description of a setting, has a German one in the console, and no German text is
-// left of one that is gone.
+// Each text of the admin API, and each description of a setting, has a German one in the console. The catalogue has no
+// German text for a removed one.
+//
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -17,7 +18,7 @@ const messages = await read('host/server/assets/console/german_messages.json');
 const settings = await read('host/server/assets/console/german_settings.json');
 const schema = await read('config/assent.schema.json');
 
-/** The sources whose texts the admin API may return: errors, notes and the steps of a test sign-in. */
+/** The sources of texts that the admin API may return: errors, notes and the steps of a test sign-in. */
 const SOURCES = [
   'host/model/src/application.rs',
   'host/model/src/audit/chain/verification.rs',
@@ -57,7 +58,7 @@ const SOURCES = [
 /** Sources in these folders that describe the API, or write files. */
 const OTHERS = /\/(openapi|export|user_devices)(\/|\.rs)/;
 
-/** Texts in these sources that no one reads in the console: names, keys of digests, and what only the log has. */
+/** Texts in these sources that no user reads in the console: names, keys of digests, and texts for the log only. */
 const NO_TEXT = new Set([
   'Ada Lovelace',
   'Algorithm',
@@ -83,7 +84,7 @@ const NO_TEXT = new Set([
   '{text}; {more}',
 ]);
 
-/** Words that the sources have as names: the steps of an email, and states. */
+/** Words that the sources use as names: the steps of an email, and states. */
 const NAMES = ['connection', 'authentication', 'message', 'invited', 'active', 'suspended', 'terminated'];
 
 const texts = [...(await rustTexts(SOURCES)).filter(({ place }) => !OTHERS.test(place)), ...(await storeTexts())];
@@ -123,7 +124,7 @@ test('a text of the API is shown in German, with its values', () => {
     ['Invalid value', 'Ungültiger Wert'],
     ['expected a name', 'erwartet: ein Name'],
     ['there is no such group', 'nicht gefunden: Gruppe'],
-    // A value is a text only where the catalogue says so.
+    // A value is a text only if the catalogue marks it as one.
     ['the user group is terminated', 'der Benutzer group ist beendet'],
     ['redirect_uris: expected 20 at most', 'redirect_uris: erwartet: höchstens 20'],
     ['terminated does not follow on invited', 'auf eingeladen kann nicht beendet folgen'],
@@ -149,7 +150,7 @@ test('a text of the API is shown in German, with its values', () => {
       'gescheitert an mail.example.org:25 (Verbindung): dem Zertifikat wird nicht vertraut: self-signed',
     ],
     ['said by a plugin', 'said by a plugin'],
-    // Once more changes nothing.
+    // A second translation changes nothing.
     ['erwartet: höchstens 20', 'erwartet: höchstens 20'],
   ])
     assert.equal(apiText(english), german);
@@ -162,7 +163,7 @@ test('a text of the API is shown as a sentence', () => {
     ['expected a name', 'Expected a name.'],
     ['approved, and the proof was verified', 'Approved, and the proof was verified.'],
     ['lane 2: the end is truncated', 'Lane 2: the end is truncated.'],
-    // The names of members, settings and addresses stay.
+    // The names of members, settings and addresses stay unchanged.
     ['redirect_uris: expected 20 at most', 'redirect_uris: expected 20 at most.'],
     ['`allow_insecure_redirect_uris` is off', '`allow_insecure_redirect_uris` is off.'],
     ['https://app.example.org is taken', 'https://app.example.org is taken.'],
@@ -175,7 +176,7 @@ test('a text of the API is shown as a sentence', () => {
   useApiTexts({});
 });
 
-/** The descriptions of the members of a part of the schema, as `config/descriptions.rs` collects them. */
+/** Returns the descriptions of the members in a part of the schema, as `config/descriptions.rs` collects them. */
 function descriptions(part) {
   const reference = [part, ...(part.anyOf ?? [])].map(({ $ref }) => $ref).find(Boolean);
   const resolved = reference ? schema.$defs[reference.split('/').pop()] : part;

@@ -1,11 +1,11 @@
-// Loads a module of the console in Node.js. A browser takes it as a module by its type, and Node.js goes by its name,
-// so it is loaded from its text, and so are the modules that it imports.
+// Loads a module of the console in Node.js. A browser recognizes a module by its type, but Node.js uses the name. So
+// this loads the module from its text, and also the modules that it imports.
 
 import { readFile } from 'node:fs/promises';
 
 const root = new URL('../../host/server/assets/console/', import.meta.url);
 
-/** The address of a module: its text, in which each import has such an address too. */
+/** Returns the address of a module: its text, in which each import also has such an address. */
 async function addressOf(module) {
   const source = await readFile(module, 'utf8');
   const parts = source.split(/(?<= from ')(\.[^']+)(?=';)/);
@@ -13,5 +13,5 @@ async function addressOf(module) {
   return `data:text/javascript;base64,${Buffer.from(texts.join('')).toString('base64')}`;
 }
 
-/** A module of the console. Several that import the same one share it. */
+/** Returns a module of the console. Several modules that import the same one share it. */
 export const consoleModule = async (path) => import(await addressOf(new URL(path, root)));

@@ -1,5 +1,5 @@
-// An administrator operates the instance in the console: plugins, keys, settings, the audit log; and what the other
-// roles see of it.
+// An administrator operates the instance in the console: plugins, keys, settings, the audit log. Then the test checks
+// the pages that the other roles see.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL and AUDITOR_URL, links to enrol phones of
 // two users called support and auditor with those roles; PLAIN_URL of a user called plain without one; CHROMIUM and
@@ -12,7 +12,7 @@ import { Administrator, ASKED, run } from './console.mjs';
 
 const { SUPPORT_URL, AUDITOR_URL, PLAIN_URL } = process.env;
 
-/** The list of first steps shows what is done, keeps what the administrator ticks, and stays away once dismissed. */
+/** The list of first steps shows the completed ones, keeps the administrator's ticks, and disappears once dismissed. */
 async function takeFirstSteps(admin) {
   const list = admin.desk.locator('.started');
   const count = async () => {
@@ -37,7 +37,7 @@ async function takeFirstSteps(admin) {
   assert.equal(await list.count(), 0);
 }
 
-/** Each group of settings is folded, and the address names the one that was opened. */
+/** Each group of settings is folded, and the address contains the name of the open group. */
 async function settingGroups(admin) {
   const group = admin.desk.locator('#settings-rate_limits');
   const isOpen = () => group.evaluate(({ open }) => open);
@@ -143,18 +143,18 @@ async function operate(admin) {
   // A time, not the seconds since 1970.
   const signsFrom = entries.first().locator('dt', { hasText: 'Signs from' });
   await signsFrom.locator('xpath=following-sibling::dd').locator('time').waitFor();
-  // The key as the page Keys names it.
+  // The key, as on the page Keys.
   const keyId = entries.first().locator('dt', { hasText: 'Key ID' }).locator('xpath=following-sibling::dd');
   assert.match(await keyId.innerText(), /^[\w-]{43}$/);
   await admin.look('audit');
-  // A chip removes its filter; the presets set the days.
+  // A chip removes its filter. The presets set the days.
   await admin.desk.getByRole('button', { name: /^Remove the filter Event/ }).click();
   await admin.desk.waitForURL((url) => !url.searchParams.has('event'));
   await admin.press('Today');
   await admin.desk.waitForURL(/since=\d{4}-\d\d-\d\d/);
-  // A day is written as the days of the entries are.
+  // The chip writes a day in the same way as the entries.
   await admin.desk.locator('.chip', { hasText: /^From: \d{1,2} \w+ \d{4}/ }).waitFor();
-  // The button that removes all filters stands behind their chips.
+  // The button that removes all filters is behind their chips.
   await admin.desk.locator('.chips').getByRole('button', { name: 'Clear filters' }).waitFor();
   await admin.field('Text').fill('ROLLED plugins');
   await admin.desk.getByText('There is no such entry.').waitFor();
@@ -285,7 +285,7 @@ async function again(admin) {
   await admin.identify(admin.desk, process.env.LOGIN_NAME);
   await admin.heading('Audit log');
   assert.equal(new URL(admin.desk.url()).search, '?event=signing-key.published');
-  // With the keyboard alone: to the content, and through the navigation.
+  // With only the keyboard: to the content, and through the navigation.
   await admin.desk.keyboard.press('Tab');
   await admin.desk.locator('#parts').getByRole('link', { name: 'Keys' }).focus();
   await admin.desk.keyboard.press('Enter');
@@ -295,7 +295,10 @@ async function again(admin) {
   await admin.heading('Audit log');
 }
 
-/** A form outlives the session: the administrator signs in in another tab, and the request is sent again. */
+/**
+ * The input of a form survives the end of the session: the administrator signs in in another tab, and the console sends
+ * the request again.
+ */
 async function expired(admin) {
   await admin.open('/admin/users/new', 'Invite a user');
   await admin.field('Name at sign-in').fill('latecomer');
@@ -313,12 +316,12 @@ async function expired(admin) {
   ]);
   await admin.identify(other, process.env.LOGIN_NAME);
   await other.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-  // The other tab says so, and the request is sent again.
+  // The other tab reports the sign-in, and the console sends the request again.
   await admin.heading('latecomer');
   await other.close();
 }
 
-/** The search of the whole console, with the keyboard: pages, users and settings. */
+/** The search in the whole console, with the keyboard: pages, users and settings. */
 async function search(admin) {
   await admin.open('/admin/keys', 'Keys');
   await admin.desk.keyboard.press('/');
@@ -331,27 +334,27 @@ async function search(admin) {
   await window.getByRole('link', { name: 'auditor' }).click();
   await admin.heading('auditor');
   assert.equal(await window.count(), 0);
-  // The first result is a press on Enter away.
+  // Enter opens the first result.
   await admin.desk.keyboard.press('Control+k');
   await window.getByRole('searchbox').fill('plugins');
   await window.getByRole('link', { name: 'Plugins', exact: true }).waitFor();
   await admin.desk.keyboard.press('Enter');
   await admin.heading('Plugins');
-  // A reference leads to what is known of its page.
+  // A reference number leads to the log entries of its error page.
   await admin.desk.getByRole('button', { name: 'Search' }).click();
   await window.getByRole('searchbox').fill('0a1b2c3d');
   await window.getByRole('link', { name: '0A1B2C3D' }).click();
   await admin.heading('Audit log');
   await admin.desk.locator('#console [role="alert"]').first().waitFor();
   assert.equal(await admin.field('Reference number').inputValue(), '0A1B2C3D');
-  // A letter that is typed into a field stays there.
+  // A letter that is typed into a field stays in the field.
   await admin.field('Reference number').fill('');
   await admin.field('Reference number').press('/');
   assert.equal(await admin.field('Reference number').inputValue(), '/');
   assert.equal(await window.count(), 0);
 }
 
-/** The theme that the administrator chooses stays, and a link leads to the portal. */
+/** The console remembers the administrator's theme, and a link leads to the portal. */
 async function frame(admin) {
   await admin.open('/admin/settings', 'Settings');
   const ground = () => admin.desk.evaluate(() => getComputedStyle(document.body).backgroundColor);

@@ -1,4 +1,4 @@
-// What the console says of a plugin.
+// The texts of the console about a plugin.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';

@@ -25,7 +25,7 @@ await run(async (admin) => {
     const recipe = admin.desk.locator('.recipe');
     await recipe.getByRole('heading', { name: `Settings of ${name}` }).waitFor();
     assert.equal(await recipe.locator('dt').count(), settings.length, name);
-    // In place of the values for any program, behind the secret that they contain.
+    // The recipe replaces the values for any program, and is after the step for the secret that it contains.
     const [first, second] = await admin.desk.locator('.guide > li > h2').allTextContents();
     assert.equal(kind === 'web' ? second : first, `Settings of ${name}`);
     if (kind === 'web') assert.equal(first, 'Create its secret', name);
@@ -46,7 +46,7 @@ await run(async (admin) => {
     if (['grafana.json', 'keycloak.json', 'zabbix.json'].includes(file))
       await admin.look(`recipe-${file.slice(0, -5)}`);
   }
-  // The program can be chosen afterwards, too; one of the other protocol does not fit.
+  // The administrator can also select the program afterwards. A program of the other protocol does not fit.
   await admin.desk.getByLabel('Which program do you connect?').selectOption('Grafana');
   await admin.desk
     .locator('#console:not([aria-busy]) .recipe-choice .notice')

@@ -1,7 +1,8 @@
-// Two client secrets in the console: a second one is created, the last use of each is shown, and one is deleted.
+// Two client secrets in the console: the administrator creates a second one, the console shows the last use of each,
+// and the administrator deletes one.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (owner), APPLICATION (the id of a web application), CLIENT_SECRET (its
-// application's); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// secret); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -9,7 +10,7 @@ import { ASKED, run } from './console.mjs';
 
 const { BASE_URL, APPLICATION, CLIENT_SECRET } = process.env;
 
-/** Uses a secret at the token endpoint; the status. */
+/** Uses a secret at the token endpoint, and returns the status. */
 async function use(secret) {
   const credentials = Buffer.from(`${APPLICATION}:${secret}`).toString('base64');
   const { status } = await fetch(`${BASE_URL}/oidc/token`, {

@@ -1,5 +1,5 @@
-// An administrator manages users in the console: invites one, enrols their phone, grants and revokes access, and
-// closes the user.
+// An administrator manages users in the console: invites one, enrols the user's phone, grants and revokes access, and
+// terminates the user.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and
 // SCREENSHOTS as in browser.mjs.
@@ -50,7 +50,7 @@ async function profile(admin) {
   await admin.desk.locator('.about-user').getByRole('link', { name: 'Last sign-in: Never' }).waitFor();
   await admin.desk.locator('.about-user').getByRole('link', { name: '1 device' }).waitFor();
   await admin.look('user');
-  // Few users have these: they are folded until one of them has a value.
+  // Few users have these fields. They are folded until one of them has a value.
   await admin.field('Birth date').waitFor({ state: 'hidden' });
   await admin.desk.getByText('More attributes').click();
   // The buttons stay on the screen while there are changes.
@@ -85,7 +85,7 @@ async function profile(admin) {
   assert.equal(await admin.field('Given name').inputValue(), 'Grace');
 }
 
-/** Unsaved input survives leaving the page and a concurrent change of another administrator. */
+/** Unsaved input survives if the administrator leaves the page, or if another administrator changes the user. */
 async function unsaved(admin) {
   const nickname = admin.field('Nickname');
   const prompt = admin.desk.getByRole('dialog', { name: 'Leave without saving?' });
@@ -159,7 +159,7 @@ async function access(admin) {
     .waitFor();
 }
 
-/** On a narrow screen the tabs are one row, with the current one on the screen. */
+/** On a narrow screen, the tabs are one row, with the current tab visible. */
 async function tabsOfPhone(admin) {
   const size = admin.desk.viewportSize();
   await admin.desk.setViewportSize({ width: 360, height: 780 });
@@ -183,7 +183,7 @@ async function state(admin) {
   assert.equal(await admin.desk.getByRole('button', { name: 'Clear filters' }).isVisible(), false);
   await admin.open('/admin/users?q=grace', 'Users');
   await admin.desk.getByText(/^1 of [0-9]+ users$/).waitFor();
-  // The heads of the table sort.
+  // The table heads sort.
   assert.equal(await admin.field('Sort by').isVisible(), false);
   await admin.look('users');
   // A narrow screen shows the other fields of the search on demand.
@@ -194,7 +194,7 @@ async function state(admin) {
   await admin.press('Filter and sort');
   await states.waitFor();
   await admin.field('Sort by').waitFor();
-  // Without the heads of the table, a button selects all rows.
+  // Without the table heads, a button selects all rows.
   await admin.desk.getByRole('button', { name: 'Select all shown' }).waitFor();
   assert.equal(await admin.desk.getByRole('checkbox', { name: 'Select all shown' }).isVisible(), false);
   await admin.look('users-filters');
@@ -225,13 +225,13 @@ async function state(admin) {
   await admin.part('Activity');
   const entries = admin.desk.locator('#console article.entry');
   await entries.filter({ hasText: 'lifted the suspension of grace' }).first().waitFor();
-  // A change says of what.
+  // An entry about a change names the user.
   await entries.filter({ hasText: 'changed the role of grace to Support' }).first().waitFor();
   await entries
     .filter({ hasText: /changed the user grace: .*Email address/ })
     .first()
     .waitFor();
-  // The first activation is no warning.
+  // The first activation is not a warning.
   const activation = entries.filter({ hasText: 'grace became active' });
   assert.equal(await activation.getAttribute('data-tone'), 'good');
   await admin.look('activity');
@@ -259,7 +259,7 @@ async function state(admin) {
   assert.ok(!(await admin.desk.locator('#console').textContent()).includes('Grace'));
 }
 
-/** A protected action that is denied on the phone or cancelled here is not executed. */
+/** The server does not execute a protected action that is denied on the phone or cancelled here. */
 async function dropped(admin) {
   await admin.open('/admin/keys', 'Keys');
   await admin.press('Rotate immediately');
@@ -283,7 +283,7 @@ async function dropped(admin) {
   assert.deepEqual(await keys(), before);
 }
 
-/** Two users at once: suspended, and back again. */
+/** Two users at once: suspended, and active again. */
 async function bulk(admin) {
   await admin.open('/admin/users', 'Users');
   const row = (name) =>
@@ -294,7 +294,7 @@ async function bulk(admin) {
   await select('margaret');
   await admin.desk.getByText('2 users selected').waitFor();
   await admin.look('users-selected');
-  // The box in the head selects all, and after that none.
+  // The box in the table head selects all rows, and then none.
   const all = admin.desk.getByRole('columnheader').getByRole('checkbox', { name: 'Select all shown' });
   assert.equal(await all.evaluate((box) => box.indeterminate), true);
   await all.check();
@@ -303,7 +303,7 @@ async function bulk(admin) {
   await admin.desk.getByRole('region', { name: 'Selected users' }).waitFor({ state: 'hidden' });
   await select('linus');
   await select('margaret');
-  // The name is the head of the row, and the box stands before it.
+  // The name is the head of the row, and the box is before it.
   assert.equal(await row('linus').locator(':scope > :first-child').getByRole('checkbox').count(), 1);
   assert.match(await row('linus').getByRole('rowheader').textContent(), /linus/);
   await admin.press('Suspend');
@@ -321,7 +321,7 @@ async function bulk(admin) {
   await row('margaret').getByText('suspended').waitFor({ state: 'detached' });
 }
 
-/** A file of users. */
+/** Imports a file of users. */
 async function files(admin) {
   await admin.open('/admin/users/import', 'Import users');
   const [empty] = await Promise.all([admin.desk.waitForEvent('download'), admin.follow('Download a template (CSV)')]);
@@ -342,7 +342,7 @@ async function files(admin) {
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
   await admin.press('Cancel the action');
   await admin.desk.getByText('Would be created').waitFor();
-  // The phone shows the earlier denial until it is opened again.
+  // The phone shows the earlier denial until the app is opened again.
   await admin.mobile.reload();
   await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
   await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();

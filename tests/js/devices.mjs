@@ -1,5 +1,5 @@
-// A user's devices: recovery codes, a second device by the first, account notifications on the others, removing one,
-// and the way back by a code.
+// A user's devices: recovery codes, a second device enrolled with the first, account notifications on the other
+// devices, the removal of one, and recovery with a code.
 //
 // Environment: BASE_URL and ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -19,7 +19,7 @@ async function enrol(page, link) {
   await page.getByRole('heading', { name: /enrolled/i }).waitFor();
 }
 
-/** Recovery codes, as offered when the phone was enrolled. */
+/** Creates recovery codes, as the app offers after the enrolment. */
 async function makeCodes(mobile) {
   await look(mobile, 'enrolled');
   await mobile.getByRole('button', { name: 'Create recovery codes' }).click();
@@ -55,7 +55,7 @@ async function addSecond(mobile, second) {
   await second.getByRole('button', { name: /done/i }).click();
   await mobile.getByRole('button', { name: /done/i }).click();
   await rename(mobile);
-  // What waits on the home screen is said on every other.
+  // Every other screen shows a notice of the account notifications on the home screen.
   await mobile.getByText(/Account notifications for/).waitFor();
   await look(mobile, 'devices-renamed');
   await mobile.getByRole('button', { name: 'Show them' }).click();
@@ -76,7 +76,7 @@ async function rename(mobile) {
   await mobile.locator('.devices li').last().getByText('My <b>own</b>').waitFor();
 }
 
-/** The first removes the second, which says so. */
+/** The first device removes the second, which shows this. */
 async function removeSecond(mobile, second) {
   await mobile.getByRole('button', { name: 'It wasn’t me' }).click();
   await mobile.locator('.devices').getByRole('button', { name: 'Remove' }).click();
@@ -89,7 +89,7 @@ async function removeSecond(mobile, second) {
   await look(second, 'device-removed');
 }
 
-/** All is lost but a code. */
+/** The user has lost everything except a code. */
 async function recover(browser, code) {
   const desk = await (await desktop(browser)).newPage();
   const complained = complaints(desk);

@@ -1,8 +1,8 @@
-// The first sign-in of a user, in two browser windows: a phone becomes an authenticator, a desktop signs in to
-// the demo application, the phone approves; then once more, and the phone denies.
+// The first sign-in of a user, in two browser windows: a phone becomes an authenticator, a desktop signs in to the demo
+// application, and the phone approves. Then the desktop signs in again, and the phone denies.
 //
 // Environment: ENROL_URL, DEMO_URL, LOGIN_NAME; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all
-// held.
+// checks pass.
 
 import assert from 'node:assert/strict';
 
@@ -26,13 +26,13 @@ async function enrol(page) {
   await page.getByRole('button', { name: /done/i }).click();
 }
 
-/** From the login page to the number; `name` is what the pictures are called. */
+/** From the login page to the number. `name` is the name of the pictures. */
 async function askForApproval(page, name) {
   const field = page.getByRole('textbox', { name: /name|email/i });
   await field.waitFor();
   if (name) await look(page, `${name}login`);
   await field.fill(LOGIN_NAME);
-  // By keyboard, as many do.
+  // By keyboard, like many users.
   await field.press('Enter');
   const number = page.locator('#number');
   await number.waitFor();
@@ -42,7 +42,7 @@ async function askForApproval(page, name) {
   return shown;
 }
 
-/** The request on the phone: what it must show before anyone decides. */
+/** Checks the request on the phone, which must show all facts before a decision. */
 async function requestOn(page) {
   const field = page.getByRole('textbox', { name: /number/i });
   await field.waitFor();
@@ -104,7 +104,7 @@ async function deniedLogin(desk, mobile) {
   await mobile.getByRole('button', { name: /deny/i }).click();
   await mobile.getByRole('heading', { name: /denied/i }).waitFor();
   await desk.getByRole('heading', { name: /denied/i }).waitFor();
-  // Else it returns to the application while it is looked at.
+  // Otherwise the page returns to the application during the check.
   await desk.getByRole('link', { name: /stay on this page/i }).click();
   await desk.getByRole('link', { name: /stay on this page/i }).waitFor({ state: 'detached' });
   await look(mobile, 'denied');
@@ -116,7 +116,7 @@ async function deniedLogin(desk, mobile) {
   await look(desk, 'demo-denied');
 }
 
-// The session at the provider is still there, and ends for all applications.
+// The session at the provider still exists, and ends for all applications.
 async function signedOutEverywhere(desk) {
   await desk.getByRole('link', { name: /try again/i }).click();
   await desk.getByRole('heading', { name: /hello/i }).waitFor();

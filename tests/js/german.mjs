@@ -1,6 +1,6 @@
-// A user with German as preferred language opens every page: enrols a phone, signs in, denies, allows, signs out.
-// Each page at both widths, light and dark, with axe-core, and with nothing on it in English; some from right
-// to left as well.
+// A user with German as preferred language opens every page: enrols a phone, signs in, denies, allows, signs out. The
+// test checks each page at both widths, light and dark, with axe-core, and looks for English texts. It also checks some
+// pages from right to left.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
 // and SCREENSHOTS as in browser.mjs.
@@ -16,12 +16,12 @@ assert.ok(
 );
 
 const GERMAN = { locale: 'de-DE' };
-// Words of the English texts that no German text has.
+// Words of the English texts that are in no German text.
 const ENGLISH = /\b(the|you|your|this|sign|approve|deny|again|left|with|phone|account|it)\b/i;
 
 const findings = [];
 
-/** Looks at a page, and for English on it. */
+/** Checks a page, and searches it for English texts. */
 async function look(page, name, main = page.locator('body')) {
   assert.equal(await page.evaluate(() => document.documentElement.lang), 'de', name);
   // The user chose the name of the phone that approves in the tests.
@@ -30,7 +30,7 @@ async function look(page, name, main = page.locator('body')) {
   findings.push(...(await inspect(page, `de-${name}`)));
 }
 
-/** The page from right to left must hold together as well. */
+/** The page must also work from right to left. */
 async function lookFromRightToLeft(page, name) {
   await page.evaluate(() => (document.documentElement.dir = 'rtl'));
   findings.push(...(await inspect(page, `rtl-${name}`)));
@@ -109,11 +109,11 @@ async function deniedLogin(page, mobile) {
   await look(mobile, 'request-denied');
   await mobile.getByRole('button', { name: 'Fertig' }).click();
   await page.getByRole('heading', { name: 'Anmeldung abgelehnt' }).waitFor();
-  // Else it returns to the application while it is looked at.
+  // Otherwise the page returns to the application during the check.
   await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).click();
   await page.getByRole('link', { name: 'Auf dieser Seite bleiben' }).waitFor({ state: 'detached' });
   await look(page, 'ended-denied');
-  // The second denial begins a cooldown.
+  // The second denial starts a cooldown.
   await page.getByRole('button', { name: 'Noch einmal versuchen' }).click();
   await ask(page, LOGIN_NAME);
   await mobile.getByRole('button', { name: 'Ablehnen' }).click();
@@ -197,7 +197,7 @@ async function session(page) {
   await look(page, 'signed-out');
 }
 
-/** With no network the app is there still, and speaks German. */
+/** Without a network, the app still opens, and speaks German. */
 async function offline(page, context) {
   await page.evaluate(() => navigator.serviceWorker.ready);
   await page.reload();
@@ -207,20 +207,20 @@ async function offline(page, context) {
   await look(page, 'authenticator-offline');
 }
 
-// The other one lets no test answer for the application that a redirect leads to.
+// In the headless shell, a test cannot mock the application that a redirect leads to.
 const browser = await launch({}, [], CHROMIUM);
 try {
   const desk = await (await desktop(browser, GERMAN)).newPage();
   const mobileContext = await phone(browser, GERMAN);
   const mobile = await mobileContext.newPage();
   const wrong = complaints(mobile);
-  // The application is not there; the way to it is what counts.
+  // The application does not exist. Only the redirect to it matters.
   await desk.route('https://rp.example/**', (route) =>
     route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' }),
   );
   await errorPages(desk);
   await enrol(mobile);
-  // One refused link, and no more.
+  // Only one complaint, about the rejected link.
   const expected = wrong.splice(0).filter((complaint) => !complaint.includes('410'));
   assert.deepEqual(expected, [], 'nothing goes wrong in the app by itself');
   await deniedLogin(desk, mobile);

@@ -1,4 +1,4 @@
-// A user opens the link of an invitation that came by email, and enrols the phone.
+// A user opens the link of an invitation email, and enrols the phone.
 //
 // Environment: ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 

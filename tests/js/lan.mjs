@@ -1,5 +1,5 @@
-// A trial with a phone: the page that explains the certificate, a browser that comes to trust it, and the
-// authenticator at an address that no public authority vouches for.
+// A trial with a phone: the page that explains the certificate, a browser that starts to trust it, and the
+// authenticator at an address without a public certificate authority.
 //
 // Environment: PAGE_URL (the page), ORIGIN (Assent), ENROL_URL; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
@@ -15,7 +15,7 @@ import { desktop, inspect, launch, phone } from './browser.mjs';
 const { PAGE_URL, ORIGIN, ENROL_URL } = process.env;
 assert.ok(PAGE_URL && ORIGIN && ENROL_URL, 'PAGE_URL, ORIGIN or ENROL_URL is missing');
 
-/** A home folder, in which Chromium finds the certificate authorities that its user trusts. */
+/** A home folder in which Chromium finds the certificate authorities that its user trusts. */
 const home = mkdtempSync(path.join(tmpdir(), 'home-'));
 const authorities = path.join(home, '.pki', 'nssdb');
 mkdirSync(authorities, { recursive: true });

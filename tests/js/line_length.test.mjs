@@ -8,7 +8,7 @@ import { test } from 'node:test';
 const LONGEST = 120;
 const root = new URL('../../', import.meta.url);
 
-/** The scripts below a folder, without what others wrote. */
+/** Returns the scripts below a folder, without third-party files. */
 async function scripts(folder) {
   const found = [];
   for (const entry of await readdir(new URL(folder, root), { withFileTypes: true })) {

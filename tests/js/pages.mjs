@@ -1,6 +1,6 @@
-// Every page that the first sign-in does not show: start page, errors, an invalid name, a cancelled sign-in,
-// the console; the console's login is gone through with scripts off. Each at both widths, light and dark, with
-// axe-core.
+// Every page that the first sign-in does not show: start page, errors, an invalid name, a cancelled sign-in, the
+// console. The sign-in to the console works without scripts. The test checks each page at both widths, light and dark,
+// with axe-core.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an administrator), AUTHORIZE_URL (an application's request); CHROMIUM
 // and SCREENSHOTS as in browser.mjs.
@@ -56,7 +56,7 @@ async function cancelledLogin(page) {
   await field.waitFor();
 }
 
-/** Signs in to the console with scripts off: the waiting page refreshes itself. */
+/** Signs in to the console without scripts: the waiting page refreshes itself. */
 async function consoleWithoutScripts(page, mobile) {
   await page.goto(`${BASE_URL}/admin`);
   await page.getByRole('textbox', { name: /name|email/i }).fill(LOGIN_NAME);
@@ -64,7 +64,7 @@ async function consoleWithoutScripts(page, mobile) {
   const number = (await page.locator('#number').textContent()).trim();
   const field = mobile.getByRole('textbox', { name: /number/i });
   await field.waitFor();
-  // A wrong number first: it is rejected, and may be typed again.
+  // A wrong number first: the server rejects it, and the user may type it again.
   await field.fill(number === '42' ? '43' : '42');
   await mobile.getByRole('button', { name: /approve/i }).click();
   await mobile
@@ -78,12 +78,10 @@ async function consoleWithoutScripts(page, mobile) {
   await page.waitForURL(`${BASE_URL}/admin`);
 }
 
-/**
- * Goes through an application's request with a session: the choice of account, the consent, the form that goes back.
- */
+/** Completes an application's request with a session: the choice of account, the consent, the posted form. */
 async function consentAndFormPost(page) {
   const posted = [];
-  // The application is not there; what would be posted to it is.
+  // The application does not exist, but the test receives the form posted to it.
   await page.route('https://rp.example/**', (route) => {
     posted.push(route.request().postData());
     return route.fulfill({ contentType: 'text/html', body: '<title>Application</title>' });
@@ -104,7 +102,7 @@ async function consentAndFormPost(page) {
   await allow.click();
   await answered(1);
 
-  // With its script, the form goes by itself.
+  // With its script, the page posts the form by itself.
   await page.goto(`${AUTHORIZE_URL}&response_mode=form_post`);
   await answered(2);
   assert.match(posted[1], /^code=ac_/);
@@ -127,7 +125,7 @@ async function consentAndFormPost(page) {
   await answered(4);
 }
 
-// The other one lets no test answer for the application that a redirect leads to.
+// In the headless shell, a test cannot mock the application that a redirect leads to.
 const browser = await launch({}, [], CHROMIUM);
 try {
   const desk = await (await desktop(browser)).newPage();
@@ -144,7 +142,7 @@ try {
   plain.setDefaultTimeout(PATIENCE);
   await consoleWithoutScripts(await plain.newPage(), mobile);
 
-  // The same session in a window with scripts, for axe-core needs them.
+  // The same session in a window with scripts, because axe-core needs them.
   const signedIn = await desktop(browser);
   await signedIn.addCookies(await plain.cookies());
   const page = await signedIn.newPage();

@@ -13,7 +13,7 @@ assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SEC
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-/** A phone with a screen lock: `unlocks(yes)` sets whether user verification succeeds. */
+/** A phone with a screen lock. `unlocks(yes)` sets whether user verification succeeds. */
 async function phoneWithPasskeys(browser) {
   const page = await (await phone(browser)).newPage();
   const session = await page.context().newCDPSession(page);
@@ -44,7 +44,7 @@ async function done(page) {
   await page.getByRole('button', { name: /done/i }).click();
 }
 
-/** A browser that asks for a sign-in by this name, up to the number. */
+/** Completes a sign-in after the approval, and closes its window. */
 async function finishSignIn(mobile, desk) {
   await confirmApproved(mobile);
   await desk.waitForURL(`${BASE_URL}/admin`);
@@ -70,7 +70,7 @@ async function registeredAtEnrolment(browser, it) {
   await signIn(browser, page);
 }
 
-/** Somebody else holds the phone, unlocked. */
+/** An attacker holds the unlocked phone. */
 async function deniedWithoutUserVerification(browser, it) {
   const { page } = it;
   const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
@@ -116,7 +116,7 @@ async function removeAndRegisterAgain(browser, it) {
   await it.unlocks(true);
   await add.click();
   await remove.waitFor();
-  // What protects an approval outlives the page.
+  // The protection of approvals survives a reload of the page.
   await page.reload();
   await remove.waitFor();
   await signIn(browser, page);

@@ -1,8 +1,8 @@
-// Signing in with a passkey on the login page, with Chromium's virtual authenticator in place of the phone's lock; and
-// relay pages on other origins, which must fail.
+// Sign-in with a passkey on the login page, with Chromium's virtual authenticator in place of the phone's lock. Relay
+// pages on other origins must fail.
 //
 // Environment: BASE_URL, ENROL_URL (of ada), AUTHORIZE (the address of an application's authorization request), and
-// REDIRECT_URI (where its answers go); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// REDIRECT_URI (the target of its answers); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -14,13 +14,13 @@ const AGAIN = `${AUTHORIZE}&prompt=login`;
 /** The same host with another port: the browser's RP ID has no port. */
 const SAME_HOST = 'http://localhost:1/relay';
 const OTHER_HOST = 'http://evil.localhost:1/relay';
-/** Set in the storage of the server's origin, it takes the list at the name's field away. */
+/** A flag in the storage of the server's origin, which disables the list at the name's field. */
 const NO_LIST = 'test-no-list';
 
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-/** A phone with a screen lock. `present(yes)` sets whether its user touches it by themselves. */
+/** A phone with a screen lock. `present(yes)` sets whether its user touches the phone automatically. */
 async function phoneWithPasskeys(browser) {
   const page = await (await phone(browser)).newPage();
   await page.addInitScript((flag) => {
@@ -30,7 +30,7 @@ async function phoneWithPasskeys(browser) {
     await page.route(address, (route) => route.fulfill({ contentType: 'text/html', body: '<p>Sign in</p>' }));
   }
   const session = await page.context().newCDPSession(page);
-  // The application's answer, to which a redirect leads: Playwright's routes see no redirects.
+  // The application's answer to a redirect. Playwright's routes do not see redirects.
   session.on('Fetch.requestPaused', ({ requestId }) => {
     const responseHeaders = [{ name: 'content-type', value: 'text/html' }];
     session.send('Fetch.fulfillRequest', {
@@ -103,7 +103,7 @@ async function byList({ page, list }) {
   await answered(page);
 }
 
-/** What a page of an attacker gets from the phone for this challenge: an assertion, or the name of the error. */
+/** Returns the phone's answer to an attacker's page for this challenge: an assertion, or the name of the error. */
 function relayed(page, challenge) {
   return page.evaluate(async (text) => {
     const decoded = (value) =>
@@ -118,7 +118,7 @@ function relayed(page, challenge) {
   }, challenge);
 }
 
-/** The attacker has a sign-in of their own, and shows the victim its challenge on another origin. */
+/** The attacker has started a sign-in, and shows the victim its challenge on another origin. */
 async function relays(browser, { page }) {
   for (const [address, refusedByBrowser] of [
     [OTHER_HOST, true],
@@ -150,7 +150,7 @@ async function relays(browser, { page }) {
   }
 }
 
-/** The user withdraws the agreement in the portal. The passkey then signs nobody in. */
+/** The user withdraws the agreement in the portal. Then no sign-in with the passkey succeeds. */
 async function withdraw({ page, list }) {
   await page.goto(`${BASE_URL}/authenticator`);
   await list(false);

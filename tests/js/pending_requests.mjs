@@ -1,5 +1,5 @@
-// Several pending sign-in requests: the device lists all of them, the user picks one, and the app names the request of
-// another number.
+// Several pending sign-in requests: the device lists all of them, and the user picks one. If the number belongs to
+// another request, the app names that request.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator, `ada`), AUTHORIZE_URL (an application's request); CHROMIUM and
 // SCREENSHOTS as in browser.mjs.
@@ -61,7 +61,7 @@ async function approveOwnRequest(browser, mobile, other) {
 }
 
 async function reportOtherRequest(browser, mobile, other) {
-  // The only one is shown at once; while its number is typed, a new one does not take its place.
+  // The app shows a single request at once. A new request does not replace it while the user types its number.
   await numberField(mobile).fill('1');
   const own = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   await mobile.getByRole('button', { name: 'All 2 requests' }).waitFor();
@@ -90,7 +90,7 @@ try {
     await mobile.getByRole('article', { name: 'Sign in to Books & <Co>?' }).waitFor();
     await approveOwnRequest(browser, mobile, other);
     await reportOtherRequest(browser, mobile, other);
-    // The browser itself notes the answers that refuse.
+    // The browser itself logs the responses that reject.
     assert.deepEqual(
       collected.filter((line) => !/\b422\b/.test(line)),
       [],

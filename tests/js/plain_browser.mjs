@@ -1,4 +1,4 @@
-// A browser with no JavaScript: it keeps cookies, follows redirects, and fills in forms.
+// A browser without JavaScript: it keeps cookies, follows redirects, and fills in forms.
 
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
@@ -8,7 +8,7 @@ import { parse } from 'parse5';
 
 const MOST_REDIRECTS = 10;
 
-/** The elements below a node, in document order. */
+/** Yields the elements below a node, in document order. */
 export function* elements(node) {
   for (const child of node.childNodes ?? []) {
     if (child.tagName) yield child;
@@ -16,42 +16,42 @@ export function* elements(node) {
   }
 }
 
-/** An element's attribute, or undefined. */
+/** Returns an element's attribute, or undefined. */
 export function attribute(element, name) {
   return element.attrs.find((attr) => attr.name === name)?.value;
 }
 
-/** A node's text, with each run of white space as one space. */
+/** Returns a node's text, with each run of white space as one space. */
 export function text(node) {
   const raw = (at) => (at.nodeName === '#text' ? at.value : (at.childNodes ?? []).map(raw).join(' '));
   return raw(node).replace(/\s+/g, ' ').trim();
 }
 
-/** A page that was loaded: its address, status and elements. */
+/** A loaded page: its address, status and elements. */
 export class Page {
   constructor(url, status, html) {
     this.url = url;
     this.status = status;
-    // As a browser with no JavaScript reads it: what stands in `noscript` counts.
+    // A browser without JavaScript also shows the content of `noscript`.
     this.document = parse(html, { scriptingEnabled: false });
   }
 
-  /** The elements that fit. */
+  /** Returns the elements for which `fits` returns true. */
   all(fits) {
     return [...elements(this.document)].filter(fits);
   }
 
-  /** The first element that fits, or undefined. */
+  /** Returns the first element for which `fits` returns true, or undefined. */
   find(fits) {
     return this.all(fits)[0];
   }
 
-  /** The first form whose address fits the pattern, or undefined. */
+  /** Returns the first form with an address that matches the pattern, or undefined. */
   form(pattern) {
     return this.find((element) => element.tagName === 'form' && pattern.test(attribute(element, 'action') ?? ''));
   }
 
-  /** Whether the page loads itself again with no JavaScript. */
+  /** Returns whether the page reloads itself without JavaScript. */
   get refreshesItself() {
     const refresh = (value) => value?.toLowerCase() === 'refresh';
     return (
@@ -64,11 +64,11 @@ export class Page {
   }
 }
 
-/** Cookies as RFC 6265 keeps them, as far as hosts, paths and removal go. */
+/** The cookie storage of RFC 6265, limited to hosts, paths and removal. */
 export class CookieJar {
   #cookies = new Map();
 
-  /** Keeps what a response of this address set. */
+  /** Stores the cookies of a response from this address. */
   keep(url, headers) {
     for (const line of headers) {
       const [pair, ...rest] = line.split(';').map((part) => part.trim());
@@ -88,7 +88,7 @@ export class CookieJar {
     }
   }
 
-  /** The `Cookie` header for this address; empty where there is nothing to send. */
+  /** Returns the `Cookie` header for this address, which is empty if there are no cookies. */
   header(url) {
     return [...this.#cookies.values()]
       .filter((cookie) => cookie.host === url.hostname && pathMatches(cookie.path, url.pathname))
@@ -98,7 +98,7 @@ export class CookieJar {
   }
 }
 
-/** RFC 6265 section 5.1.4. */
+/** Returns the default path of a cookie (RFC 6265 section 5.1.4). */
 function defaultPath(path) {
   return path.slice(0, path.lastIndexOf('/')) || '/';
 }
@@ -112,12 +112,12 @@ export class PlainBrowser {
   #jar = new CookieJar();
   #away;
 
-  /** `away(url)` returns whether an address is the application's own: such a redirect is returned, not followed. */
+  /** `away(url)` returns whether an address belongs to the application. Such a redirect is returned, not followed. */
   constructor(away) {
     this.#away = away;
   }
 
-  /** Loads an address. Gives `{ page }`, or `{ left }` with the address of the application it was sent to. */
+  /** Loads an address. Returns `{ page }`, or `{ left }` with the application's address from a redirect. */
   async open(url, { method = 'GET', body } = {}) {
     let [at, how, form] = [new URL(url), method, body];
     for (let hops = 0; hops <= MOST_REDIRECTS; hops += 1) {
@@ -130,7 +130,7 @@ export class PlainBrowser {
     throw new Error(`more than ${MOST_REDIRECTS} redirects, the last one to ${at.href}`);
   }
 
-  /** Sends a page's form as it stands, with these fields filled in. */
+  /** Submits a page's form with its present values and these fields. */
   async submit(page, form, fields = {}) {
     const values = new URLSearchParams();
     for (const input of elements(form)) {
@@ -154,11 +154,11 @@ export class PlainBrowser {
     const cookies = this.#jar.header(url);
     if (cookies !== '') headers.cookie = cookies;
     if (method === 'POST') {
-      // Browsers send `Origin` with every POST; a server may check it.
+      // Browsers send `Origin` with every POST, and a server may check it.
       headers.origin = url.origin;
       headers['content-type'] = 'application/x-www-form-urlencoded';
     }
-    // Not `fetch`: the one of Debian's Node.js 18 joins several `Set-Cookie` into one text.
+    // Not `fetch`: in Debian's Node.js 18, it joins several `Set-Cookie` headers into one text.
     const response = await new Promise((resolve, reject) => {
       const request = url.protocol === 'https:' ? httpsRequest : httpRequest;
       request(url, { method, headers, signal: AbortSignal.timeout(180_000) }, resolve)

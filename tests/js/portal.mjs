@@ -1,6 +1,6 @@
-// The portal in Chromium: each page at both widths, light and dark, with axe-core; a device renamed and another
-// revoked after a sign-in of a moment ago, sessions ended, a consent withdrawn; and all of it once more with scripts
-// off.
+// The portal in Chromium: each page at both widths, light and dark, with axe-core. The user renames a device, revokes
+// another one after a recent sign-in, ends sessions, and withdraws a consent. Then the test repeats this without
+// scripts.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME, AUTHORIZE_URL (an application's request); CHROMIUM and SCREENSHOTS as
 // in browser.mjs.
@@ -32,13 +32,13 @@ assert.ok(
 const findings = [];
 const look = async (page, name) => findings.push(...(await inspect(page, name)));
 
-/** From the login page on: says who it is, and approves on the phone. */
+/** Signs in from the login page on: submits the name, and approves on the phone. */
 async function signIn(page, mobile) {
   await approve(mobile, await submitName(page, LOGIN_NAME));
   await confirmApproved(mobile);
 }
 
-/** The parts of the portal, by its navigation. */
+/** Opens a part of the portal by its navigation. */
 async function open(page, part) {
   await page.getByRole('navigation').getByRole('link', { name: part, exact: true }).click();
   await page.getByRole('navigation').locator(`[aria-current="page"]:text-is("${part}")`).waitFor();
@@ -46,7 +46,7 @@ async function open(page, part) {
 
 async function applications(page) {
   await page.getByRole('heading', { name: '<b>Books</b> & Co' }).waitFor();
-  // The page is there before its pictures are; `decode` waits for this one and fails if it cannot be shown.
+  // The page loads before its pictures. `decode` waits for this one, and fails if the browser cannot show it.
   const width = await page.locator('.application img').evaluate(async (image) => {
     await image.decode();
     return image.naturalWidth;
@@ -58,7 +58,7 @@ async function applications(page) {
   await page.goto(BASE_URL);
 }
 
-/** The new codes are saved as a file, and printed without what is around them. */
+/** The user saves the new codes as a file, and prints them without the rest of the page. */
 async function keepCodes(page) {
   const codes = await page.locator('#codes code').allTextContents();
   const [download] = await Promise.all([
@@ -71,7 +71,7 @@ async function keepCodes(page) {
   await printCodes(page);
 }
 
-/** New recovery codes, from the card that says what is missing: approved on the phone, shown once, confirmed. */
+/** The card about missing recovery codes leads to new ones: approved on the phone, shown once, confirmed. */
 async function recoveryCodes(page, mobile) {
   await page.getByText('No recovery codes.').waitFor();
   await page.getByRole('link', { name: 'Create recovery codes' }).click();
@@ -89,7 +89,7 @@ async function recoveryCodes(page, mobile) {
   await approve(mobile, number);
   await mobile.getByText('Return to your browser.', { exact: true }).waitFor();
   await confirmApproved(mobile);
-  // The page goes on by itself.
+  // The page continues by itself.
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
   await look(page, 'portal-codes-approved');
   await page.getByRole('button', { name: 'Show my new codes' }).click();
@@ -134,7 +134,7 @@ async function devices(page, mobile) {
     .waitFor();
   assert.equal(await page.getByRole('heading', { name: '<i>Drawer</i>' }).count(), 0);
   await look(page, 'portal-revoked');
-  // The other one is the last.
+  // The other device is the last one.
   await page.getByRole('link', { name: /^Remove / }).click();
   await page.getByText('This is your last device.').waitFor();
   await look(page, 'portal-revoke-last');
@@ -196,7 +196,7 @@ async function rest(page) {
   await page.getByRole('link', { name: 'Back to your profile' }).click();
 }
 
-/** Everything that can be done works without a script. */
+/** The portal works without scripts. */
 async function withoutScripts(browser, mobile) {
   const context = await browser.newContext({
     locale: 'en-GB',
@@ -229,7 +229,7 @@ async function withoutScripts(browser, mobile) {
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
 }
 
-// The other one lets no test answer for the application that a redirect leads to.
+// In the headless shell, a test cannot mock the application that a redirect leads to.
 const browser = await launch({}, [], CHROMIUM);
 try {
   const mobile = await (await phone(browser)).newPage();

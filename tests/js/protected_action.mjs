@@ -1,8 +1,8 @@
-// A protected action in the console: the page requests it as the console does, the phone shows the summary, and only
-// then is it executed.
+// A protected action in the console: the page requests it as the console does, and the phone shows the summary. Only
+// after the approval does the server execute it.
 //
-// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of a user to delete; CHROMIUM and
-// SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL and ENROL_URL of an owner called ada, and USER_ID of a user to delete; CHROMIUM and SCREENSHOTS
+// as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -25,7 +25,7 @@ async function approveAndWait(mobile, number) {
   await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
 }
 
-/** A call of the admin API from a page of the console, with what its session needs. */
+/** Calls the admin API from a page of the console, with the headers that its session needs. */
 const call = (desk, method, path, approval) =>
   desk.evaluate(
     async ([method, path, approval]) => {
@@ -66,7 +66,7 @@ try {
 
     assert.equal((await call(desk, 'DELETE', `/users/${USER_ID}`, approval.id)).status, 204);
     assert.equal((await call(desk, 'GET', `/users/${USER_ID}`)).status, 404);
-    // Nobody reads from then on who that was.
+    // From now on, no page names the deleted user.
     await mobile.getByText('Last sign-ins').click();
     await mobile.getByText('Last sign-ins').click();
     await mobile.locator('.past', { hasText: 'Delete a user (data erased since)' }).waitFor();

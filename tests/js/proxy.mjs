@@ -1,5 +1,5 @@
-// A proxy before the server: it can drop connections, as where there is no network, and can serve a newer version of
-// the app.
+// A proxy in front of the server. It can drop connections, like a missing network, and can serve a newer version of the
+// app.
 
 import http from 'node:http';
 
@@ -31,7 +31,7 @@ export async function startProxy(base) {
         response.end(body);
       });
     });
-    // What the browser has kept is of the version before.
+    // The browser's cached files are from the version before.
     if (proxy.newer) onward.removeHeader('if-none-match');
     onward.on('error', () => request.socket.destroy());
     request.on('close', () => request.aborted && onward.destroy());

@@ -1,4 +1,4 @@
-// Signing in without typing: the phone's camera reads the code of the login page, or the page is opened on the phone
+// Sign-in without typing: the phone's camera reads the code of the login page, or the user opens the page on the phone
 // itself.
 //
 // Environment: BASE_URL, ENROL_URL and SECOND_ENROL_URL (of two administrators); CHROMIUM and SCREENSHOTS as in
@@ -29,14 +29,14 @@ const folder = mkdtempSync(path.join(tmpdir(), 'camera-'));
 const film = path.join(folder, 'camera.y4m');
 const SIZE = 480;
 
-/** A film of these shades of grey, SIZE by SIZE, for Chromium's camera. */
+/** Writes a film of these shades of grey, SIZE by SIZE, for Chromium's camera. */
 function show(greys) {
   const colours = Buffer.alloc((SIZE * SIZE) / 2, 128);
   const frame = Buffer.concat([Buffer.from('FRAME\n'), Buffer.from(greys), colours]);
   writeFileSync(film, Buffer.concat([Buffer.from(`YUV4MPEG2 W${SIZE} H${SIZE} F10:1 Ip A1:1 C420\n`), frame, frame]));
 }
 
-/** What a camera sees that is held before a page's picture: the picture in a grey surrounding, in shades of grey. */
+/** Returns the image of a camera in front of a page's picture: the picture with a grey border, in shades of grey. */
 function seen(page, picture) {
   return page.locator(picture).evaluate(async (image, size) => {
     const canvas = document.createElement('canvas');
@@ -58,7 +58,7 @@ async function approveSignIn(desk, mobile) {
   await confirmApproved(mobile);
 }
 
-/** The browser names the account before it is signed in, since any viewer of its page could have scanned it. */
+/** The browser names the account before it is signed in, because any viewer of its page could have scanned the code. */
 async function confirm(desk, name) {
   await desk.getByText(`(${name})`).waitFor();
   await look(desk, 'scan-confirm');
@@ -82,7 +82,7 @@ async function byCamera(desk, mobile) {
 }
 
 async function byAnotherCode(mobile) {
-  // A code of another browser; the user cancels.
+  // A code of another browser. The user cancels.
   show(new Array(SIZE * SIZE).fill(200));
   await mobile.getByRole('button', { name: 'Scan a code' }).click();
   await mobile.locator('video').waitFor();
@@ -91,7 +91,7 @@ async function byAnotherCode(mobile) {
   await mobile.getByRole('button', { name: 'Scan a code' }).waitFor();
 }
 
-/** On the phone alone, in one tab: the login page's first button leads to the authenticator, and one tap signs in. */
+/** On the phone only, in one tab: the login page's first button leads to the authenticator, and one tap signs in. */
 async function onThePhone(mobile) {
   await enrolDevice(mobile, SECOND_ENROL_URL);
   const page = await mobile.context().newPage();
@@ -111,7 +111,7 @@ async function onThePhone(mobile) {
   await page.close();
 }
 
-/** The name was typed: on the page that waits the button comes before the number, which nobody has to type. */
+/** After the user typed the name, the waiting page shows the button before the number, which is not needed here. */
 async function afterTheName(mobile) {
   const context = mobile.context();
   await context.clearCookies({ name: /session/ });
@@ -136,7 +136,7 @@ async function afterTheName(mobile) {
   await page.close();
 }
 
-/** The link of a login page in another browser: it has the key, and not the cookie of that page. The number decides. */
+/** The link of a login page in another browser: it has the key, but not the cookie of that page. The number decides. */
 async function withoutTheCookie(desk, mobile) {
   await desk.context().clearCookies();
   await desk.goto(`${BASE_URL}/admin`);
@@ -161,7 +161,7 @@ async function usedCode(mobile) {
   await mobile.getByRole('heading', { name: 'Nothing to approve' }).waitFor();
 }
 
-/** A request that was denied first can be reported too. */
+/** A user can also report a request after a denial. */
 async function notMeAgain(browser, mobile) {
   const stranger = await (await desktop(browser)).newPage();
   await stranger.goto(`${BASE_URL}/admin`);
@@ -181,7 +181,7 @@ async function lifted(mobile) {
   await mobile.getByText('Sign-in requests are no longer paused.').first().waitFor();
 }
 
-/** Another browser uses the user's name: the user reports it, and lifts the cooldown. */
+/** Another browser uses the user's name. The user reports it, and ends the cooldown. */
 async function notMe(browser, mobile) {
   const stranger = await (await desktop(browser)).newPage();
   await stranger.goto(`${BASE_URL}/admin`);
@@ -191,13 +191,13 @@ async function notMe(browser, mobile) {
   await mobile.getByRole('heading', { name: 'Reported' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await stranger.locator('#number').waitFor();
-  // Without a key in the browser the page is about the number.
+  // Without a key in the browser, the page shows the number first.
   assert.equal(await stranger.getByRole('link', { name: 'Approve on this device' }).isVisible(), false);
   await stranger.getByText('Open the authenticator on your phone and enter this number:').waitFor();
   await look(mobile, 'not-me');
   await mobile.getByRole('button', { name: 'Done' }).click();
 
-  // Nobody's requests reach the phone now, but for those that it begins itself.
+  // During the cooldown, only requests that the phone itself started reach the phone.
   await stranger.goto(`${BASE_URL}/admin`);
   const code = await stranger.locator('.scan-here a').getAttribute('href');
   await mobile.goto('about:blank');
@@ -209,7 +209,7 @@ async function notMe(browser, mobile) {
   await mobile.getByRole('heading', { name: /approved/i }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
   await confirm(stranger, 'ada');
-  // The approval did not end the cooldown: only the user does.
+  // The approval did not end the cooldown. Only the user does.
   await lifted(mobile);
   await mobile.getByRole('button', { name: 'Done' }).click();
   await notMeAgain(browser, mobile);

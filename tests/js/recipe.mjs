@@ -1,11 +1,11 @@
-// A recipe of the console, filled in by the console's own code. Each line of its input is JSON, and has an answer:
+// A recipe of the console, filled in by the console's own code. Each line of the input is JSON, and gets an answer:
 //   { base, issuer, token, id, answers }  the answer is the application to create
-//   { application }                       the answer is what the console shows of it: `settings` and `file`
+//   { application }                       the answer is the recipe as the console shows it: `settings` and `file`
 
 import { register } from 'node:module';
 import { createInterface } from 'node:readline';
 
-// The browser loads the console's scripts as modules by their type, and Node.js would go by their names.
+// The browser loads the console's scripts as modules by their type, but Node.js would use their names.
 const hook = `export const load = (url, context, next) =>
   next(url, url.endsWith('.js') ? { ...context, format: 'module' } : context);`;
 register(`data:text/javascript,${encodeURIComponent(hook)}`);
@@ -17,7 +17,7 @@ const answer = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
 const { base, issuer, token, id, answers } = await told();
 
-// The console has the session of an administrator, and this program the token of one.
+// The console has the session of an administrator. This program has an administrator's token instead.
 const send = fetch;
 globalThis.fetch = (path, options) =>
   send(new URL(path, base), { ...options, headers: { ...options.headers, Authorization: `Bearer ${token}` } });

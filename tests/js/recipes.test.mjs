@@ -1,4 +1,5 @@
-// The recipes of known programs: known settings only, each placeholder has a value, and both languages are there.
+// The recipes of known programs. They have known settings only, each placeholder has a value, and both languages are
+// there.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -22,11 +23,11 @@ const VALUES = {
   ],
   saml: ['metadata', 'sso', 'slo', 'idp_entity_id', 'sp_entity_id', 'certificate'],
 };
-/** The placeholders of custom attributes in the recipes: what this server knows of a user. */
+/** The placeholders of custom attributes in the recipes: attributes of a user on this server. */
 const CLAIMS = ['email', 'name', 'preferred_username', 'upn'];
 const MEMBERS = { oidc: schemas.ClientChange.properties, saml: schemas.ServiceProviderChange.properties };
 
-/** The placeholders of a value. */
+/** Returns the placeholders of a value. */
 const placeholders = (value) => [...JSON.stringify(value).matchAll(/(?<!\$)\{([a-z_]+)\}/g)].map(([, name]) => name);
 
 test('there are twenty recipes, and the console lists each with its name', async () => {
@@ -51,7 +52,7 @@ for (const [file, recipe] of recipes) {
     const unknown = Object.keys(application).filter((member) => !(member in MEMBERS[protocol]));
     assert.deepEqual(unknown, [], 'members of the application');
     const asked = ask.map((question) => question.name);
-    // The console leaves a name that it does not ask for, so a placeholder of an attribute must not be a question.
+    // The console does not replace names without a question, so a placeholder of an attribute must not be a question.
     const { custom_attributes: attributes = [], ...members } = application;
     assert.deepEqual(new Set(placeholders(members)), new Set(asked), 'each question has a place');
     const claims = placeholders(attributes);

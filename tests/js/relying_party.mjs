@@ -1,16 +1,16 @@
-// A relying party made of openid-client, configured from discovery alone. It executes calls in lines of JSON, and
-// answers each line with one; tests/py/relying_party.py does the same with Authlib.
+// A relying party with openid-client, configured only by discovery. It executes calls in lines of JSON, and answers
+// each line with one. tests/py/relying_party.py does the same with Authlib.
 //
 // First line: the application's registration, see `Registration` in tests/it/clients/relying_party.rs.
 // Then:
-//   {"call":"authorize","parameters":{}}       -> {"url"}   begins a sign-in, with these parameters too
-//   {"call":"sign_in","url","form"}            -> {"claims","userinfo","tokens"}   the browser came back there with it
+//   {"call":"authorize","parameters":{}}       -> {"url"}   starts a sign-in, also with these parameters
+//   {"call":"sign_in","url","form"}            -> {"claims","userinfo","tokens"}   the browser returned to this URL
 //   {"call":"refresh"}                         -> {"claims","userinfo","tokens"}
-//   {"call":"introspect"}                      -> what the provider says of the access token
-//   {"call":"revoke"}                          -> {}   the refresh token, or else the access token
-//   {"call":"end_session","parameters":{}}     -> {"url"}   where the browser goes to sign out
+//   {"call":"introspect"}                      -> the provider's introspection response for the access token
+//   {"call":"revoke"}                          -> {}   revokes the refresh token, or otherwise the access token
+//   {"call":"end_session","parameters":{}}     -> {"url"}   the browser signs out at this URL
 //   {"call":"client_credentials","scope"}      -> {"tokens"}
-// A refusal in the protocol's own terms is {"error","error_description"}. Anything else ends the program with code 1.
+// A rejection by the protocol is {"error","error_description"}. Any other failure ends the program with code 1.
 
 import './webcrypto.mjs';
 
@@ -21,7 +21,7 @@ import { buffer } from 'node:stream/consumers';
 
 import * as client from 'openid-client';
 
-/** Calls the provider by TLS with the application's certificate, which the `fetch` of Node.js can't. */
+/** Calls the provider by TLS with the application's certificate, which the `fetch` of Node.js cannot do. */
 function fetchWithCertificate(files) {
   const [cert, key, ca] = [files.certificate_file, files.certificate_key_file, files.trusted_file].map((file) =>
     readFileSync(file),
@@ -38,7 +38,7 @@ function fetchWithCertificate(files) {
   };
 }
 
-/** The application's way to authenticate itself. */
+/** Returns the application's client authentication method. */
 async function authentication({ method, client_secret, private_key }) {
   switch (method) {
     case 'client_secret_basic':
@@ -64,7 +64,7 @@ async function authentication({ method, client_secret, private_key }) {
 class RelyingParty {
   #registration;
   #config;
-  /** What is remembered of a sign-in that has begun. */
+  /** The state of a sign-in that has started. */
   #begun;
   #tokens;
 
@@ -77,7 +77,7 @@ class RelyingParty {
     };
     const way = await authentication(registration);
     party.#config = await client.discovery(new URL(registration.issuer), registration.client_id, metadata, way, {
-      // Assent allows plain http for localhost alone, which is where the tests run it.
+      // Assent allows plain http only for localhost, where the tests run.
       execute: [client.allowInsecureRequests],
       [client.customFetch]: registration.certificate_file ? fetchWithCertificate(registration) : undefined,
     });
@@ -136,7 +136,7 @@ class RelyingParty {
 
 const REFUSALS = [client.AuthorizationResponseError, client.ResponseBodyError, client.WWWAuthenticateChallengeError];
 
-/** Makes one call; a refusal in the protocol's terms is an answer too. */
+/** Executes one call. A rejection by the protocol is also an answer. */
 async function answer(party, { call, ...details }) {
   try {
     return await party[call](details);
@@ -158,6 +158,6 @@ async function main() {
 
 main().catch((failure) => {
   const cause = failure.cause ? `because of ${failure.cause} ${JSON.stringify(failure.cause)}\n` : '';
-  // It does not wait for another line, since no caller would read the answer.
+  // The program does not wait for another line, because no caller would read the answer.
   process.stderr.write(`${failure.stack}\n${cause}`, () => process.exit(1));
 });

@@ -1,4 +1,4 @@
-// The texts in Rust sources: string literals that people read, with the place of each.
+// The texts in Rust sources: string literals that users read, with the place of each.
 
 import { readdir, readFile } from 'node:fs/promises';
 
@@ -19,17 +19,17 @@ const TOKEN = new RegExp(
   'g',
 );
 
-/** Macros whose texts go to the log, to a test or to a document for programs. */
+/** Macros with texts for the log, for a test or for a document for programs. */
 const MACRO = /(^|[^\w])(error|warn|info|debug|trace|panic|unreachable|json|assert|assert_eq)!$/;
 
-/** Functions whose texts go to the OpenAPI document, to a digest, to a header or to the log. */
+/** Functions with texts for the OpenAPI document, for a digest, for a header or for the log. */
 const FUNCTION =
   /\b(noun|route|protected|description|title|sha256|authenticate|expect|from_static|from_str|Value|other|Internal)$/;
 
-/** Functions whose argument is a noun in a text: what is not found, or taken. */
+/** Functions with a noun as argument: a missing or taken object. */
 const NOUN = /(NotFound|Taken|Gone|taken|id_of|known)$/;
 
-/** The characters that a string literal stands for. */
+/** Returns the characters that a string literal represents. */
 function unescaped(literal) {
   return literal.replace(/\\(\r?\n\s*|u\{[0-9a-fA-F]+\}|x[0-9a-fA-F]{2}|[\s\S])/g, (_, code) => {
     if (/^\r?\n/.test(code)) return '';
@@ -38,7 +38,7 @@ function unescaped(literal) {
   });
 }
 
-/** The string literals of a source: the text, the line, and what stands before each bracket around it. */
+/** Returns the string literals of a source: the text, the line, and the code before each bracket around it. */
 function literals(source) {
   const found = [];
   const around = [];
@@ -56,7 +56,7 @@ function literals(source) {
   return found;
 }
 
-/** Whether people read a string: words, or a name in capitals. */
+/** Returns whether users read a string: words, or a capitalized name. */
 function isText({ text, around }) {
   const isAttribute = around.some((one) => /#!?$/.test(one)) && !around.some((one) => /#\[error$/.test(one));
   if (isAttribute || around.some((one) => MACRO.test(one) || FUNCTION.test(one))) return false;
@@ -75,17 +75,17 @@ async function sources(path) {
   return (await Promise.all(found)).flat();
 }
 
-/** A format string as the catalogue has it: without the formats of its values. */
+/** Returns a format string as the catalogue has it: without the formats of its values. */
 const key = (text) => text.replace(/(?<!\{)\{(\w*):[^{}]*\}/g, '{$1}').trim();
 
-/** What a pattern finds in files and folders: its first group, each once. */
+/** Returns the matches of a pattern in files and folders: its first group, each once. */
 export async function rustMatches(paths, pattern) {
   const files = (await Promise.all(paths.map(sources))).flat();
   const all = await Promise.all(files.map((file) => readFile(new URL(file, root), 'utf8')));
   return [...new Set(all.flatMap((source) => Array.from(source.matchAll(pattern), ([, name]) => name)))];
 }
 
-/** The strings that `isWanted` chooses in files and folders. */
+/** Returns the strings in files and folders that `isWanted` selects. */
 async function wanted(paths, isWanted) {
   const files = (await Promise.all(paths.map(sources))).flat();
   const found = await Promise.all(
@@ -100,10 +100,10 @@ async function wanted(paths, isWanted) {
   return found.flat();
 }
 
-/** The texts of files and folders. */
+/** Returns the texts of files and folders. */
 export const rustTexts = (paths) => wanted(paths, isText);
 
-/** What the store says is taken or was changed meanwhile: arguments of these functions, and constants for them. */
+/** Returns the store's texts about taken or changed objects: arguments of these functions, and constants for them. */
 export const storeTexts = () =>
   wanted(['host/store/src'], ({ text, around }) =>
     around.length === 0 ? text.startsWith('the ') : /(Overtaken|Taken|taken|ensure_all_written)$/.test(around.at(-1)),

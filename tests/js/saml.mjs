@@ -1,9 +1,9 @@
-// SAML in Chromium: service providers of another site post their requests, take the responses that pages post by
-// themselves, and receive logout requests in frames, one of which never answers. Each page at both widths, light and
-// dark, with axe-core.
+// SAML in Chromium: service providers of another site post their requests, receive the responses that pages post by
+// themselves, and receive logout requests in frames, one of which never answers. The test checks each page at both
+// widths, light and dark, with axe-core.
 //
-// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, CONTROL_URL (`/advance` moves the host's
-// clock by so many seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL, LOGIN_NAME, USER_ID, ADMIN_TOKEN, CONTROL_URL (`/advance` advances the server's
+// clock by this number of seconds); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
@@ -35,7 +35,7 @@ const authnRequest = ({ entityId }) =>
   `<samlp:AuthnRequest ${namespaces} ID="${id()}" Version="2.0" IssueInstant="${now()}">` +
   `<saml:Issuer>${entityId}</saml:Issuer></samlp:AuthnRequest>`;
 
-/** A page that posts a form by itself. */
+/** Returns a page that posts a form by itself. */
 const posting = (action, fields) =>
   `<!doctype html><title>Posting</title><form method="post" action="${escaped(action)}">` +
   Object.entries(fields)
@@ -43,7 +43,7 @@ const posting = (action, fields) =>
     .join('') +
   '<button>Go</button></form><script>document.forms[0].submit()</script>';
 
-// Service providers, at an address that is another site than the identity provider's.
+// Service providers, at an address of a site other than the identity provider's.
 const providers = {};
 const server = createServer(async (request, response) => {
   let body = '';
@@ -111,7 +111,7 @@ async function provide(name, binding, silent = false) {
 
 const welcome = (page, name) => page.getByRole('heading', { name: `Service ${name}`, exact: true }).waitFor();
 
-/** The page that posts, held back: its policy lets no script run. */
+/** The page that posts by itself, held back: its policy permits no script. */
 async function postingPage(page) {
   const body = new URLSearchParams({ SAMLRequest: btoa(authnRequest(providers.alpha)) });
   const kept = await fetch(providers.alpha.signOn, { method: 'POST', body, redirect: 'manual' });
@@ -172,7 +172,7 @@ try {
   await mobile.getByRole('heading', { name: /enrolled/i }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
 
-  // Another site posts, so no cookie comes along; the session is found all the same.
+  // Another site posts, so the browser sends no cookie. The server still finds the session.
   await page.goto(`${base}/alpha/start`);
   await page.getByRole('textbox', { name: /name|email/i }).fill(LOGIN_NAME);
   await page.getByRole('button', { name: /continue/i }).click();
@@ -197,12 +197,12 @@ try {
   assert.match(await page.getByRole('main').innerText(), /[0-9A-F]{8}/, 'an error page has a reference number');
   await look(page, 'error-saml');
 
-  // Signing out: two answer in their frames, and the third times out.
+  // Logout: two service providers answer in their frames, and the third times out.
   await page.goto(BASE_URL);
   await page.getByRole('button', { name: /sign out/i }).click();
   await page.getByText(/Service gamma is notified/).waitFor();
   await look(page, 'saml-logout');
-  // The check of the page takes any real time, because only this step moves the host's clock past the timeout.
+  // The page's check may take any real time, because only this step advances the server's clock past the timeout.
   await fetch(`${CONTROL_URL}/advance`, { method: 'POST', body: '61' });
   await page.getByRole('heading', { name: /signed out/i }).waitFor();
   assert.match(await page.getByRole('main').innerText(), /could not be notified[\s\S]*Service gamma/);

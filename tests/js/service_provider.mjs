@@ -1,5 +1,5 @@
-// A service provider made of node-saml, configured from the identity provider's metadata alone. The two lines of JSON
-// that configure it, and its pages, are those of tests/py/service_provider.py, which does this with pysaml2.
+// A service provider with node-saml, configured only by the identity provider's metadata. tests/py/service_provider.py
+// does the same with pysaml2, and has the same pages and the same two lines of JSON that configure it.
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { text } from 'node:stream/consumers';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
 import { DOMParser } from '@xmldom/xmldom';
 
-// What has to come back as it went, whatever is in it. Without a space or an apostrophe: node-saml escapes those in
-// one way where it signs, and in another where it sends.
+// The relay state must return unchanged, whatever characters it has. It has no space and no apostrophe, because
+// node-saml escapes those differently in the signature and in the sent address.
 const RELAY_STATE = 'st&te="<ö>+%20';
 const COOKIE = 'node-saml';
 const BINDINGS = { redirect: 'HTTP-Redirect', post: 'HTTP-POST' };
 
-/** The settings of node-saml for an identity provider; it does not read metadata itself. */
+/** Returns the settings of node-saml for an identity provider, because node-saml does not read metadata itself. */
 function identityProvider(metadata) {
   const document = new DOMParser().parseFromString(metadata, 'text/xml');
   const all = (name) => Array.from(document.getElementsByTagNameNS('urn:oasis:names:tc:SAML:2.0:metadata', name));
@@ -52,7 +52,7 @@ class ServiceProvider {
     this.#idp = identityProvider(metadata);
   }
 
-  /** node-saml with these options; what is under way is in one place for all. */
+  /** Returns node-saml with these options. All instances share the pending requests. */
   #saml(options = {}) {
     const file = (name) => readFileSync(`${this.#folder}/${name}`, 'utf8');
     const requests = this.#requests;
@@ -81,13 +81,13 @@ class ServiceProvider {
     });
   }
 
-  /** Without a key, if it does not sign. */
+  /** Returns the metadata, without a key if the service provider does not sign. */
   metadata() {
     const certificate = this.#signed ? readFileSync(`${this.#folder}/certificate.pem`, 'utf8') : null;
     return this.#saml().generateServiceProviderMetadata(null, certificate);
   }
 
-  // The pages. Each gets the parameters, the form and the cookie's value, and answers with status, headers and body.
+  // The pages. Each gets the parameters, the form and the cookie's value, and returns status, headers and body.
 
   '/'({ cookie }) {
     const session = this.#sessions.get(cookie);
@@ -106,7 +106,7 @@ class ServiceProvider {
       passive: parameters.has('passive'),
       identifierFormat: parameters.get('format'),
       authnRequestBinding: BINDINGS[parameters.get('binding') ?? 'redirect'],
-      // Else its forms would be compressed as its addresses are, which is not what SAML says.
+      // Otherwise node-saml would compress forms like addresses, which SAML does not allow.
       skipRequestCompression: parameters.get('binding') === 'post',
     });
     if (parameters.get('binding') === 'post') {
@@ -140,7 +140,7 @@ class ServiceProvider {
   async '/slo'({ cookie, query, parameters, form }) {
     const saml = this.#saml();
     const received = form ?? Object.fromEntries(parameters);
-    // Without a signature node-saml accepts a query.
+    // node-saml accepts a query without a signature.
     if (!form && !received.Signature) throw new Error('no signature');
     if (received.SAMLResponse) {
       const { loggedOut } = await (form
@@ -158,7 +158,7 @@ class ServiceProvider {
     return [303, { location: await saml.getLogoutResponseUrlAsync(profile, received.RelayState, {}, Boolean(own)) }];
   }
 
-  /** node-saml looks for what a posted message answers only in responses to sign-on. */
+  /** For a posted message, node-saml searches for `InResponseTo` only in sign-on responses. */
   #postedLogoutResponse(form) {
     const { documentElement } = new DOMParser().parseFromString(
       Buffer.from(form.SAMLResponse, 'base64').toString(),

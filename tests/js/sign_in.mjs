@@ -1,9 +1,9 @@
-// Signs in as an application and a browser with no JavaScript do, and reports the result in lines of JSON:
+// Signs in as an application and a browser without JavaScript do, and reports the result in lines of JSON:
 //   {"event":"waiting","number":"42"}                          the number to type on the phone
 //   {"event":"done","claims":{},"userinfo":{},"tokens":{}}     signed in, every check of openid-client passed
 //   {"event":"error","from":"authorization"|"token"|"userinfo","error":"","error_description":""}
-//                                                              refused in the protocol's own terms
-//   {"event":"failed","message":""}                            anything else; the exit code is 1
+//                                                              rejected by the protocol
+//   {"event":"failed","message":""}                            any other failure; the exit code is 1
 //
 // Environment: ASSENT_ISSUER, CLIENT_ID, CLIENT_SECRET (none for a public client), REDIRECT_URI, LOGIN_NAME, SCOPE.
 
@@ -26,17 +26,17 @@ function setting(name, fallback) {
   return value;
 }
 
-/** The application: everything but its own registration comes from the discovery document. */
+/** Configures the application: everything except its own registration comes from the discovery document. */
 async function discover() {
   const secret = process.env.CLIENT_SECRET;
   const authentication = secret ? client.ClientSecretBasic(secret) : client.None();
   return client.discovery(new URL(setting('ASSENT_ISSUER')), setting('CLIENT_ID'), undefined, authentication, {
-    // Assent allows plain http for localhost alone, which is where the tests run it.
+    // Assent allows plain http only for localhost, where the tests run.
     execute: [client.allowInsecureRequests],
   });
 }
 
-/** Shows the number of the waiting page and refreshes that page until something happens. */
+/** Reports the number of the waiting page, and refreshes that page until its state changes. */
 async function wait(browser, first) {
   const until = Date.now() + PATIENCE_MS;
   let [page, shown] = [first, undefined];
@@ -55,7 +55,7 @@ async function wait(browser, first) {
   throw new Error(`still waiting after ${PATIENCE_MS / 1000} seconds: ${page}`);
 }
 
-/** Goes through the pages; gives the address of the application that the browser is sent back to. */
+/** Completes the pages, and returns the application's address that the browser returns to. */
 async function approve(browser, start) {
   let at = await browser.open(start);
   if (at.left) return at.left;
@@ -68,7 +68,7 @@ async function approve(browser, start) {
   const consent = at.page?.form(/\/consent$/);
   if (consent) at = await browser.submit(at.page, consent, { decision: 'allow' });
   if (at.left) return at.left;
-  // The sign-in failed: back to the application, with the reason.
+  // The sign-in failed. The browser returns to the application with the reason.
   const leave = at.page.form(/\/leave$/);
   if (!leave || !at.page.find((element) => attribute(element, 'data-outcome'))) {
     throw new Error(`neither the application nor the end of the sign-in: ${at.page}`);
@@ -78,7 +78,7 @@ async function approve(browser, start) {
   throw new Error(`leaving did not lead back to the application: ${at.page}`);
 }
 
-/** Runs one step; an error of the protocol is reported, and returns undefined. */
+/** Runs one step. If the protocol rejects it, reports the error and returns undefined. */
 async function step(from, action) {
   try {
     return await action();

@@ -1,8 +1,8 @@
-// A test sign-in of an OpenID Connect and of a SAML application: the page of the console starts it, another tab goes
-// through the sign-in, and the page of the console, whose session continues, shows each step and the result.
+// A test sign-in of an OpenID Connect and of a SAML application: the page of the console starts it, and another tab
+// completes the sign-in. The page of the console, which keeps its session, shows each step and the result.
 //
-// Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where
-// she has an account; CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL of an owner called ada, and CLIENT_ID and PROVIDER_ID of two applications where she
+// has an account; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -14,7 +14,7 @@ assert.ok(BASE_URL && ENROL_URL && CLIENT_ID && PROVIDER_ID, 'an environment var
 
 const findings = [];
 
-/** The console's page: its token is read once, so it sees whether its session goes on. */
+/** Reads the token of the console's page once, so that later calls show whether its session continues. */
 const remember = (desk) =>
   desk.evaluate(async () => {
     globalThis.csrf = (await (await fetch('/admin/api/v1/me')).json()).csrf_token;

@@ -1,8 +1,8 @@
-// The pages of a sign-in lead on: the login page fits a laptop, the waiting page helps after a while, and a failed
-// sign-in keeps the name. Each at both widths, light and dark, with axe-core.
+// The pages of a sign-in show the next steps: the login page fits a laptop, the waiting page offers help after a while,
+// and a failed sign-in keeps the name. The test checks each page at both widths, light and dark, with axe-core.
 //
-// Environment: BASE_URL, ENROL_URL (of `ada`), AUTHORIZE_URL (a request of an application with a logo), FOREIGN_URL
-// (a request of an application in which ada has no account); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL (of `ada`), AUTHORIZE_URL (a request of an application with a logo), FOREIGN_URL (a
+// request of an application in which ada has no account); CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
@@ -34,7 +34,7 @@ const look = async (page, name) => findings.push(...(await inspect(page, name)))
 const nameField = (page) => page.getByRole('textbox', { name: /name/i });
 const help = (page) => page.getByRole('region', { name: 'Nothing on your phone?' });
 
-/** All of the login page is visible on a laptop, the name beside the code. */
+/** The whole login page is visible on a laptop, with the name beside the code. */
 async function loginPage(page) {
   await page.goto(AUTHORIZE_URL);
   await nameField(page).waitFor();
@@ -52,10 +52,10 @@ async function loginPage(page) {
   await look(page, 'login-guide');
 }
 
-/** After 15 seconds the waiting page helps. `goOn` moves the page's time. */
+/** After 15 seconds, the waiting page offers help. `goOn` advances the page's time. */
 async function helpAppears(page, goOn) {
   await submitName(page, 'nobody');
-  // The page's script takes its own start as the start of the wait.
+  // The page's script uses its own start as the start of the wait.
   await page.waitForLoadState('load');
   assert.equal(await help(page).isVisible(), false, 'not at once');
   await goOn(14_000);
@@ -70,7 +70,7 @@ async function waitingPage(browser) {
   await page.goto(AUTHORIZE_URL);
   await page.clock.pauseAt(Date.now() + 3_600_000);
   await helpAppears(page, (time) => page.clock.runFor(time));
-  // The stylesheet may have shown it before the script's next look at the clock.
+  // The stylesheet may have shown the help before the script's next timer.
   await page.clock.runFor(1_000);
   assert.equal(await page.getByRole('status').textContent(), 'Nothing on your phone?', 'a screen reader says so');
   const code = page.getByRole('img', { name: 'A code for the authenticator on your phone' });
@@ -92,7 +92,7 @@ async function waitingPage(browser) {
   await page.context().close();
 }
 
-/** The stylesheet shows the help by itself where the script did not load. */
+/** The stylesheet shows the help by itself if the script did not load. */
 async function waitingPageWithoutItsScript(browser) {
   const page = await (await desktop(browser)).newPage();
   await page.route('**/waiting*.js', (route) => route.abort());
@@ -134,7 +134,7 @@ async function wrongNumber(browser, mobile) {
   await mobile.getByRole('button', { name: /done/i }).click();
 }
 
-/** The user approved and has no account there: the page says who they are, and leads back first. */
+/** The user approved and has no account there. The page names the user, and offers the way back first. */
 async function noAccount(browser, mobile) {
   const { page, number } = await beginSignIn(browser, FOREIGN_URL, 'ada');
   await approve(mobile, number);
@@ -186,7 +186,7 @@ try {
     await Promise.all(pages.map((page, at) => shot(page, `failed-${at}`)));
     throw failure;
   }
-  // Chromium itself logs the refused request.
+  // Chromium itself logs the rejected request.
   assert.deepEqual(
     collected.filter((line) => !/\b400\b/.test(line)),
     [],

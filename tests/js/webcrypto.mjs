@@ -1,4 +1,4 @@
-// Node.js 18, which Debian 12 has, keeps WebCrypto in a module; code for browsers uses the global.
+// Node.js 18 of Debian 12 has WebCrypto in a module, but code for browsers uses the global.
 import { webcrypto } from 'node:crypto';
 
 globalThis.crypto ??= webcrypto;

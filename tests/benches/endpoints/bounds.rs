@@ -1,4 +1,4 @@
-//! What bounds every server of this kind, measured on the server's core by this program, started a second time.
+//! The bounds of every server of this kind. A second process of this program measures them on the server's core.
 
 use std::net::SocketAddr;
 use std::process::Stdio;
@@ -20,12 +20,12 @@ use super::server::on_its_core;
 const RSA: &str = "rsa-signatures";
 const FORM_POST: &str = "form-post";
 
-/// Whether this is the second start.
+/// Returns whether this is the second process.
 pub fn is_wanted() -> bool {
     std::env::args().any(|argument| argument == RSA || argument == FORM_POST)
 }
 
-/// What the second start does.
+/// Runs the measurement or the server that the arguments select.
 pub fn run() {
     let mut arguments = std::env::args().skip(1);
     match arguments.next().as_deref() {
@@ -49,7 +49,7 @@ fn again(arguments: &[&str]) -> Command {
     command
 }
 
-/// Bare RSA-2048 signatures, one after the other.
+/// Measures consecutive bare RSA-2048 signatures.
 pub async fn rsa_signatures(length: Duration) -> Load {
     let output = again(&[RSA, &length.as_millis().to_string()])
         .output()
@@ -79,7 +79,7 @@ fn sign_for(length: Duration) -> u64 {
     count
 }
 
-/// A server that reads a posted form and says a word.
+/// A server that reads a posted form and answers with one word.
 pub struct FormPost {
     pub address: SocketAddr,
     _process: Child,

@@ -1,4 +1,4 @@
-//! A network of half a millisecond in front of PostgreSQL's socket.
+//! A network with a round trip of half a millisecond in front of PostgreSQL's socket.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,11 +8,11 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// How long bytes take in each direction.
+/// The delay in each direction.
 const ONE_WAY: Duration = Duration::from_micros(250);
 
-/// Carries connections to the socket from now on; the port that takes them. Threads, because the timers of an
-/// asynchronous runtime are not that exact.
+/// Forwards connections to the socket from now on, and returns the port that accepts them. Threads do the work, because
+/// the timers of an asynchronous runtime are not precise enough.
 pub fn start(socket: PathBuf) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let port = listener.local_addr().expect("an address").port();

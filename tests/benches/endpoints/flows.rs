@@ -14,7 +14,7 @@ use url::form_urlencoded::byte_serialize;
 
 use super::load::{Caller, Post, Response};
 
-/// An authorization request that a session answers, then the exchange of the code.
+/// An authorization request that a session answers, followed by the exchange of the code.
 pub struct SessionSignIn {
     /// The authorization request of a browser with a session.
     pub request: Rc<str>,
@@ -50,11 +50,11 @@ impl Caller for SessionSignIn {
     }
 }
 
-/// A SAML AuthnRequest by redirect, until the page that posts the response.
+/// A SAML AuthnRequest with the HTTP-Redirect binding, until the page that posts the response.
 pub struct SamlSignOn {
     pub address: SocketAddr,
     pub cookies: String,
-    /// The path of the sign-on service.
+    /// The path of the single sign-on service.
     pub path: String,
     pub issuer: String,
     pub next: Option<String>,

@@ -1,5 +1,5 @@
-//! Connections that send requests as fast as they are answered. A client library would cost as much as the server does,
-//! so this one writes bytes that were made before and reads no more of an answer than its status, length and body.
+//! Connections that send the next request as soon as the response arrives. A client library would use as much CPU as
+//! the server does. So this client writes prepared bytes, and reads only the status, length and body of a response.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use futures_util::future::join_all;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-/// How much was answered.
+/// The number of answers, and the time that they took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     pub answers: u64,
@@ -35,11 +35,11 @@ impl AddAssign for Load {
     }
 }
 
-/// Who sends requests on one connection, one after the other.
+/// The source of the requests of one connection, which sends one request after the other.
 pub trait Caller {
-    /// The next request, or `None` where there is none.
+    /// Returns the next request, or `None` at the end.
     fn next(&mut self) -> Option<Rc<str>>;
-    /// What it was answered. Whether this completes what is counted.
+    /// Receives the response. Returns whether it completes a counted unit.
     fn answered(&mut self, _response: Response<'_>) -> bool {
         true
     }
@@ -53,7 +53,7 @@ pub struct Response<'r> {
 }
 
 impl Response<'_> {
-    /// The value of a header.
+    /// Returns the value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().find_map(|line| {
             let (found, value) = line.split_once(": ")?;
@@ -62,7 +62,7 @@ impl Response<'_> {
     }
 }
 
-/// The same request again and again.
+/// A caller that repeats one request.
 #[derive(Clone)]
 pub struct Same(pub Rc<str>);
 
@@ -88,7 +88,7 @@ impl Caller for Requests {
     }
 }
 
-/// Exchanges codes, and keeps the access tokens.
+/// Exchanges codes, and stores the access tokens.
 #[derive(Clone)]
 pub struct Exchanging {
     requests: Requests,
@@ -117,7 +117,7 @@ impl Caller for Exchanging {
     }
 }
 
-/// Uses the refresh token that the last answer gave.
+/// Uses the refresh token of the last response.
 pub struct Refreshing {
     pub token: String,
     pub post: Post,
@@ -157,22 +157,22 @@ impl Post {
         ))
     }
 
-    /// The request with this body.
+    /// Returns the request with this body.
     pub fn with(&self, body: &str) -> String {
         format!("{}Content-Length: {}\r\n\r\n{body}", self.0, body.len())
     }
 }
 
-/// A server to send requests to.
+/// A server that receives the requests.
 pub struct Drive<'a> {
     pub address: SocketAddr,
-    /// How much of its core's time the server has used so far.
+    /// The CPU time that the server has used so far on its core.
     pub cpu: &'a dyn Fn() -> Duration,
 }
 
 impl Drive<'_> {
-    /// Lets each caller send on a connection of its own, for so long or until no request is left. The callers come
-    /// back.
+    /// Runs each caller on its own connection, until `length` has passed or no request is left. Returns the load and
+    /// the callers.
     pub async fn run<C: Caller>(&self, callers: Vec<C>, length: Duration) -> (Load, Vec<C>) {
         let connections = join_all(callers.iter().map(|_| Connection::open(self.address))).await;
         let (start, cpu) = (Instant::now(), (self.cpu)());
@@ -216,7 +216,7 @@ impl Connection {
         }
     }
 
-    /// Sends a request; its response, which must be a success or a redirect.
+    /// Sends a request, and returns the response, which must be a success or a redirect.
     async fn call(&mut self, request: &str) -> Response<'_> {
         self.stream
             .write_all(request.as_bytes())

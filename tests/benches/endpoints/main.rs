@@ -1,12 +1,13 @@
-//! How much the endpoints that applications call answer on one core, each answer durable before it is sent.
+//! The throughput of the endpoints that applications call, on one core. Each answer is durable before it is sent.
 //!
-//! `scripts/bench` runs it, `scripts/bench sqlite refresh` a part of it: the real `assent` on the first core, this
-//! program and PostgreSQL on the second. Beside each round it measures what bounds any such server on the same core: a
-//! bare RSA-2048 signature, and a form posted to axum that is read and answered with a word. The shares of those two
-//! are what to compare between machines.
+//! `scripts/bench` runs all measurements, and `scripts/bench sqlite refresh` runs a part. The real `assent` has the
+//! first core; this program and PostgreSQL share the second. Each round also measures the bounds of any such server on
+//! the same core: a bare RSA-2048 signature, and a form that is posted to axum, read, and answered with one word.
+//! Compare the shares of these two bounds between machines.
 //!
-//! Then PostgreSQL behind a network of half a millisecond, compared with SQLite, and two instances compared with one,
-//! each with the same share of the core. Last, an instance that exports traces, compared with one that does not.
+//! Then it compares PostgreSQL behind a network with a round trip of half a millisecond with SQLite. It also compares
+//! two instances with one, each with the same share of the core. Last, it compares instances that export traces with
+//! one that does not.
 
 mod bounds;
 mod delay;
@@ -32,19 +33,19 @@ use server::Server;
 
 /// Connections that each send one request after the other.
 const CONNECTIONS: usize = 64;
-/// How often each is measured, in turn with the others.
+/// The rounds of each measurement. The measurements take turns.
 const ROUNDS: u32 = 5;
-/// How long one measurement takes.
+/// The duration of one measurement.
 const LENGTH: Duration = Duration::from_millis(1500);
-/// Codes that are exchanged in one round.
+/// The number of exchanged codes in one round.
 const CODES: usize = 1000;
-/// Users who signed in, one for each connection: two browsers have no session in common.
+/// The signed-in users, one for each connection, because two browsers have no common session.
 const PEOPLE: usize = CONNECTIONS;
 
 /// The entity ID of the SAML service provider.
 const SP: &str = "https://sp.example/saml";
 
-/// What is measured.
+/// A measured endpoint or flow.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Subject {
     SessionSignIn,
@@ -60,10 +61,10 @@ enum Subject {
     KeySet,
 }
 
-/// What bounds an endpoint on the same core.
+/// The bound of an endpoint on the same core.
 #[derive(Clone, Copy, PartialEq)]
 enum Bound {
-    /// So many RSA-2048 signatures.
+    /// The cost of this number of RSA-2048 signatures.
     Signatures(f64),
     /// A trivial form POST.
     Post,
@@ -114,7 +115,7 @@ impl Subject {
         }
     }
 
-    /// The share of its bound that we want, in percent.
+    /// Returns the goal: the share of the bound, in percent.
     const fn goal(self) -> f64 {
         match self {
             Self::SessionSignIn | Self::CodeExchange | Self::Refresh => 85.0,
@@ -159,20 +160,20 @@ fn main() {
     });
 }
 
-/// Where the server keeps its data.
+/// The database of the server.
 #[derive(Clone, Copy, Debug)]
 enum Backend {
     Sqlite,
-    /// By its socket.
+    /// PostgreSQL by its socket.
     Postgres,
-    /// By TCP, with a round trip of half a millisecond.
+    /// PostgreSQL by TCP, with a round trip of half a millisecond.
     DistantPostgres,
 }
 
 impl Backend {
     const ALL: [Self; 3] = [Self::Sqlite, Self::Postgres, Self::DistantPostgres];
 
-    /// The URL of a fresh database.
+    /// Creates a fresh database, and returns its URL.
     async fn create(self, folder: &std::path::Path) -> DatabaseUrl {
         match self {
             Self::Sqlite => Database::Sqlite.create(folder).await,
@@ -186,7 +187,7 @@ impl Backend {
     }
 }
 
-/// Prints what each subject reaches of what it does on SQLite.
+/// Prints the throughput of each subject as a share of its throughput on SQLite.
 fn compare(on_sqlite: &HashMap<Subject, Load>, loads: &HashMap<Subject, Load>) {
     let of_requests = |subject: &Subject| subject.bound() != Bound::Get;
     for subject in Subject::ALL.iter().filter(|subject| of_requests(subject)) {
@@ -200,8 +201,8 @@ fn compare(on_sqlite: &HashMap<Subject, Load>, loads: &HashMap<Subject, Load>) {
     }
 }
 
-/// How much of the core each of the instances may use, in percent: so little that neither the caller nor PostgreSQL,
-/// which share the other core, is what bounds them.
+/// The share of the core that each instance may use, in percent. It is so small that neither the caller nor PostgreSQL,
+/// which share the other core, limits the throughput.
 const SHARE: u32 = 20;
 
 /// Compares two instances with one, by sign-ins with a session.
@@ -247,12 +248,12 @@ async fn measure_instances() {
     );
 }
 
-/// How often the instances with and without traces are compared: more often than others, because the difference is
-/// small.
+/// The rounds that compare instances with and without traces. There are more than for other comparisons, because the
+/// difference is small.
 const TRACING_ROUNDS: usize = 12;
 
-/// Compares instances that export traces and metrics with one that does not, by their time per request at the token
-/// endpoint.
+/// Compares instances that export traces and metrics with one that does not. The measure is the CPU time per request at
+/// the token endpoint.
 async fn measure_tracing() {
     println!("\nTraces, on PostgreSQL");
     let collector = FormPost::start().await;
@@ -296,7 +297,7 @@ async fn measure_tracing() {
     }
 }
 
-/// Whether the command line asks for it: all its words must be in what this is called.
+/// Returns whether the command line selects this name: the name must contain all words of the command line.
 fn wanted(called: &str) -> bool {
     let called = called.to_lowercase();
     std::env::args()
@@ -308,7 +309,7 @@ fn wanted(called: &str) -> bool {
 async fn measure(backend: Backend, subjects: &[Subject]) -> HashMap<Subject, Load> {
     let folder = tempfile::tempdir().expect("a folder");
     let url = backend.create(folder.path()).await;
-    // The first start makes keys and tables; the second is what an operator's restart is.
+    // The first start creates keys and tables. The second start is like a restart by an operator.
     drop(Server::start(folder.path(), url.url()).await);
     let server = Server::start(folder.path(), url.url()).await;
     println!("\n{backend:?}");
@@ -382,18 +383,18 @@ fn same(request: &str) -> Vec<Same> {
     vec![Same(request.into()); CONNECTIONS]
 }
 
-/// Users who signed in, and the application that they signed in to.
+/// The signed-in users, and the application that they signed in to.
 struct Setup {
     address: std::net::SocketAddr,
     application: Application,
     service_provider: Value,
     browsers: Vec<Browser>,
-    /// What the server's core spent on a sign-in with the phone, one at a time.
+    /// The CPU time of the server's core for one sign-in with the phone, one at a time.
     phone_sign_in_cpu: Duration,
     cookies: Vec<String>,
-    /// One for each connection.
+    /// One token for each connection.
     access_tokens: Vec<String>,
-    /// One for each connection.
+    /// One token for each connection.
     refresh_tokens: RefCell<Vec<String>>,
 }
 
@@ -534,7 +535,7 @@ impl Setup {
         }
     }
 
-    /// Sign-ins with a session at this instance.
+    /// Measures sign-ins with a session at this instance.
     async fn sign_ins(&self, server: &Server) -> Load {
         let drive = load::Drive {
             address: server.address,
@@ -571,7 +572,7 @@ impl Setup {
         )
     }
 
-    /// The cookies of a signed-in browser for each connection.
+    /// Returns the cookies of a signed-in browser for each connection.
     fn cookies(&self) -> impl Iterator<Item = &str> {
         self.cookies
             .iter()
@@ -585,7 +586,7 @@ impl Setup {
         load::Post::new(self.address, path, &self.application.id, secret)
     }
 
-    /// Requests that exchange new codes, which sessions return without a prompt.
+    /// Returns requests that exchange new codes. The sessions return these codes without a prompt.
     async fn exchanges(&self) -> Vec<String> {
         let request = self.application.request(&[("prompt", Some("none"))]);
         let post = self.post("/oidc/token");
@@ -609,7 +610,7 @@ impl Setup {
     }
 }
 
-/// Tokens of a family of their own, with a refresh token.
+/// Returns the tokens of a new token family, with a refresh token.
 async fn tokens(user: &TestUser, browser: &Browser, base: &str) -> Value {
     let changes = [
         ("scope", Some("openid profile email offline_access")),

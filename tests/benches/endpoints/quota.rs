@@ -1,4 +1,4 @@
-//! A share of a processor for a process, by the control groups of Linux.
+//! A limited share of a processor for a process, by Linux control groups.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,11 +6,12 @@ use std::path::PathBuf;
 /// The period of a quota, in microseconds.
 const PERIOD: u32 = 10_000;
 
-/// A control group, which is removed when it is dropped.
+/// A control group, which is removed when the value is dropped.
 pub struct Quota(PathBuf);
 
 impl Quota {
-    /// A group that may use this many percent of a processor. `None` if this machine lets us create none.
+    /// Creates a group that may use this percentage of a processor. Returns `None` if this machine permits no new
+    /// group.
     pub fn new(name: &str, percent: u32) -> Option<Self> {
         let quota = PERIOD * percent / 100;
         let unique = format!("assent-bench-{}-{name}", std::process::id());
@@ -40,7 +41,7 @@ impl Quota {
 
 impl Drop for Quota {
     fn drop(&mut self) {
-        // It stays until its processes have ended, and costs nothing.
+        // The group remains until its processes have ended, which costs nothing.
         let _ = fs::remove_dir(&self.0);
     }
 }

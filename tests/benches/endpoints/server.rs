@@ -1,4 +1,4 @@
-//! The real `assent`, alone on a core.
+//! The real `assent` on a dedicated core.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
@@ -10,10 +10,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-/// The core of the server; the caller runs this program on another.
+/// The server's core. The caller runs this program on another core.
 const CORE: &str = "0";
 
-/// A command whose process has the server's core and no other.
+/// Returns a command whose process may use only the server's core.
 pub fn on_its_core(program: &Path) -> Command {
     let mut command = Command::new("taskset");
     command.args(["--cpu-list", CORE]).arg(program);
@@ -29,19 +29,19 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it with the plugins that ship, and waits for its first answer.
+    /// Starts the server with the plugins that ship, and waits for the first answer.
     pub async fn start(folder: &Path, database: &str) -> Self {
         let address = free_address();
         let base = format!("http://localhost:{}", address.port());
         Self::start_at(folder, address, base, (database, "")).await
     }
 
-    /// A further instance of the same service, with the same settings.
+    /// Starts another instance of the same service, with the same settings.
     pub async fn start_beside(&self, folder: &Path, database: &str) -> Self {
         self.start_beside_with(folder, database, "").await
     }
 
-    /// A further instance of the same service, with further settings.
+    /// Starts another instance of the same service, with additional settings.
     pub async fn start_beside_with(&self, folder: &Path, database: &str, more: &str) -> Self {
         Self::start_at(folder, free_address(), self.base.clone(), (database, more)).await
     }
@@ -82,7 +82,7 @@ impl Server {
         }
     }
 
-    /// Its process.
+    /// Returns the process ID.
     pub fn id(&self) -> u32 {
         self.process.id().expect("running")
     }
@@ -100,10 +100,11 @@ impl Server {
             .to_owned()
     }
 
-    /// The time that its threads have used, to a hundredth of a second.
+    /// Returns the CPU time that the server's threads have used, with a resolution of 10 ms.
     pub fn cpu(&self) -> Duration {
         let stat = self.proc("stat");
-        // The name, in parentheses, may hold anything; user and system time are the 12th and 13th field after it.
+        // The name, in parentheses, may contain any character. User and system time are the 12th and 13th field after
+        // it.
         let (_, fields) = stat.rsplit_once(')').expect("a stat");
         let ticks = fields
             .split_whitespace()
@@ -146,7 +147,7 @@ fn free_address() -> SocketAddr {
     listener.local_addr().expect("an address")
 }
 
-/// Whether the server answers that it is ready.
+/// Returns whether the server reports that it is ready.
 async fn answers(address: SocketAddr) -> bool {
     let Ok(mut stream) = TcpStream::connect(address).await else {
         return false;
@@ -163,7 +164,7 @@ async fn answers(address: SocketAddr) -> bool {
 }
 
 fn settings(base: &str, address: SocketAddr, database: &str) -> String {
-    // All requests come from one IP, which would soon reach a rate limit.
+    // All requests come from one IP address, which would soon reach a rate limit.
     format!(
         "base_url = \"{base}\"\n[http]\nlisten = \"{address}\"\n[database]\nurl = \"{database}\"\n\
          [keys]\nmaster_key_file = \"master.key\"\n\

@@ -1,4 +1,4 @@
-//! Makes the users, the accounts and the entries, with the store's own statements for many at once.
+//! Creates the users, the accounts and the audit entries, with the store's own batch statements.
 
 use std::sync::Arc;
 
@@ -15,32 +15,32 @@ use serde_json::{Value, json};
 
 use super::names::{self, Draw};
 
-/// How many are kept in one transaction.
+/// The number of objects in one transaction.
 const BATCH: u32 = 512;
-/// How many seconds pass between two batches.
+/// The number of seconds between two batches.
 const PASS: u64 = 3600;
-/// The share of users whose creation is still in the audit log: one in so many.
+/// One in this number of users is recent: the creation is still in the audit log.
 const LATELY: u32 = 10;
-/// One in so many has an account in the small application.
+/// One in this number of users has an account in the small application.
 const IN_SMALL: u32 = 1000;
 
-/// What was made.
+/// The created data.
 pub struct DataSet {
-    /// How the instance's interface is called.
+    /// The client of the instance's admin API.
     pub admin: Admin,
-    /// An application in which everybody has an account.
+    /// An application in which all users have an account.
     pub application: Application,
-    /// One in which few have.
+    /// An application in which few users have an account.
     pub small: Application,
     /// A user with a device and a session.
     pub ada: TestUser,
-    /// Some of the users, of all times.
+    /// A sample of the users, from the whole period.
     pub some: Vec<User>,
-    /// Some of the accounts in the large application.
+    /// A sample of the accounts in the large application.
     pub accounts: Vec<Account>,
     /// An administrator with many audit entries, and one with few.
     pub actors: [String; 2],
-    /// A moment in the middle of the audit log.
+    /// A date in the middle of the audit log.
     pub middle: String,
     count: u32,
 }
@@ -132,7 +132,7 @@ impl DataSet {
                 .collect();
             left -= entries.len() as u32;
             host.host.store.append_audit(entries).await.expect("kept");
-            // In all about two months, however many they are.
+            // About two months in total, for any number of entries.
             host.advance(5_000_000 / u64::from(count / BATCH + 1));
             if middle.is_empty() && left < count / 2 {
                 middle = moment(host);
@@ -159,7 +159,7 @@ impl DataSet {
         }
     }
 
-    /// That it is what the product would have written.
+    /// Asserts that the product would have written the same data.
     pub async fn prove(&self, host: &TestHost) {
         let verdict = audit::verify(&host.host.store, None).await.expect("read");
         assert_eq!(verdict.broken, None);
@@ -180,7 +180,7 @@ impl DataSet {
                 (&shown["user_id"], &shown["roles"]),
                 (&json!(user.id), &json!(account.roles))
             );
-            // They may be changed like any other, and are found by what they are called then.
+            // An administrator can change these users like any other, and can find them by the new name.
             let changed = json!({"profile": {"name": format!("Changed {}", user.name)}});
             self.admin
                 .admin_ok(Method::PATCH, &format!("/users/{}", user.id), changed)
@@ -218,7 +218,7 @@ impl DataSet {
 fn moment(host: &TestHost) -> String {
     let at = host.host.now().millis();
     let mut parts = [at / 1000 / 86400, at / 1000 % 86400];
-    // The civil date of a day (Howard Hinnant's algorithm).
+    // Converts days to a civil date (Howard Hinnant's algorithm).
     parts[0] += 719_468;
     let era = parts[0].div_euclid(146_097);
     let day = parts[0].rem_euclid(146_097);
@@ -295,8 +295,8 @@ fn account_made(host: &Arc<Services>, account: &Account, by: &AuditContext) -> E
         )
 }
 
-/// What a sign-in leaves: mostly that it was done, at times that it was not. One in ten thousand is the user's word
-/// that it was not theirs.
+/// Returns an audit entry of a sign-in: mostly a completed one, sometimes a denied one. One in ten thousand is a report
+/// by the user.
 fn sign_in(
     host: &Arc<Services>,
     draw: &mut Draw,
@@ -328,7 +328,7 @@ fn sign_in(
     .with("kind", "sign-in")
 }
 
-/// The id of what the interface showed.
+/// Returns the id of an object in an answer.
 pub fn shown(value: &Value) -> &str {
     id(value)
 }

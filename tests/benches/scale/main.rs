@@ -1,9 +1,9 @@
-//! How long an administrator waits where there are very many users, accounts and entries of the audit log.
+//! The response times of the admin API with very many users, accounts and audit entries.
 //!
-//! `scripts/bench-scale 1000000 sqlite` makes a million of each in SQLite, by the
-//! statements of an import, and proves that they are what the product writes: the whole log is verified, and some are
-//! read back. Then a hundred requests of each kind tell how long the answers take. It fails if one in a hundred of a
-//! kind takes 100 ms or longer. Without a number it is 20,000, and without a database both.
+//! `scripts/bench-scale 1000000 sqlite` creates a million of each in SQLite, with the statements of an import. Then it
+//! proves that the product would have written the same data: it verifies the whole audit log, and reads a sample back.
+//! A hundred requests of each kind then measure the response times. The benchmark fails if the 99th percentile of a
+//! kind is 100 ms or longer. Without a number it creates 20,000, and without a database it measures both.
 
 mod data_set;
 mod names;
@@ -44,7 +44,7 @@ fn main() {
     assert!(slow.is_empty(), "too slow: {slow:?}");
 }
 
-/// What is too slow.
+/// Measures one database, and returns the requests that are too slow.
 async fn measure(database: Database, count: u32) -> Vec<String> {
     let started = Instant::now();
     let settings = "[rate_limits]\ntoken_requests_per_ip = { per_minute = 0, burst = 1 }\n";
@@ -60,7 +60,7 @@ async fn measure(database: Database, count: u32) -> Vec<String> {
         started.elapsed()
     );
     if database == Database::Postgres {
-        // What PostgreSQL does by itself some minutes later.
+        // PostgreSQL does this by itself some minutes later.
         host.connection()
             .await
             .batch("VACUUM ANALYZE")

@@ -1,6 +1,6 @@
-//! Names as they are: some are very frequent, some have letters beyond ASCII.
+//! Realistic names: some are very frequent, and some have letters beyond ASCII.
 
-/// Numbers that look random and are the same in each run.
+/// A generator of numbers that look random and are the same in each run.
 pub struct Draw(u64);
 
 impl Draw {
@@ -8,7 +8,7 @@ impl Draw {
         Self(seed)
     }
 
-    /// A number below `bound`.
+    /// Returns a number below `bound`.
     pub fn below(&mut self, bound: usize) -> usize {
         // SplitMix64.
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -18,7 +18,7 @@ impl Draw {
         ((mixed ^ (mixed >> 31)) % bound as u64) as usize
     }
 
-    /// One of these, the first of them more often than the last.
+    /// Returns one of these. The first ones are more frequent than the last ones.
     pub fn one_of<'a>(&mut self, of: &[&'a str]) -> &'a str {
         let (one, other) = (self.below(of.len()), self.below(of.len()));
         of[one.min(other)]
@@ -86,7 +86,7 @@ const ENDINGS: [&str; 25] = [
     "ov", "ova", "ski", "ace", "per", "inger", "wald", "thal", "burg", "hauser", "brandt", "mayer",
 ];
 
-/// A given name and a family name.
+/// Returns a given name and a family name.
 pub fn name(draw: &mut Draw) -> (String, String) {
     let given = draw.one_of(&GIVEN).to_owned();
     let family = format!("{}{}", draw.one_of(&BEGINNINGS), draw.one_of(&ENDINGS));

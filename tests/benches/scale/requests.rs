@@ -1,4 +1,4 @@
-//! What an administrator asks for, and how long the answers take.
+//! The requests of an administrator, and their response times.
 
 use std::time::{Duration, Instant};
 
@@ -7,15 +7,15 @@ use reqwest::Client;
 use super::data_set::{DataSet, shown};
 use super::names::Draw;
 
-/// How often each is asked for.
+/// The number of requests of each kind.
 const TIMES: usize = 100;
-/// What one in a hundred may not reach.
+/// The limit for the 99th percentile.
 const GOAL: Duration = Duration::from_millis(100);
 
-/// A kind of request: what it is called, and the paths in turn.
+/// A kind of request: its name, and its paths, which take turns.
 type Kind = (&'static str, Vec<String>);
 
-/// What is too slow.
+/// Measures all kinds, and returns those that are too slow.
 pub async fn measure(made: &DataSet) -> Vec<String> {
     let client = Client::new();
     let get = async |path: &str| {
@@ -33,7 +33,7 @@ pub async fn measure(made: &DataSet) -> Vec<String> {
     };
     let mut slow = Vec::new();
     for (name, paths) in kinds(made) {
-        // What is asked for the first time opens connections, and is read from the disk.
+        // The first request opens connections, and its data comes from the disk.
         get(&paths[0]).await;
         let mut took = Vec::with_capacity(TIMES);
         for path in paths.iter().cycle().take(TIMES.max(paths.len())) {

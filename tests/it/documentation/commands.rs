@@ -1,8 +1,9 @@
 //! The commands of the pages, run as written in a copy of the repository beside a running instance. Only the ports
 //! differ: the pages name those of `make run`, and tests run at the same time.
 //!
-//! A block `sh` runs here. `sh,start` starts or builds the product, `sh,installed` needs an installed package, and
-//! `sh,cluster` needs Docker or Kubernetes.
+//! A block `sh` runs here. `sh,start` starts or builds the product. `scripts/packages pages` runs the blocks
+//! `sh,installed` in a system with the package. `sh,cluster` needs Docker or Kubernetes, and `sh,elsewhere` needs a
+//! machine with another program, such as Prometheus.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -10,29 +11,29 @@ use std::process::Stdio;
 
 use tokio::process::{Child, Command};
 
-use super::markdown::Page;
 use super::{pages, root};
 use crate::harness::{
     Pipes, Run, binary, component, free_port, in_time, read_file, temp_folder, write_file,
 };
 
 /// Where a block of commands runs.
-const PLACES: [&str; 3] = ["start", "installed", "cluster"];
+const PLACES: [&str; 4] = ["start", "installed", "cluster", "elsewhere"];
 
 /// A copy of the repository as it is after `make run`, with what serves in it.
-struct Clone {
+pub struct Clone {
     folder: tempfile::TempDir,
     port: u16,
     demo_port: u16,
+    application_port: u16,
     running: Vec<Child>,
 }
 
 impl Clone {
     /// With the programs and plugins of this build; the rest are links to the repository.
-    async fn serve() -> Self {
+    pub async fn serve() -> Self {
         let folder = temp_folder();
         let path = folder.path();
-        let (port, demo_port) = (free_port(), free_port());
+        let (port, demo_port, application_port) = (free_port(), free_port(), free_port());
         for name in [
             "demo",
             "docs",
@@ -77,6 +78,7 @@ impl Clone {
             folder,
             port,
             demo_port,
+            application_port,
             running: Vec::new(),
         };
         for entry in std::fs::read_dir(root().join("config")).expect("the settings") {
@@ -87,14 +89,19 @@ impl Clone {
         clone.started().await
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.folder.path()
     }
 
     /// A text with the ports of this instance.
-    fn with_ports(&self, text: &str) -> String {
+    pub fn with_ports(&self, text: &str) -> String {
         text.replace(":8080", &format!(":{}", self.port))
             .replace(":8081", &format!(":{}", self.demo_port))
+            .replace(":3000", &format!(":{}", self.application_port))
+            .replace(
+                "listen(3000,",
+                &format!("listen({},", self.application_port),
+            )
     }
 
     async fn started(mut self) -> Self {
@@ -124,7 +131,7 @@ impl Clone {
     }
 
     /// Runs a script in one shell.
-    async fn run(&self, script: &str) -> Result<(), String> {
+    pub async fn run(&self, script: &str) -> Result<(), String> {
         let printed = self.path().join("printed");
         let file = std::fs::File::create(&printed).expect("a file");
         let mut bash = Command::new("bash");
@@ -160,18 +167,6 @@ const ENROL: &str = "set -euo pipefail\n\
     target/debug/assent authenticator enrol \"$(target/debug/assent admin enrolment admin 2>/dev/null)\" \
     --store data/phone.json\n";
 
-/// The commands of a page as a script, which names each block before it runs.
-fn script(page: &Page) -> Option<String> {
-    let blocks = page.blocks.iter().filter(|block| block.is_only("sh"));
-    let blocks: Vec<String> = blocks
-        .map(|block| {
-            let place = format!("{}:{}", page.path.display(), block.line);
-            format!("echo '### {place}' >&2\n{}", block.text)
-        })
-        .collect();
-    (!blocks.is_empty()).then(|| format!("set -euo pipefail\n{}", blocks.concat()))
-}
-
 #[test]
 fn each_block_of_commands_says_where_it_runs() {
     let mut unknown = Vec::new();
@@ -201,7 +196,7 @@ async fn run_pages(part: &str) {
     let mut count = 0;
     for page in pages() {
         let is_here = page.path.starts_with(part) || page.path == Path::new(part);
-        let Some(script) = script(&page).filter(|_| is_here) else {
+        let Some(script) = page.script().filter(|_| is_here) else {
             continue;
         };
         count += 1;
@@ -228,6 +223,11 @@ async fn the_commands_for_administrators_succeed() {
 #[tokio::test]
 async fn the_commands_for_developers_succeed() {
     run_pages("docs/developers").await;
+}
+
+#[tokio::test]
+async fn the_commands_of_the_readme_succeed() {
+    run_pages("README.md").await;
 }
 
 #[tokio::test]

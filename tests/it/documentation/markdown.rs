@@ -114,6 +114,18 @@ impl Page {
         self.links.iter()
     }
 
+    /// The commands of the page as a script, which names each block before it runs. `None` if there are none.
+    pub fn script(&self) -> Option<String> {
+        let blocks = self.blocks.iter().filter(|block| block.is_only("sh"));
+        let blocks: Vec<String> = blocks
+            .map(|block| {
+                let place = format!("{}:{}", self.path.display(), block.line);
+                format!("echo '### {place}' >&2\n{}", block.text)
+            })
+            .collect();
+        (!blocks.is_empty()).then(|| format!("set -euo pipefail\n{}", blocks.concat()))
+    }
+
     /// The sentences of paragraphs and lists.
     pub fn sentences(&self) -> Vec<String> {
         let parts = self

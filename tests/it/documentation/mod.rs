@@ -6,6 +6,7 @@ mod endpoints;
 mod links;
 mod markdown;
 mod snippets;
+mod tutorials;
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +14,14 @@ use crate::harness::read_file;
 use markdown::Page;
 
 /// The pages outside of the book.
-const OTHERS: [&str; 6] = [
+const OTHERS: [&str; 8] = [
     "README.md",
     "CHANGELOG.md",
     "CODE_OF_CONDUCT.md",
     "CONTRIBUTING.md",
     "SECURITY.md",
+    "packaging/compose/README.md",
+    "packaging/helm/assent/README.md",
     "packaging/monitoring/README.md",
 ];
 /// The longest page that is written by hand, in lines.

@@ -2,8 +2,8 @@
 
 use proc_macro::{TokenStream, TokenTree};
 
-/// Makes two tests of `async fn name(database: Database)`: `name::sqlite` and `name::postgres`. Arguments are those of
-/// `#[tokio::test]`.
+/// Creates two tests from `async fn name(database: Database)`: `name::sqlite` and `name::postgres`. The arguments are
+/// those of `#[tokio::test]`.
 #[proc_macro_attribute]
 pub fn both_databases(arguments: TokenStream, test: TokenStream) -> TokenStream {
     let tests = name(&test).and_then(|name| {
@@ -27,7 +27,7 @@ pub fn both_databases(arguments: TokenStream, test: TokenStream) -> TokenStream 
     test.into_iter().chain(tests).collect()
 }
 
-/// The name of the function, which follows the word `fn`.
+/// Returns the name of the function, which follows the word `fn`.
 fn name(function: &TokenStream) -> Option<String> {
     let is_fn =
         |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word.to_string() == "fn");

@@ -126,5 +126,8 @@ async fn completions_and_manuals_list_every_command() {
     let written = assent(&["man", "--out", "."]).await;
     assert_eq!(written.status.code(), Some(0), "{}", err(&written));
     let page = read_file(folder.path().join("assent-users-create.1"));
-    assert!(page.contains("name at sign\\-in"), "{page}");
+    assert!(
+        page.contains("The user name. Required for a new user"),
+        "{page}"
+    );
 }
