@@ -1,17 +1,17 @@
 # shellcheck shell=bash
-# Shared by the scripts beside it: strict mode, the repository's root as the current folder, a few words.
+# The common parts of the scripts in this folder: strict mode, the repository's root as the current folder, functions.
 
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# rustup puts cargo there, and not every shell has read the profile that says so.
+# rustup installs cargo there, and some shells have not read the profile that adds it.
 PATH="$PATH:${CARGO_HOME:-${HOME:-/root}/.cargo}/bin"
 
-# Where cargo builds to: here, whatever the shell says, since the settings name the plugins below this folder.
+# The output folder of cargo. It replaces the shell's value, because the settings name the plugins below this folder.
 target=target
 export CARGO_TARGET_DIR=$target
 
-# say WORDS...: tells what happens next.
+# say WORDS...: prints the next step.
 say() {
   printf '\n==> %s\n' "$*" >&2
 }
@@ -22,7 +22,7 @@ die() {
   exit 1
 }
 
-# explain ARGUMENT...: if the first one asks for help, prints the comment that the script begins with, and ends.
+# explain ARGUMENT...: if the first argument requests help, prints the comment at the head of the script, and exits.
 explain() {
   case ${1:-} in
     -h | --help)
@@ -32,7 +32,7 @@ explain() {
   esac
 }
 
-# plugin_folders FOLDER...: those of the folders that hold a crate.
+# plugin_folders FOLDER...: prints the folders that contain a crate.
 plugin_folders() {
   local folder
   for folder in "$@"; do
@@ -40,10 +40,10 @@ plugin_folders() {
   done
 }
 
-# The commands that run beside the script: the process of each, and the file with its output.
+# The background commands: the process of each, and the file with its output.
 declare -A beside_output=()
 
-# beside COMMAND...: runs a command while the script goes on. Most of these wait for the network.
+# beside COMMAND...: runs a command in the background. Most of these wait for the network.
 beside() {
   local output
   output=$(mktemp)
@@ -51,7 +51,7 @@ beside() {
   beside_output[$!]=$output
 }
 
-# joined: waits for the commands beside the script, and prints their output. Ends the script if one failed.
+# joined: waits for the background commands, and prints their output. Ends the script if one failed.
 joined() {
   local process failed=
   for process in "${!beside_output[@]}"; do
@@ -63,7 +63,8 @@ joined() {
   [ -z "$failed" ] || die "A check failed, see above."
 }
 
-# npm_packages: installs the npm packages of tests/js's lock file, unless they are there already. Their scripts do not run.
+# npm_packages: installs the npm packages of tests/js's lock file, unless they are installed already. Their scripts do
+# not run.
 npm_packages() (
   cd tests/js
   cmp --quiet package-lock.json node_modules/.installed && return

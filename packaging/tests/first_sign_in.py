@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Signs in to a new installation as its first user would: enrols a device, signs in to the portal, approves.
+"""Signs in to a new installation like its first user: enrols a device, signs in to the portal, approves.
 
-The browser is this program, without JavaScript. The device is the headless authenticator of the command `assent`.
-It prints the seconds that it took. Only the standard library is used.
+This program is the browser, without JavaScript. The device is the headless authenticator of the command `assent`.
+It prints the duration in seconds. It needs only the standard library.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from html.parser import HTMLParser
 
 
 class Forms(HTMLParser):
-    """The forms of a page: of each its action and its fields."""
+    """The forms of a page, each with its action and its fields."""
 
     def __init__(self, page):
         super().__init__()
@@ -59,7 +59,7 @@ class Browser:
 
 
 class SignInError(Exception):
-    """A sign-in that did not succeed."""
+    """A failed sign-in."""
 
 
 class Device:
@@ -73,7 +73,7 @@ class Device:
 
 
 def sign_in(base_url, user, device):
-    """Signs in to the portal with a new browser, and approves on the device."""
+    """Sign in to the portal with a new browser, and approve on the device."""
     began = time.monotonic()
     browser = Browser()
     browser.open(f"{base_url}/sign-in")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Signs users in one after the other, each with a device of its own, until a file appears. Then it prints how many
-sign-ins succeeded. The first one that fails ends it with an error. Only the standard library is used.
+"""Signs users in one after the other, each with a separate device, until a file appears. Then it prints the number of
+successful sign-ins. The first failure ends it with an error. It needs only the standard library.
 """
 
 import argparse
@@ -12,12 +12,12 @@ import urllib.request
 
 from first_sign_in import Device, sign_in
 
-# How often a user signs in. The sign-ins of a user within two minutes are limited.
+# The number of sign-ins of one user, because the sign-ins of a user within two minutes are limited.
 SIGN_INS = 10
 
 
 def add_user(base_url, token, name):
-    """Adds a user; the link that enrols the first device."""
+    """Add a user, and return the link that enrols the first device."""
 
     def post(path, body):
         headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
@@ -51,7 +51,7 @@ def main():
                     device.run("enrol", add_user(given.base_url, given.token, name))
                 sign_in(given.base_url, name, device)
                 counts[index] += 1
-        except Exception as error:  # Whatever it is, it is a failed sign-in.
+        except Exception as error:  # Every exception is a failed sign-in.
             failures.append(f"{name}, sign-in {counts[index] + 1}: {error!r} {getattr(error, 'url', '')}")
 
     threads = [threading.Thread(target=work, args=(index,)) for index in range(given.users)]

@@ -41,6 +41,10 @@ impl Logout {
         }
     }
 
+    /// Sends the logout request, unless an earlier one was answered.
+    ///
+    /// # Errors
+    /// Returns an error if no answer arrives.
     pub async fn attempt(&mut self) -> Attempt<()> {
         if !self.is_done {
             let page = answered(self.browser.try_get(&self.request, PATIENCE).await?)?;

@@ -72,6 +72,10 @@ impl ProtectedAction {
         Ok((status, serde_json::from_str(&text).unwrap_or_default()))
     }
 
+    /// Requests, approves and executes the deletion, unless it is done.
+    ///
+    /// # Errors
+    /// Returns the first step without an answer.
     pub async fn attempt(&mut self) -> Attempt<()> {
         for _ in 0..5 {
             if self.is_done {

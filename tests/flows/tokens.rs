@@ -110,6 +110,10 @@ impl CodeExchange {
         ask(&self.base, &self.application, &form).await
     }
 
+    /// Exchanges the code, unless an earlier request was answered.
+    ///
+    /// # Errors
+    /// Returns an error if no answer arrives.
     pub async fn attempt(&mut self) -> Attempt<()> {
         if self.is_refused || !self.acknowledged.is_empty() {
             return Ok(());
@@ -183,6 +187,10 @@ impl Refresh {
         ask(&self.base, &self.application, &form).await
     }
 
+    /// Refreshes the tokens, unless an earlier request was answered.
+    ///
+    /// # Errors
+    /// Returns an error if no answer arrives.
     pub async fn attempt(&mut self) -> Attempt<()> {
         if self.is_refused || !self.acknowledged.is_empty() {
             return Ok(());

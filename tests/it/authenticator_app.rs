@@ -140,7 +140,7 @@ async fn requests_reach_devices_with_and_without_push_and_are_answered_once_in_c
     around.clock.set(Arc::clone(&host.clock)).expect("set once");
     let user = host.user("ada").await;
     let path = format!("/users/{}", id(&user));
-    // Whoever is invited has one link at a time.
+    // An invited user has one link at a time.
     host.admin_ok(
         Method::PATCH,
         &path,

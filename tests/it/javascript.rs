@@ -25,7 +25,7 @@ fn scripts() -> PathBuf {
     folder
 }
 
-/// `openid-client` signing in, configured from discovery alone.
+/// `openid-client` signing in, configured only from discovery.
 struct SignIn {
     process: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -205,7 +205,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
 
 #[tokio::test]
 async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
-    // Whoever types a name twice sees the page about that.
+    // A user who types a name twice sees the page about that.
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;

@@ -28,7 +28,7 @@ use crate::harness::{
     component, id, in_time, parse_json,
 };
 
-/// A push service that hands on what arrives. The path tells which status it answers.
+/// A push service that forwards its requests to the test. The path has the status of its response.
 struct PushService {
     origin: String,
     arrived: mpsc::UnboundedReceiver<(HeaderMap, Bytes)>,
@@ -245,7 +245,7 @@ async fn account_notifications_wake_other_devices_without_details() {
         json!({"version": 1, "kind": "account-notification"})
     );
     assert!(headers["topic"].len() <= 32);
-    // Of what the phone did itself there was none: the next is a request.
+    // There was no notification about the phone's own actions: the next one is a request.
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");

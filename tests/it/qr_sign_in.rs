@@ -121,7 +121,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     );
     refused(&link).await;
 
-    // A login whose time is over.
+    // An expired login.
     let late = code(
         &ada.application
             .login_page(&Browser::new(&host.base), &[])

@@ -289,7 +289,7 @@ pub async fn requested(store: &Store, user: Option<&User>, name: &str) -> Approv
     approval
 }
 
-/// Whoever was erased since the summary was rendered is not brought back by it.
+/// A summary does not restore a user who was erased since it was rendered.
 #[both_databases]
 async fn an_action_cannot_be_requested_after_its_user_changed(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;

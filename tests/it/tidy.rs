@@ -393,7 +393,7 @@ fn no_file_exceeds_800_lines() {
     }
 }
 
-/// A file of Rust without the documents in its raw strings, which nobody can wrap. Their lines stay, empty.
+/// A Rust file without the documents in its raw strings, which cannot be wrapped. Their lines stay, empty.
 fn without_raw_strings(text: &str) -> String {
     let (mut left, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("r#") {
@@ -414,7 +414,7 @@ fn without_raw_strings(text: &str) -> String {
     left + rest
 }
 
-/// Code that people read, but vendored files.
+/// The project's own code, without vendored files.
 #[test]
 fn no_line_is_over_120_characters() {
     const FOLDERS: [&str; 7] = [

@@ -143,7 +143,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
     assert!(inboxes.iter().all(Result::is_ok));
     assert!(codes.iter().all(|scanned| matches!(scanned, Ok(true))));
 
-    // Nobody waits any more, so the poller stops.
+    // No request waits, so the poller stops.
     assert_eq!(services.store.waiting_requests(), 0);
     let looks = statements.count(BACKGROUND);
     statements.reach(BACKGROUND, looks + 2).await;
@@ -242,8 +242,8 @@ async fn time_ends_a_wait_without_a_change(database: Database) {
     assert_eq!(told(seen), (0, 0), "the request is over");
 }
 
-/// The statements of a call that finds nothing and waits until the end: of the device and of the passkey one, of what
-/// waits one at the beginning and one at the end. When the poller begins, each request reads once more.
+/// The statements of a call that finds nothing and waits until the end: one for the device and the passkey, and for
+/// the pending requests one at the beginning and one at the end. When the poller begins, each request reads once more.
 #[both_databases]
 async fn a_long_poll_without_news_costs_few_statements(database: Database) {
     let statements = Statements::capture();

@@ -1,6 +1,6 @@
 // The application of docs/tutorials/node-application.md: a user enrols, signs in, signs out, and denies a sign-in.
 //
-// Environment: ENROL_URL, APP_URL; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all held.
+// Environment: ENROL_URL, APP_URL; CHROMIUM and SCREENSHOTS as in browser.mjs. The exit code is 0 if all checks pass.
 
 import assert from 'node:assert/strict';
 

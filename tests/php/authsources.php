@@ -1,6 +1,6 @@
 <?php
 
-// Without it, it would ask the user to choose.
+// Without an identity provider here, SimpleSAMLphp would ask the user to choose one.
 $known = getenv('SERVICE_PROVIDER_FOLDER') . '/identity-provider.xml';
 $config = [
     'assent' => [

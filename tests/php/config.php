@@ -1,8 +1,8 @@
 <?php
 
 /*
- * SimpleSAMLphp as a service provider. What it keeps is in the folder that the environment names: `key.pem`,
- * `certificate.pem`, and the identity provider's metadata as it was published, `identity-provider.xml`.
+ * SimpleSAMLphp as a service provider. An environment variable names the folder with its files: `key.pem`,
+ * `certificate.pem`, and `identity-provider.xml`, which is the identity provider's metadata as published.
  */
 
 $folder = getenv('SERVICE_PROVIDER_FOLDER');
@@ -28,7 +28,7 @@ $config = [
     'store.type' => 'phpsession',
     'session.phpsession.savepath' => $folder,
     'session.phpsession.cookiename' => 'SimpleSAMLphp',
-    // It is plain http on loopback.
+    // The server uses plain http on the loopback address.
     'session.cookie.secure' => false,
     'session.cookie.samesite' => null,
     'language.cookie.secure' => false,

@@ -1,12 +1,12 @@
 <?php
 
 /*
- * The pages of a service provider made of SimpleSAMLphp, for PHP's own web server, beside its own pages:
- *   /          who is signed in here, as JSON, or 401
- *   /login     begins a sign-on; the parameters `format`, `force` and `passive` shape it
- *   /refused   what the identity provider refused, as JSON, with 403
+ * The pages of a service provider with SimpleSAMLphp, for PHP's built-in web server. SimpleSAMLphp adds its own pages.
+ *   /          the signed-in user, as JSON, or 401
+ *   /login     starts a sign-on, with the parameters `format`, `force` and `passive`
+ *   /refused   the status codes of a rejection by the identity provider, as JSON, with 403
  *   /logout    signs out here and at the identity provider
- *   /slo       how that ended
+ *   /slo       the result of the logout
  */
 
 declare(strict_types=1);
@@ -56,7 +56,7 @@ $pages = [
     },
 ];
 
-/** One of these pages in full. */
+/** Returns the full address of one of these pages. */
 function address(string $path): string
 {
     return 'http://' . $_SERVER['HTTP_HOST'] . $path;
@@ -71,7 +71,7 @@ function answer(int $status, array $body): void
 
 $page = $pages[parse_url($_SERVER['REQUEST_URI'], PHP_URL_PATH)] ?? null;
 if ($page === null) {
-    // It is one of SimpleSAMLphp's own.
+    // One of SimpleSAMLphp's own pages.
     return false;
 }
 require $_SERVER['DOCUMENT_ROOT'] . '/_include.php';

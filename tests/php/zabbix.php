@@ -1,8 +1,8 @@
 <?php
 
 /*
- * Runs before each page of Zabbix. Debian's frontend reads its settings from one file of the machine; here they are in
- * the file that the environment names.
+ * Runs before each page of Zabbix. Debian's frontend reads its settings from one file of the machine. Here an
+ * environment variable names the file.
  */
 
 $source = file_get_contents($_SERVER['DOCUMENT_ROOT'] . '/include/classes/core/CConfigFile.php');

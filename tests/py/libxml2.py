@@ -1,7 +1,7 @@
-"""Canonical forms by libxml2, called directly: the whole of what xmlsec1 uses, with node sets and inclusive prefixes.
+"""Canonical forms by direct calls of libxml2: all functions that xmlsec1 uses, with node sets and inclusive prefixes.
 
-Reads a JSON object a line: `document`, `element` (which one, from 1, in the document's order), `inclusive` (prefixes).
-Elements whose local name is `left-out` are left out. Answers each with a line of JSON: `form`, or `refused`.
+Each input line is a JSON object: `document`, `element` (its number in document order, from 1), `inclusive` (prefixes).
+The form excludes elements with the local name `left-out`. Each answer is a line of JSON: `form`, or `refused`.
 """
 
 import ctypes
@@ -12,7 +12,7 @@ import sys
 EXCLUSIVE = 1
 # XML_PARSE_NOERROR, XML_PARSE_NOWARNING, XML_PARSE_NONET
 QUIETLY = 32 | 64 | 2048
-# xmlErrorLevel: what is more than a warning
+# xmlErrorLevel: an error, which is more than a warning
 ERROR = 2
 
 library = ctypes.CDLL(ctypes.util.find_library("xml2") or "libxml2.so.2")
@@ -56,7 +56,7 @@ free = ctypes.CFUNCTYPE(None, pointer).in_dll(library, "xmlFree")
 
 
 def nodes(element):
-    """The XPath expression of an element with all that is in it, but what is left out."""
+    """Return the XPath expression of an element with its content, without the excluded elements."""
     stays = "[not(ancestor-or-self::*[local-name() = 'left-out'])]"
     below = f"(//*)[{element}]/descendant-or-self::"
     return f"{below}node(){stays} | {below}*{stays}/@* | {below}*{stays}/namespace::*".encode()

@@ -1,6 +1,6 @@
-"""A relying party made of Authlib, configured from discovery alone.
+"""A relying party with Authlib, configured only by discovery.
 
-It executes calls in lines of JSON, and answers each line with one: the calls and answers are those of
+It executes calls in lines of JSON, and answers each line with one. The calls and answers are those of
 tests/js/relying_party.mjs, which does the same with openid-client.
 """
 
@@ -10,7 +10,7 @@ import sys
 import time
 from urllib.parse import parse_qsl, urlsplit
 
-# Assent allows plain http for localhost alone, which is where the tests run it.
+# Assent allows plain http only for localhost, where the tests run.
 os.environ["AUTHLIB_INSECURE_TRANSPORT"] = "1"
 
 from authlib.common.security import generate_token
@@ -24,9 +24,9 @@ PATIENCE_S = 30
 
 
 def short_lived(kind):
-    """The same method of authentication with assertions that are valid for a minute.
+    """Return the same client authentication method, with assertions that are valid for one minute.
 
-    Authlib's own are valid for an hour, and the provider rejects more than five minutes.
+    Authlib's own assertions are valid for one hour, and the provider rejects more than five minutes.
     """
 
     class ShortLived(kind):
@@ -38,12 +38,12 @@ def short_lived(kind):
 
 
 class RelyingParty(OAuth2Session, OpenIDMixin):
-    """One application; Authlib checks ID tokens and keeps the tokens."""
+    """One application. Authlib verifies ID tokens and stores the tokens."""
 
     def __init__(self, registration):
         self.registration = registration
         method = registration["method"]
-        # With a certificate (RFC 8705) only the Client ID is in the request, as with no authentication at all.
+        # With a certificate (RFC 8705), the request contains only the client ID, like a request without authentication.
         named = "none" if method == "tls_client_certificate" else method
         secret = registration.get("client_secret")
         if method == "private_key_jwt":
@@ -57,7 +57,7 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
             code_challenge_method="S256",
             default_timeout=PATIENCE_S,
         )
-        # Else the machine's proxy, its certificates or its .netrc would have a say.
+        # Otherwise the machine's proxy, certificates or .netrc would affect the requests.
         self.trust_env = False
         if registration.get("certificate_file"):
             self.cert = (registration["certificate_file"], registration["certificate_key_file"])
@@ -65,7 +65,7 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         self.server_metadata = self.discover(registration["issuer"])
         token_endpoint = self.endpoint("token_endpoint")
         self.metadata["token_endpoint"] = token_endpoint
-        # The audience: Authlib's default is the token endpoint, and the provider takes the issuer only.
+        # The audience: Authlib's default is the token endpoint, but the provider accepts only the issuer.
         self.register_client_auth_method(short_lived(ClientSecretJWT)(registration["issuer"]))
         self.register_client_auth_method(short_lived(PrivateKeyJWT)(registration["issuer"]))
 
@@ -79,12 +79,12 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         return metadata
 
     def endpoint(self, name):
-        """An endpoint; that for clients with a certificate where the application has one (RFC 8705 section 5)."""
+        """Return an endpoint, or its alias for clients with a certificate (RFC 8705 section 5)."""
         if self.registration["method"] == "tls_client_certificate":
             return self.server_metadata["mtls_endpoint_aliases"].get(name) or self.server_metadata[name]
         return self.server_metadata[name]
 
-    # What Authlib's OpenIDMixin asks of the class that it is mixed into.
+    # The methods that Authlib's OpenIDMixin requires.
 
     def load_server_metadata(self):
         return {**self.server_metadata, "userinfo_endpoint": self.endpoint("userinfo_endpoint")}
@@ -115,7 +115,7 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
 
     def refresh(self):
         self.refresh_token()
-        # No new nonce is sent with a refresh, and the first one may be left out (OpenID Connect Core section 12.2).
+        # A refresh has no new nonce, and the ID token may omit the first one (OpenID Connect Core section 12.2).
         return self.received(None)
 
     def received(self, nonce):
@@ -130,12 +130,12 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         return self.agreed(self.introspect_token(self.endpoint("introspection_endpoint"), token)).json()
 
     def revoke(self):
-        # Without a token it takes the refresh token, or else the access token.
+        # Without a token argument, Authlib sends the refresh token, or otherwise the access token.
         self.agreed(self.revoke_token(self.endpoint("revocation_endpoint")))
         return {}
 
     def agreed(self, response):
-        """An answer that must not be an error. Of these endpoints Authlib hands on the answer as it is."""
+        """Return the answer, or raise its error, because Authlib does not check the answers of these endpoints."""
         if not response.ok:
             body = response.json()
             raise OAuthError(body["error"], body.get("error_description"))
@@ -150,7 +150,7 @@ class RelyingParty(OAuth2Session, OpenIDMixin):
         return {"tokens": self.token}
 
     def answer(self, details):
-        """Makes one call; a refusal in the protocol's terms is an answer too."""
+        """Execute one call. A rejection by the protocol is also an answer."""
         call = details.pop("call")
         try:
             return getattr(self, call)(**details)

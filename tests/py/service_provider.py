@@ -1,17 +1,17 @@
-"""A service provider made of pysaml2, configured from the identity provider's metadata alone.
+"""A service provider with pysaml2, configured only by the identity provider's metadata.
 
-Two lines of JSON configure it, and it answers each with one; those and its pages are the same as of
-tests/js/service_provider.mjs, which does this with node-saml:
+Two lines of JSON configure it, and it answers each with one. The lines and the pages are those of
+tests/js/service_provider.mjs, which does the same with node-saml:
   {"folder", "signed"}                -> {"base", "entity_id", "metadata"}  `folder` has key.pem and certificate.pem
   {"url", "metadata", "certificate"}  -> {}  the address of the metadata, the metadata, and a file
-                                             with the certificate of who signs it
+                                             with the certificate of its signer
 
-Its pages:
-  /          who is signed in here, as JSON, or 401
-  /login     begins a sign-on; the parameters `binding` (redirect or post), `format`, `force` and `passive` shape it
-  /acs       takes responses; a refusal is 403 with its status codes as JSON
+The pages:
+  /          the signed-in user, as JSON, or 401
+  /login     starts a sign-on, with the parameters `binding` (redirect or post), `format`, `force` and `passive`
+  /acs       receives responses; the answer to a rejection is 403 with its status codes as JSON
   /logout    signs out here, and then at the identity provider, with `binding`
-  /slo       takes logout requests and the answers to its own
+  /slo       receives logout requests, and the responses to its own requests
 """
 
 import base64
@@ -24,7 +24,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
-# Else the machine's proxy would be asked for the metadata, which is on loopback.
+# Otherwise pysaml2 would request the metadata, which is on the loopback address, from the machine's proxy.
 os.environ["NO_PROXY"] = "*"
 
 from saml2 import BINDING_HTTP_POST, BINDING_HTTP_REDIRECT, class_name
@@ -38,23 +38,23 @@ from saml2.sigver import verify_redirect_signature
 from saml2.xmldsig import DIGEST_SHA256, SIG_RSA_SHA256
 
 BINDINGS = {"redirect": BINDING_HTTP_REDIRECT, "post": BINDING_HTTP_POST}
-# What has to come back as it went, whatever is in it.
+# The relay state must return unchanged, whatever characters it has.
 RELAY_STATE = "st&te=\"<ö>' +%20"
 COOKIE = "pysaml2"
 
 
 class Refused(Exception):
-    """A message that is not to be believed."""
+    """A message that is not trustworthy."""
 
 
 class ServiceProvider:
-    """One service provider: what it knows of requests under way, and of who is signed in."""
+    """One service provider: its pending requests, and its signed-in users."""
 
     def __init__(self, base, settings):
         self.base = base
         self.settings = settings
         self.outstanding = {}
-        # Who is signed in, by cookie: what is shown, and the name by which pysaml2 knows them.
+        # The signed-in users, by cookie: the displayed values, and the user's name in pysaml2.
         self.sessions = {}
         self.names = {}
         self.client = None
@@ -73,7 +73,7 @@ class ServiceProvider:
                         "assertion_consumer_service": [(here["acs"], BINDING_HTTP_POST)],
                         "single_logout_service": [(here["slo"], binding) for binding in BINDINGS.values()],
                     },
-                    # Without these it would sign with SHA-1, which is refused.
+                    # Without these, pysaml2 would sign with SHA-1, which the identity provider rejects.
                     "signing_algorithm": SIG_RSA_SHA256,
                     "digest_algorithm": DIGEST_SHA256,
                     "authn_requests_signed": self.settings["signed"],
@@ -86,7 +86,7 @@ class ServiceProvider:
             },
         }
         if identity_provider:
-            # With the certificate, it accepts the metadata only with a valid signature.
+            # With the certificate, pysaml2 accepts the metadata only with a valid signature.
             trusted = {"url": identity_provider["url"], "cert": identity_provider["certificate"]}
             config["metadata"] = {"remote": [{**trusted, "node_name": class_name(EntityDescriptor())}]}
         return SPConfig().load(config)
@@ -98,7 +98,7 @@ class ServiceProvider:
         self.client = Saml2Client(self.config(identity_provider))
         [self.idp] = self.client.metadata.identity_providers()
 
-    # The pages. Each gets the query, the form and the cookie's value, and answers with status, headers and body.
+    # The pages. Each gets the query, the form and the cookie's value, and returns status, headers and body.
 
     def show(self, request):
         session = self.sessions.get(request.cookie)
@@ -176,9 +176,9 @@ class ServiceProvider:
         return sent(http)
 
     def is_signed(self, message, binding):
-        """Whether a message of logout is signed: left alone, pysaml2 takes some that are not.
+        """Return whether a logout message is signed, because pysaml2 accepts some messages without a signature.
 
-        A signature in a form's message it verifies itself, once there is one.
+        If a posted message has a signature, pysaml2 verifies it itself.
         """
         if binding == BINDING_HTTP_POST:
             read = logout_request_from_string if "SAMLRequest" in message else logout_response_from_string
@@ -192,14 +192,14 @@ class ServiceProvider:
 
 
 def sent(http):
-    """An answer that has the browser take a message on."""
+    """Return an answer with which the browser forwards a message."""
     if http["method"] == "POST":
         return 200, dict(http["headers"]), http["data"]
     return http["status"], dict(http["headers"]), None
 
 
 class Pages(BaseHTTPRequestHandler):
-    """Its pages, by their names."""
+    """The pages of the service provider, by their paths."""
 
     def do_GET(self):
         self.form = {}
@@ -233,7 +233,7 @@ class Pages(BaseHTTPRequestHandler):
         self.wfile.write(body.encode())
 
     def log_message(self, *_):
-        """Nobody reads that."""
+        """Log nothing, because no test reads it."""
 
 
 def first_of(query):

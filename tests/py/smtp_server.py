@@ -4,8 +4,8 @@ The first line has its settings: `security` (`none`, `starttls` or `implicit`), 
 and `password`, and `port`, or none for a free one. The answer has the port. Then:
 
 - `{"answer": "451 later"}`: answers each message with this; null accepts them again.
-- `{"attempts": 2}`: waits until so many messages were transferred, accepted or not.
-- `{"messages": 1}`: waits until so many were accepted, and returns them.
+- `{"attempts": 2}`: waits until clients have transferred this number of messages, accepted or not.
+- `{"messages": 1}`: waits until it has accepted this number of messages, and returns them.
 """
 
 import email
@@ -57,7 +57,7 @@ class Inbox:
 
 
 def shown(envelope, session, begins_with_tls):
-    """A message as a mail program shows it."""
+    """Return a message as a mail program shows it."""
     message = email.message_from_bytes(envelope.content, policy=email.policy.default)
 
     def part(kind):
@@ -71,7 +71,7 @@ def shown(envelope, session, begins_with_tls):
         "type": message.get_content_type(),
         "text": part("plain"),
         "html": part("html"),
-        # The session only has the TLS of STARTTLS.
+        # The session reports TLS only after STARTTLS.
         "is_encrypted": begins_with_tls or session.ssl is not None,
         "is_authenticated": bool(session.authenticated),
         "hello": session.host_name,
@@ -97,7 +97,7 @@ def controller(settings, inbox):
         expected = (settings["user"].encode(), settings["password"].encode())
 
         def authenticator(server, session, envelope, mechanism, data):
-            # Not handled: the answer to a failure is the server's own.
+            # Not handled: aiosmtpd sends its own answer to a failure.
             return AuthResult(success=(data.login, data.password) == expected, handled=False)
 
         options |= {"authenticator": authenticator, "auth_required": True, "auth_require_tls": False}

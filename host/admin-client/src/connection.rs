@@ -300,7 +300,7 @@ impl ServerConnection {
             .is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic()))
         {
             return Err(CommandError::usage(
-                "the token is none: there are characters in it that no token has",
+                "the token is invalid: it contains characters that no token has",
             ));
         }
         Ok(text.map(Secret::new))

@@ -42,7 +42,7 @@ pub enum ClaimsRequestError {
     )]
     Malformed,
     /// Too many claims.
-    #[error("claims asks for more than 64 claims")]
+    #[error("claims requests more than 64 claims")]
     TooMany,
 }
 

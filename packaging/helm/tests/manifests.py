@@ -1,4 +1,4 @@
-"""What scripts/charts does with YAML. It needs a Python with PyYAML.
+"""The YAML functions of scripts/charts. They need Python with PyYAML.
 
 manifests.py settings MANIFEST: prints the assent.toml of the rendered ConfigMaps.
 manifests.py environment MANIFEST KIND: prints the environment variables of this Deployment or Job, with test values.
@@ -28,7 +28,7 @@ def objects(name):
 
 
 def settings(manifest):
-    """The instances and the migration Job must have the same settings."""
+    """Print the settings, which the instances and the migration Job must have in common."""
     texts = {item["data"]["assent.toml"] for item in objects(manifest) if item["kind"] == "ConfigMap"}
     if len(texts) != 1:
         sys.exit(f"{manifest}: expected one text of assent.toml in all ConfigMaps, found {len(texts)}")
@@ -42,7 +42,7 @@ def environment(manifest, kind):
 
 
 def strict(schema):
-    """The API server removes unknown properties of custom resources, so their schemas do not reject them."""
+    """Reject unknown properties, because schemas of custom resources accept them: the API server removes them."""
     if isinstance(schema, dict):
         if schema.get("type") == "object" and "properties" in schema:
             schema.setdefault("additionalProperties", False)

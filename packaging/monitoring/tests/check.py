@@ -1,4 +1,4 @@
-"""What scripts/monitoring checks beside promtool. It needs a Python with PyYAML, and starts in the repository's root.
+"""The checks of scripts/monitoring besides promtool. They need Python with PyYAML, and start in the repository's root.
 
 check.py panels: prints the expressions of the dashboard as rules, so that promtool reads them.
 check.py files: checks the metrics that rules and panels name, the alerts, their tests, and their runbooks.
@@ -32,7 +32,7 @@ def problem(text):
 
 
 def series():
-    """The labels of each series."""
+    """Return the labels of each series."""
     found = {"up": TARGET_LABELS}
     for line in (FOLDER / "metrics.txt").read_text(encoding="utf-8").splitlines():
         name, kind, labels, _help = line.split(maxsplit=3)
@@ -61,7 +61,7 @@ def without_variables(expression):
 
 
 def check_expression(place, expression, known):
-    """Each name in it is a metric, and each label is one of the metrics beside it."""
+    """Check that each name in the expression is a metric, and that each label belongs to one of these metrics."""
     text = re.sub(r'"(?:[^"\\]|\\.)*"', '""', expression)
     labels = {label.strip() for group in GROUPING.findall(text) for label in group.split(",")}
     text = GROUPING.sub(" ", text)
@@ -99,7 +99,7 @@ def check_panels(known):
 
 
 def unused_metrics(known):
-    """The histogram's series are one metric."""
+    """Return the metrics that no panel uses. The series of a histogram are one metric."""
     text = " ".join(target["expr"] for panel in panels() for target in panel["targets"])
     shown = set(re.findall(r"\w+", text))
     unused = set()
@@ -121,7 +121,7 @@ def check_alerts(known):
             problem(f"{name}: it needs `for`, and the severity page or ticket")
         if set(notes) != {"summary", "description", "runbook_url"}:
             problem(f"{name}: it needs summary, description and runbook_url")
-        # Of an alert about something absent there is no value.
+        # An alert about an absent series has no value.
         elif "$value" not in notes["description"] and "absent(" not in rule["expr"]:
             problem(f"{name}: the description must contain the value")
     return names
@@ -150,7 +150,7 @@ def check_runbooks():
 
 
 def check_tests(names):
-    """Each alert fires in one case, and does not in a case where it is not pending only because of its time."""
+    """Check that each alert fires in one test case, and does not fire in another."""
     fires, quiet = set(), set()
     for test in yaml.safe_load((FOLDER / "alerts_test.yaml").read_text(encoding="utf-8"))["tests"]:
         cases = test["alert_rule_test"]
@@ -172,7 +172,7 @@ def check_files():
 
 
 def check_commands(assent):
-    """The commands and their flags exist: with --help, the program parses them and does nothing."""
+    """Check that the commands and their flags exist. With --help, the program parses them and does nothing."""
     commands = set()
     for page in RUNBOOKS.glob("*.md"):
         for line in page.read_text(encoding="utf-8").splitlines():

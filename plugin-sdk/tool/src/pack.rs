@@ -169,16 +169,16 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
     writeln!(text, "{key} = [{}]{note}", names.join(", "))?;
     writeln!(
         text,
-        "# applications = [\"did:key:...\"]   # for these alone; without it, for all"
+        "# applications = [\"did:key:...\"]   # only for these; without the key, for all"
     )?;
     if role == Role::DelegatedApprovalChannel {
         writeln!(
             text,
-            "# With this its word counts as the person's: whoever answers for the vendor can sign in as anybody"
+            "# The server trusts each approval of the vendor: the vendor can sign in as each user that has an identifier"
         )?;
         writeln!(
             text,
-            "# whom the channel has an address of, to each application that it serves."
+            "# for this channel, to each application of the channel."
         )?;
         writeln!(text, "trust = \"delegated\"")?;
         writeln!(

@@ -270,7 +270,7 @@ async fn measure_tracing() {
         std::fs::copy(first.join("master.key"), folder.join("master.key")).expect("the key");
     }
     let few = without
-        .start_beside_with(second, url.url(), &settings("0.05"))
+        .start_beside_with(second, url.url(), &settings("0.02"))
         .await;
     let all = without
         .start_beside_with(third, url.url(), &settings("1.0"))
@@ -289,7 +289,7 @@ async fn measure_tracing() {
         let [alone, few, all] =
             loads.map(|load| load.server_cpu.as_secs_f64() / load.answers as f64);
         println!(
-            "  {:<22} {:>6.1}% more CPU with a twentieth of the requests (goal 5%), {:.1}% with all",
+            "  {:<22} {:>6.1}% more CPU with a fiftieth of the requests (goal 5%), {:.1}% with all",
             subject.name(),
             100.0 * (few / alone - 1.0),
             100.0 * (all / alone - 1.0),

@@ -107,7 +107,7 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
     );
 }
 
-/// A device is a user's too: what it did says from where, and what the user calls it.
+/// A device identifies a user too: its entries contain its place, and the name that the user gave it.
 #[both_databases]
 async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database) {
     let host = TestHost::start_on(database).await;

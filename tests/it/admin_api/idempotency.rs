@@ -216,7 +216,7 @@ async fn a_request_that_made_a_change_is_not_executed_again_after_a_crash(databa
     assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
 }
 
-/// The caller of the first attempt was told that it failed, and another attempt has the key.
+/// The caller of the first attempt received its failure, and another attempt has the key.
 #[both_databases]
 async fn an_attempt_that_lost_its_key_makes_no_change(database: Database) {
     let host = TestHost::start_on(database).await;

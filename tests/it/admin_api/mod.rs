@@ -73,7 +73,7 @@ async fn sent(request: RequestBuilder) -> Answer {
     }
 }
 
-/// Somebody who calls the API.
+/// A caller of the API.
 enum Caller {
     /// With a bearer token.
     Bearer { base: String, token: String },
@@ -86,7 +86,7 @@ enum Caller {
 }
 
 impl Caller {
-    /// Whoever holds the machine.
+    /// The operator of the machine.
     fn machine(host: &TestHost) -> Self {
         Self::Bearer {
             base: host.base.clone(),
@@ -203,7 +203,7 @@ impl Administrator {
     }
 }
 
-/// Somebody with this role, signed in to the console.
+/// A user with this role, signed in to the console.
 async fn console_caller(host: &TestHost, name: &str, role: &str) -> Caller {
     Administrator::new(host, name, role)
         .await

@@ -186,7 +186,7 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
     );
 }
 
-/// The same of what takes a vendor's channel, and of a table.
+/// The same for external authenticators, and for a table.
 #[both_databases]
 async fn a_write_applies_to_the_checked_user_only(database: Database) {
     let role_change = RoleChange::new(database).await;

@@ -118,7 +118,7 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
         let body = json!({"user_id": id(&user), "name": format!("x-{name}")});
         accounts.push((user, host.admin_ok(Method::POST, &list, body).await));
     }
-    // Whoever has an account elsewhere alone is not found here.
+    // A user with an account only in another application is not found here.
     let attacker = created(&host, "ad", "Ada Stranger").await;
     host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&attacker)}))
         .await;

@@ -179,7 +179,7 @@ async fn a_session_from_before_the_role_was_granted_is_rejected(database: Databa
         (Value::Null, json!("auditor"), 0),
         (json!("support"), json!("admin"), 0),
         (json!("auditor"), json!("owner"), 0),
-        // Nobody had a phone of theirs who is not as much trusted now.
+        // No user with less trust now had a device of theirs.
         (json!("admin"), json!("support"), 1),
         (json!("auditor"), Value::Null, 1),
     ] {

@@ -52,8 +52,8 @@ async fn state(caller: &Caller, action: &Value) -> Value {
     caller.get(&path).await.success()["state"].clone()
 }
 
-/// Whoever is erased goes from what administrators were asked about them: pending, approved, denied, expired or used,
-/// and before they were there too.
+/// An erasure removes the user from stored action approvals: pending, approved, denied, expired or used, also from those
+/// that are older than the user.
 #[both_databases]
 async fn stored_actions_do_not_name_erased_users(database: Database) {
     let host = start(database).await;
@@ -305,7 +305,7 @@ async fn an_approved_revocation_applies_to_a_renamed_device(database: Database) 
         .success();
 }
 
-/// Whoever changes the database gets no approval for another action.
+/// A change of the database yields no approval for another action.
 #[both_databases]
 async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Database) {
     let host = start(database).await;
@@ -361,7 +361,7 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
     }
 }
 
-/// Whoever may delete users ends no request by the name of a user who is called like a word of the stored actions.
+/// The deletion of a user with the name of a word in stored actions ends no request.
 #[both_databases]
 async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Database) {
     let host = start(database).await;

@@ -234,7 +234,7 @@ fn created_date(user: &Value) -> &str {
     &user["created_at"].text()[..10]
 }
 
-/// Whoever has that address at the vendor can sign in, so the phone shows it.
+/// The owner of that address at the vendor can sign in, so the phone shows it.
 #[tokio::test]
 async fn the_summary_shows_external_authenticators() {
     let vendor = Vendor::start(500).await;
@@ -244,7 +244,7 @@ async fn the_summary_shows_external_authenticators() {
     let bob = host.user("bob").await;
     let path = format!("/users/{}/external-authenticators/vendor", id(&bob));
     let of = |address: &str| json!({ "identifier": address });
-    // Nobody could be bob before.
+    // No user had the name bob before.
     console
         .call_once(Method::PUT, &path, &of("bob@vendor"), None)
         .await
@@ -565,7 +565,7 @@ async fn harmless_updates_need_no_approval_except_for_service_applications() {
         .success();
 }
 
-/// Every member of an application is protected, but those that hand nothing to anybody. A member without a class does
+/// Each member of an application is protected, except those without an effect on security. A member without a class does
 /// not compile.
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
@@ -623,7 +623,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     }
 }
 
-/// Whoever approves reads that the application stops, or that it starts again.
+/// The approval request says that the application stops, or that it starts again.
 #[tokio::test]
 async fn disabling_an_application_says_what_follows() {
     let host = TestHost::start().await;

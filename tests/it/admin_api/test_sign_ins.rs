@@ -315,7 +315,7 @@ async fn failures_are_results_of_the_test_sign_in() {
         "{returned}"
     );
 
-    // Whoever has no account there, or a machine, can't begin.
+    // A user without an account there, or a service account, can't begin.
     let other = host.web_application().await;
     let path = format!("/applications/{}/test-sign-ins", other.id);
     for caller in [
@@ -365,7 +365,7 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
         panic!("consoles")
     };
     let mine = application.request(&[("redirect_uri", Some(&address))]);
-    // Nobody else's browser is sent there, and no other application's sign-in ends there.
+    // No other browser is sent there, and no sign-in of another application ends there.
     for attacker in [heidis, second, &Browser::new(&host.base)] {
         assert_eq!(attacker.get(&mine).await.status, StatusCode::BAD_REQUEST);
         assert_eq!(attacker.get(&address).await.status, StatusCode::NOT_FOUND);

@@ -680,7 +680,7 @@ fn started(
     (answer, sender)
 }
 
-/// Waits until so many are held. Whoever asked over the network until then could be the first one themselves.
+/// Waits until so many are held. A request over the network could itself be the first one.
 pub(super) async fn wait_for_locks(held: &ConcurrencyLimit<()>, count: usize) {
     while !format!("{held:?}").contains(&format!("{{(): {count}}}")) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;

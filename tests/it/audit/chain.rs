@@ -217,7 +217,7 @@ async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database
     );
     assert_eq!(broken(store).await, Some(Break::RootForged), "{database:?}");
 
-    // One entry alone, with a digest that fits.
+    // Only one entry, with a valid digest.
     tamper(&mut connection, &RESTORE).await;
     let change = format!(
         "UPDATE audit_entries SET event = 'user.updated', digest = '{}' WHERE seq = 3",

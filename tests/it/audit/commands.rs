@@ -151,7 +151,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     );
 }
 
-/// Whoever reads a little of a long answer, as `head` does, is no reason to complain.
+/// A reader that ends early, such as `head`, causes no error message.
 #[tokio::test]
 async fn a_closed_pipe_is_not_a_failure() {
     let host = TestHost::start().await;

@@ -119,7 +119,7 @@ async fn an_instance_that_stops_leaves_its_lanes_to_the_next(database: Database)
     assert_eq!((root.authentic, root.root.heads.seq(1)), (true, 5));
 }
 
-/// A transaction of a frozen instance holds its lane. Nobody else waits for it.
+/// A transaction of a frozen instance holds its lane. No other instance waits for it.
 #[tokio::test]
 async fn a_frozen_transaction_holds_up_nobody() {
     let fixture = fixture(Database::Postgres).await;

@@ -19,7 +19,7 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
         let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NOWHERE);
         entry(&host.host, event, &by).in_application(applications[application].clone())
     };
-    // What is looked for comes first, and much after it that fits one of the filters alone.
+    // The wanted entries come first, followed by many that match only one of the filters.
     host.host
         .store
         .append_audit(vec![created(Event::LogoSet, 0, 1)])

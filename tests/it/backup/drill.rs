@@ -1,4 +1,4 @@
-//! The restore drill: what was used, revoked and ended after the backup does not come back.
+//! The restore drill: objects that were used, revoked or ended after the backup stay so.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;

@@ -93,7 +93,7 @@ async fn run(host: &TestHost, url: &str, arguments: &[&str]) -> Output {
     command(host, url, arguments).finish().await
 }
 
-/// The same, which must succeed; what it printed.
+/// The same, which must succeed; returns its output.
 async fn run_ok(host: &TestHost, url: &str, arguments: &[&str]) -> String {
     let output = run(host, url, arguments).await;
     assert!(output.status.success(), "{arguments:?}: {}", err(&output));

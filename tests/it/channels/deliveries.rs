@@ -111,7 +111,7 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
         [stored.id],
         "whoever had it stopped"
     );
-    // Whoever comes back late gives nothing back that is another's now.
+    // A late instance returns no delivery that another instance owns now.
     store
         .release_delivery(&leased[0], NOW)
         .await

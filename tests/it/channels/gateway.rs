@@ -121,7 +121,7 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
             .parameter("code")
             .starts_with("ac_")
     );
-    // Or the time is over, as for any name.
+    // Or the time has passed, as for any name.
     let waiting = given_up().await;
     host.advance(120);
     assert_eq!(waiting.again().await.outcome(), "expired");

@@ -4,13 +4,13 @@ use std::process::Command;
 
 use crate::harness::{Parsed, slow_vendor, vendor_load};
 
-/// Tells the test that it runs in a process of its own, and at which port the vendor is.
+/// Marks the process of the test, and has the port of the vendor.
 const VENDOR: &str = "ASSENT_TEST_VENDOR";
 /// How many threads may come and go meanwhile, such as those that look names up.
 const SPARE: usize = 24;
 
-/// In a process of its own, since the tests beside it have threads as well. What it takes of memory is for
-/// `benches/gateway.rs` to judge, which is built as an instance is.
+/// In a process of its own, since the tests beside it have threads as well. Its memory is measured by
+/// `benches/gateway.rs`, which is built like an instance.
 #[tokio::test]
 async fn five_hundred_pending_vendor_requests_block_no_thread() {
     if let Ok(port) = std::env::var(VENDOR) {

@@ -17,7 +17,7 @@ const DEVICE: &str =
 const DELEGATED: &str =
     r#"{"userinfo": {"acr": {"essential": true, "values": ["urn:assent:acr:delegated"]}}}"#;
 
-/// An instance at which this vendor serves the first of two applications alone, and Ada, who is in both.
+/// An instance at which this vendor serves only the first of two applications, and Ada, who is in both.
 struct TwoApplications {
     vendor: Vendor,
     host: TestHost,

@@ -191,7 +191,7 @@ fn id_of(question: &Value) -> String {
     format!("v/{}", question["request_id"].text())
 }
 
-/// Checks a signature over method, address and body, from the header fields alone (RFC 9421 sections 2.5 and 3.2).
+/// Checks a signature over method, address and body, only from the header fields (RFC 9421 sections 2.5 and 3.2).
 fn is_genuine(
     shared: &Shared,
     method: &Method,

@@ -62,7 +62,7 @@ impl Journey {
         complete_sign_in(&self.ada, page).await
     }
 
-    /// She signs in; what the application then knows.
+    /// She signs in. Returns the data that the application received.
     pub(super) async fn sign_in(&mut self, parameters: Value) -> Value {
         let back = self.visit(parameters).await;
         assert_eq!(back.parameter("iss"), self.host.issuer());

@@ -1,4 +1,4 @@
-//! Real clients, configured from discovery alone: npm's `openid-client`, Python's `Authlib`, and Debian's
+//! Real clients, configured only from discovery: npm's `openid-client`, Python's `Authlib`, and Debian's
 //! `mod_auth_openidc` in a real Apache. Each signs in, learns about the user, refreshes and signs out.
 
 mod apache;

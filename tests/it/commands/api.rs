@@ -516,7 +516,7 @@ async fn lists_are_printed_page_by_page() {
     let none = done(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");
 
-    // Whoever reads a little of a long answer, as `head` does, is no reason to complain.
+    // A reader that ends early, such as `head`, causes no error message.
     for form in [&["--json"][..], &["-q"], &[]] {
         let mut command = command(&host, &[&["users", "list", "--all"][..], form].concat());
         let mut process = command
@@ -694,7 +694,7 @@ async fn an_ambiguous_name_is_rejected() {
     );
 }
 
-/// A command at a terminal of 80 columns, with what is typed there; the exit code and all that the terminal got.
+/// Runs a command at a terminal of 80 columns with this input. Returns the exit code and the output of the terminal.
 async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String) {
     let mut command = Command::new("script");
     let line = format!(

@@ -19,7 +19,7 @@ use crate::harness::{
 /// Where a block of commands runs.
 const PLACES: [&str; 4] = ["start", "installed", "cluster", "elsewhere"];
 
-/// A copy of the repository as it is after `make run`, with what serves in it.
+/// A copy of the repository as it is after `make run`, with its running servers.
 pub struct Clone {
     folder: tempfile::TempDir,
     port: u16,

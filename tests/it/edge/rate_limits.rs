@@ -364,7 +364,7 @@ async fn client_auth_failures_are_limited_and_successes_do_not_count() {
     }
     // Even a correct guess is rejected now.
     assert_eq!(call(&web.id, good, "192.0.2.1").await, held);
-    // Nobody else is held up: not the application elsewhere, not another one behind the same address.
+    // No other client is limited: not the application elsewhere, and not another one behind the same address.
     assert_eq!(call(&web.id, good, "192.0.2.2").await, passed);
     assert_eq!(call(&other.id, "guess", "192.0.2.1").await, failed);
     host.advance(10);

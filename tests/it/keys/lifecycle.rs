@@ -35,7 +35,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
         .await;
     assert_eq!(signing(&host), first);
 
-    // The moment decides, without anybody's doing.
+    // Only the time decides.
     installation
         .clock
         .advance(std::time::Duration::from_secs(1));

@@ -238,7 +238,7 @@ async fn a_revocation_of_all_tokens_ends_the_need_for_replaced_sealing_keys(data
     assert_eq!(left(&host).await, 1);
 }
 
-/// Somebody who can write the database, and has a replaced key, would put it back into use so.
+/// An attacker with write access to the database and a replaced key could put it back into use in this way.
 #[both_databases]
 async fn a_removed_or_delayed_sealing_key_stays_in_use(database: Database) {
     let installation = Installation::new(database).await;

@@ -117,7 +117,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
  {
     let statements = Statements::default();
     let_one_thread_listen();
-    // For this thread, on which all of this test's instance runs. What SQLite is asked is told by a thread of its own.
+    // For this thread, on which all of this test's instance runs. Another thread reports the statements of SQLite.
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
     let host = TestHost::start_on(Database::Postgres).await;
@@ -187,7 +187,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         let waiting = browser.get(&login.url).await;
         let shown = answered(&waiting, name).await;
         statements.take();
-        // The same once more, while the first one is open; and when its time is over.
+        // The same once more, while the first one is open; and after it expired.
         let browser = Browser::new(&host.base);
         let login = application.login_page(&browser, &[]).await;
         statements.take();

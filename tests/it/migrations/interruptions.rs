@@ -258,7 +258,7 @@ async fn instances_stay_ready_while_a_contracting_migration_waits() {
     )
     .await;
     new.probe(&SystemClock).await.expect("ready");
-    // It did not write a heartbeat before, and is told now.
+    // It did not write a heartbeat before, and is notified now.
     let refused = old.probe(&SystemClock).await;
     assert!(
         matches!(refused, Err(StoreError::Contracted)),

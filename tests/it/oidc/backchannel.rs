@@ -29,8 +29,8 @@ const PRIVATE: &str =
 /// How long nothing may come: longer than the worker's look at the database.
 const QUIET: Duration = Duration::from_secs(4);
 
-/// An application's server. The path tells which statuses it answers, one after the other, the last for ever:
-/// `503-200`. `hang` is never answered.
+/// An application's server. The path has the statuses of its responses, one after the other, the last one for all
+/// further requests: `503-200`. `hang` gets no response.
 struct Receiver {
     origin: String,
     arrived: mpsc::UnboundedReceiver<String>,
@@ -423,7 +423,7 @@ async fn private_addresses_are_not_called_without_the_setting() {
     let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true").await;
     let ada = host.ada().await;
     let mut receiver = Receiver::start().await;
-    // By its name, which is judged when it is called. Nobody speaks TLS there, so a try would fail and be made again.
+    // By its name, which is judged when it is called. No server speaks TLS there, so an attempt would fail and be repeated.
     receiver.origin = receiver.origin.replace("http://", "https://");
     register(&host, &ada.application, &receiver, "200").await;
     let browser = Browser::new(&host.base);

@@ -160,7 +160,7 @@ async fn a_new_sign_in_does_not_extend_a_consent() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
-    // Nobody is asked in these two weeks, whether by a new sign-in, or with the session that is there.
+    // There is no question in these two weeks, neither in a new sign-in nor with the current session.
     for _ in 0..2 {
         host.advance(6 * 86_400);
         let browser = Browser::new(&host.base);
@@ -262,7 +262,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
             "{form:?}"
         );
     }
-    // A valid CSRF token alone does not prove that the user saw the consent page.
+    // A valid CSRF token is no proof that the user saw the consent page.
     for form in [
         vec![("decision", "allow"), ("csrf", csrf.as_str())],
         vec![("decision", "allow"), ("csrf", &csrf), ("user", &csrf)],

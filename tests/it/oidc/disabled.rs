@@ -42,7 +42,7 @@ fn unauthorized((status, answer): &(StatusCode, Value)) {
     );
 }
 
-/// One instance disables it, the other one serves it no more. What it was granted does not come back.
+/// One instance disables it, the other one serves it no more. Its earlier grants do not come back.
 #[both_databases]
 async fn no_endpoint_of_any_instance_serves_a_disabled_application(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -157,7 +157,7 @@ async fn rp_initiated_logout() {
     );
     assert!(page.headers["set-cookie"].text().contains("Max-Age=0"));
     assert!(!it.is_signed_in().await);
-    // What the session gave is over, and the same request again leads to the same place.
+    // The tokens of the session have ended, and the same request again leads to the same page.
     assert_eq!(
         userinfo(&it.host, &it.access_token).await.0,
         StatusCode::UNAUTHORIZED

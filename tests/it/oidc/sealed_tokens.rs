@@ -179,7 +179,7 @@ async fn an_interrupted_retry_does_not_cost_the_family(database: Database) {
     assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
 }
 
-/// The database cannot answer, so a 401 shows that nobody asked it.
+/// The database cannot answer, so a 401 shows that no statement was sent.
 #[tokio::test]
 async fn an_unknown_token_is_rejected_without_the_database() {
     let (host, proxy) = TestHost::start_behind_proxy().await;

@@ -162,7 +162,7 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
 /// What a script names: each literal that begins as the messages for scripts do.
 fn named_by_script(file: &str, text: &str) -> Vec<Use> {
     let mut uses = Vec::new();
-    // Scripts are given those messages alone.
+    // Scripts receive only those messages.
     for call in ["text('", "phrase('"] {
         for (at, _) in text
             .match_indices(call)
@@ -249,7 +249,7 @@ fn all_uses() -> Vec<Use> {
         uses.extend(named(&file, &text, "layout.text("));
         uses.extend(named(&file, &text, "layout.say("));
     }
-    // The console speaks English alone, in place.
+    // The console has its English texts in place.
     for (file, text) in sources("assets", ".js")
         .into_iter()
         .filter(|(file, _)| !file.starts_with("assets/console/"))

@@ -44,7 +44,7 @@ fn assert_reference(page: &Page, log: &Log, status: u16, title: &str, cause: &st
         "{reference} {english} {cause}: {}",
         log.lines().join("\n")
     );
-    // The cause is for the operator alone.
+    // Only the operator sees the cause.
     assert!(!page.body.contains(cause), "{cause}: {}", page.body);
 }
 
@@ -320,7 +320,7 @@ async fn without_a_support_setting_no_help_is_offered() {
     );
 }
 
-/// What a page tells the application's operator, as labels and values.
+/// The details for the application's operator on a page, as labels and values.
 fn operator_details(page: &Page) -> Vec<(String, String)> {
     let Some((_, details)) = page.body.split_once("<details class=\"operator\">") else {
         return Vec::new();
@@ -380,7 +380,7 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
             ("Parameter", "redirect_uri"),
         ],
     );
-    // What is registered is not for anybody who asks.
+    // The registered addresses are not shown to every visitor.
     assert!(
         !page.body.contains("rp.example/cb") && !page.body.contains("rp.example/other"),
         "{}",

@@ -201,8 +201,7 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
         Language::English,
         &["error-form"],
     );
-    // What is none of a login speaks as the browser does; so does a login whose application asks for what we do not
-    // speak.
+    // A page outside of a login has the language of the browser; so has a login with an unsupported requested language.
     assert_language(
         &browser.get("/").await,
         Language::English,

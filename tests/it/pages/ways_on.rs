@@ -190,7 +190,7 @@ async fn a_user_without_access_sees_who_they_are_the_reference_and_the_way_back(
             && first.find("/leave") < first.find("/again"),
         "{first}"
     );
-    // Another person wants to sign in then.
+    // Another user signs in then.
     assert_eq!(typed_name(&ended.retry().await), "");
 }
 

@@ -121,7 +121,7 @@ impl SignIn {
         sent(&passkey.show(&self.challenge().await))
     }
 
-    /// This answer signs nobody in: the page asks for a name still, and says what is wrong.
+    /// This answer signs no user in: the page still asks for a name, and names the error.
     async fn assert_rejected(&self, assertion: &str, why: &str) {
         let page = send(&self.login, assertion).await;
         assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{why}");
@@ -381,7 +381,7 @@ async fn only_an_assertion_for_this_server_counts() {
         .await;
 }
 
-/// Of two copies of a key at most one is accepted, and the user is told.
+/// Of two copies of a key at most one is accepted, and the user is notified.
 #[tokio::test]
 async fn a_counter_that_went_back_signs_nobody_in() {
     let it = SignIn::sqlite().await;
@@ -555,7 +555,7 @@ async fn an_approval_ends_with_the_agreement() {
     assert!(!page.body.contains("id=\"number\""), "{}", page.body);
 }
 
-/// A passkey in another device, by the browser's hybrid transport: its owner may be another person than the user of the
+/// A passkey in another device, by the browser's hybrid transport: its owner may not be the user of the
 /// browser.
 #[tokio::test]
 async fn a_passkey_of_another_device_names_the_account_first() {

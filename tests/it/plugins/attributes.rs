@@ -144,7 +144,7 @@ async fn an_attribute_value_of_a_wrong_type_is_a_fault() {
 
 #[tokio::test]
 async fn an_ungranted_attribute_is_a_fault() {
-    // The second one is granted as a claim alone.
+    // The second one is granted only as a claim.
     for name in ["role", "note", "Department", ""] {
         let config = json!({ "behaviour": "attribute", "claim": name, "value": "admin" });
         assert_eq!(
@@ -265,7 +265,7 @@ async fn attributes_appear_in_assertions_only() {
 async fn attributes_with_one_name_are_merged() {
     let ours = application(1);
     let hostile = |plugin: &str, value: &str, format: &str, value_type: &str| {
-        // A claim may have one owner alone, an attribute may not.
+        // A claim may have only one owner, an attribute may have several.
         let writes = vec!["attribute:*".to_owned()];
         let role = Role::ClaimMapper {
             applications: None,

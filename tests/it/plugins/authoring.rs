@@ -87,7 +87,7 @@ impl PluginAuthor {
         command
     }
 
-    /// `assent-plugin`, which has to succeed; what it prints.
+    /// `assent-plugin`, which must succeed; returns its output.
     pub(super) async fn tool(&self, arguments: &[&str]) -> String {
         let output = self
             .run(&binary("assent-plugin"), &self.folder, arguments)

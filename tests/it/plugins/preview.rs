@@ -1,5 +1,5 @@
-//! What a preview tells beside the claims of the user: what the token says of itself, what a service provider calls
-//! the user, and what would stop a sign-in before any plugin is asked.
+//! The parts of a preview beside the claims of the user: the token's own claims, the NameID for a service provider, and
+//! the reasons that would stop a sign-in before any plugin runs.
 
 use std::collections::BTreeSet;
 

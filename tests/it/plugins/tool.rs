@@ -55,7 +55,7 @@ fn tested(fixture: &Value) -> Output {
     ])
 }
 
-/// The same: what is printed, and whether it holds.
+/// The same: the output, and whether the fixtures hold.
 fn hostile(fixture: &Value) -> (String, bool) {
     let output = tested(fixture);
     (utf8(output.stdout), output.status.success())

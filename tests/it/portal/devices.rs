@@ -18,7 +18,7 @@ use assent_store::DeviceWrite;
 
 /// Another device of a user, with this name.
 async fn another(host: &TestHost, ada: &TestUser, name: &str) -> Device {
-    // Of what is made at one moment the order is chance.
+    // Devices of the same moment have no defined order.
     host.advance(1);
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let enrolment = host.admin_ok(Method::POST, &path, Value::Null).await;

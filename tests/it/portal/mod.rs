@@ -36,7 +36,7 @@ async fn through_login(ada: &TestUser, redirect: &Page) -> Page {
     login.browser().get(&waiting.url).await.followed().await
 }
 
-/// Ada signed in by the portal alone, in a fresh browser.
+/// Ada, signed in only to the portal, in a fresh browser.
 async fn signed_in(host: &TestHost, ada: &TestUser) -> Browser {
     let browser = Browser::new(&host.base);
     let page = through_login(ada, &browser.get("/profile").await).await;

@@ -51,7 +51,7 @@ async fn queued(host: &TestHost) -> i64 {
     row.0
 }
 
-/// Nobody listens there, so what is queued stays.
+/// No server listens there, so queued notifications stay.
 async fn notified_of_logouts(host: &TestHost, ada: &TestUser) {
     let path = format!("/applications/{}", ada.application.id);
     let change = json!({"backchannel_logout_uri": "https://rp.example/logout"});

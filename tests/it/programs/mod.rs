@@ -1,5 +1,5 @@
 //! Programs of others that run beside an instance, as children of the test: Apache, PHP, and those of `tests/js` and
-//! `tests/py`, which are told things in lines of JSON. And a user who visits their pages.
+//! `tests/py`, which receive lines of JSON. And a user who visits their pages.
 
 mod apache;
 pub mod html;
@@ -56,7 +56,7 @@ impl Program {
         }
     }
 
-    /// Tells it something, and waits for its answer.
+    /// Sends it a message, and waits for its answer.
     pub async fn ask(&mut self, value: &Value) -> Value {
         self.tell(value).await;
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
@@ -67,7 +67,7 @@ impl Program {
         parse_json(&line)
     }
 
-    /// Tells it something that it does not answer.
+    /// Sends it a message without an answer.
     pub async fn tell(&mut self, value: &Value) {
         self.input
             .write_all(format!("{value}\n").as_bytes())

@@ -1,4 +1,4 @@
-//! Real programs, set up by the recipes of the console alone. The console's own code fills in a recipe, so a program
+//! Real programs, set up only by the recipes of the console. The console's own code fills in a recipe, so a program
 //! that does not accept a value fails its test.
 //!
 //! Of the twenty programs Debian has Zabbix. It also has MediaWiki and WordPress, but neither Debian nor npm has the

@@ -70,7 +70,7 @@ async fn every_saml_setting_is_stored_and_shown() {
             .and_then(|members| members.remove("usage"));
         assert_eq!((listed["items"].items().len(), &item), (1, &changed));
         assert_eq!(usage.expect("its usage")["accounts"], 0);
-        // What clients alone have is not there for it.
+        // It has none of the resources of OpenID Connect clients.
         let (status, problem) = host
             .admin(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
             .await;

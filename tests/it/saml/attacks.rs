@@ -180,7 +180,7 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
     ] {
         scene.refused(&xml, what).await;
     }
-    // The redirect binding: no signature, one in the message alone, one of another key.
+    // The redirect binding: no signature, one only in the message, one of another key.
     let xml = scene.request().xml();
     scene
         .refused_query(&query("SAMLRequest", &xml, None), "unsigned")
@@ -714,7 +714,7 @@ async fn a_request_for_another_user_is_rejected() {
         [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
     );
     assert!(response.element("NameID").is_none());
-    // Whoever it names and is signed in goes on.
+    // The signed-in user whom it names continues.
     let requested = scene.request().containing(&subject("ada@example.org"));
     assert_eq!(
         Response::from_page(

@@ -230,7 +230,7 @@ impl Random<'_> {
             return;
         }
         self.out.push('>');
-        // Comments stand between elements alone.
+        // Comments stand only between elements.
         let blank = self.dice.once_in(3);
         for _ in 0..self.dice.below(5) {
             match self.dice.below(3) {
@@ -271,7 +271,7 @@ impl Random<'_> {
         written
     }
 
-    /// A prefix that is bound, and to what.
+    /// A bound prefix and its namespace.
     fn prefix(&mut self, scope: &Scope, is_element: bool) -> (&'static str, &'static str) {
         let (prefix, _) = *self.dice.one_of(&[&[("", "")], scope.as_slice()].concat());
         match prefix {

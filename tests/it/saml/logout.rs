@@ -200,7 +200,7 @@ async fn single_logout_of_a_service_provider_ends_the_session() {
             .expect("a query")
             .contains("&Signature=")
     );
-    // Whoever comes now signs in again.
+    // The next visit needs a new sign-in.
     let login = service_provider
         .begin(&browser, &service_provider.request(&host), None)
         .await;
@@ -325,7 +325,7 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
         ["https://second.example", "https://third.example"]
     );
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
-    // It is over.
+    // It has ended.
     assert_eq!(
         browser.get(&page.url).await.location().path(),
         "/session/ended"

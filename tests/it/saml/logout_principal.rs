@@ -126,7 +126,7 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
                 &name(" ada@example.org\n"),
             )
             .await;
-        // Anybody can write an unsigned request, so its answer must not say whether the name is a user's.
+        // Any client can write an unsigned request, so its answer must not reveal whether the name is a user's.
         let (status, ends) = if journey.signs_requests() {
             (DONE, true)
         } else {

@@ -411,7 +411,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
     assert_eq!(created["certificates"], json!([pem(&certificates.first)]));
     let notes = shown(&host, &created, &chain).await["notes"].to_string();
     assert!(notes.contains("the first was taken"), "{notes}");
-    // One that signs but does not say with what.
+    // One that signs but names no key.
     let nameless = MELLON
         .replace("ds:X509Data>", "ds:Other>")
         .replace("ds:X509Certificate>", "ds:Value>");

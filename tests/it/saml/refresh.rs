@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::metadata_import::{Certificates, MELLON, import_ok, pem};
 use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
-/// A service provider's web server; what it answers may change.
+/// A service provider's web server; its response may change.
 struct MetadataServer {
     url: String,
     answer: Arc<Mutex<(Status, String)>>,

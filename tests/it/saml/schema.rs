@@ -25,7 +25,7 @@ pub fn validate(xml: &str) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    // It warns of what it imports twice, in any case.
+    // It always warns about double imports.
     let returned = String::from_utf8_lossy(&output.stderr);
     let errors = returned
         .lines()

@@ -285,7 +285,7 @@ async fn a_passive_request_never_shows_a_page() {
         Response::from_page(&service_provider.begin(&browser, &both, None).await).status()[1]
             .ends_with(":NoPassive")
     );
-    // Somebody who is signed in and has no account here is not asked either.
+    // A signed-in user without an account here gets no question either.
     let account = format!("/accounts/{}", id(&ada.account));
     host.admin(Method::DELETE, &account, serde_json::Value::Null)
         .await;

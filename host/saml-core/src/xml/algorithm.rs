@@ -153,7 +153,7 @@ pub enum SignatureKeyError {
     #[error("a signing key is RSA with 2048 to 8192 bits, or on the curve P-256, P-384 or P-521")]
     Kind,
     /// The private key does not match the certificate.
-    #[error("the certificate is not that of the key")]
+    #[error("the certificate does not belong to the key")]
     Certificate,
     /// OpenSSL could not read the key.
     #[error("the key can't be read: {0}")]

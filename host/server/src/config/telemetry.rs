@@ -29,7 +29,7 @@ impl Default for Telemetry {
         Self {
             otlp_endpoint: None,
             headers_file: None,
-            traced_share: 0.05,
+            traced_share: 0.02,
             metrics_interval: HumanDuration::seconds(60),
         }
     }

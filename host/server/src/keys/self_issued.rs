@@ -19,7 +19,7 @@ pub enum IdTokenError {
     #[error("it is too long")]
     TooLong,
     /// The text is not a JWT in the compact form.
-    #[error("it is no JWT")]
+    #[error("it is not a JWT")]
     Malformed,
     /// Its header has an unknown critical parameter (RFC 7515 section 4.1.11).
     #[error("its header has `crit`")]
@@ -34,7 +34,7 @@ pub enum IdTokenError {
     #[error("its `alg` is not its key's")]
     OtherAlgorithm,
     /// The signature is not by this server's key.
-    #[error("its signature is not good")]
+    #[error("its signature is invalid")]
     BadSignature,
 }
 

@@ -68,7 +68,7 @@ pub enum EndSessionError {
     )]
     RedirectUri(QuotedText),
     /// This server did not seal the request, or the seal has expired.
-    #[error("the sealed request was not made here, or its time is over")]
+    #[error("the sealed request is not from this server, or has expired")]
     Sealed,
     /// An internal error.
     #[error(transparent)]

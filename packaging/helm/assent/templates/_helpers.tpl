@@ -139,7 +139,7 @@ secretKeyRef:
 {{- end }}
 {{- end -}}
 
-{{/* The security of the pods: the user 10001 without any right, and a root file system that cannot be written. */}}
+{{/* The security of the pods: the user 10001 without any right, and a read-only root file system. */}}
 {{- define "assent.podSecurityContext" -}}
 runAsNonRoot: true
 runAsUser: 10001

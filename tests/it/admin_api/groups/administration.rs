@@ -215,7 +215,7 @@ async fn what_concerns_many_users_is_protected(database: Database) {
     }
 }
 
-/// Support may not change groups, and nobody acts upon users whom they may not act upon.
+/// Support may not change groups, and no administrator changes users beyond the own permissions.
 #[tokio::test]
 async fn groups_need_the_permission_to_give_access() {
     let host = TestHost::start().await;

@@ -55,7 +55,7 @@ async fn each_change_needs_the_permission_of_its_own_request(database: Database)
         };
         assert_eq!(status, expected, "{database:?} {at}: {answer}");
         if !may {
-            // The digest of an operator's plan helps nobody else.
+            // The digest of an operator's plan is not valid for another caller.
             let digest = plan(&host, manifest, false).await["digest"].clone();
             let body = json!({"manifest": manifest, "digest": digest});
             let refused = caller
@@ -272,7 +272,7 @@ async fn a_reported_plan_is_not_applied(database: Database) {
         .call_once(Method::POST, "/plans/apply", &body, action["id"].as_str())
         .await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN, "{database:?}");
-    // The cooldown holds what others begin: nobody can flood the device.
+    // The cooldown holds requests that others begin, so no caller can flood the device.
     let again = machine
         .call_once(Method::POST, "/plans/apply", &body, None)
         .await;

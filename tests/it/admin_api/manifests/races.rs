@@ -58,7 +58,7 @@ async fn apply_around(host: &TestHost, change: impl AsyncFn()) -> Result<(), Adm
     context.run_with(&command, once).await.map(|_| ())
 }
 
-/// Whatever the plan depends on: nothing of it is written, not even what nobody touched.
+/// A change of any object on which the plan depends: no part of the plan is written, not even an unchanged object.
 #[both_databases]
 async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Database) {
     type Change = for<'h> fn(&'h TestHost) -> futures_util::future::BoxFuture<'h, ()>;

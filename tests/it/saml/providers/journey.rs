@@ -81,8 +81,8 @@ impl Journey {
         self.arrives(self.browser.get(address).await).await
     }
 
-    /// She signs in with a request of this shape; what the service provider then knows, and how often the phone was
-    /// asked.
+    /// She signs in with a request of this shape. Returns the data that the service provider received, and the number of
+    /// approval requests.
     pub(super) async fn signs_in(&self, parameters: &[(&str, &str)]) -> (Value, usize) {
         let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
         (self.is_known(&page).await, requested)
@@ -106,7 +106,7 @@ impl Journey {
         known
     }
 
-    /// From signing in to signing out from either side; what it knew of her.
+    /// From sign-in to sign-out from either side. Returns the data that it received about her.
     pub(super) async fn full_flow(&self, parameters: &[(&str, &str)]) -> Value {
         let (known, requested) = self.signs_in(parameters).await;
         assert_eq!(requested, 1);

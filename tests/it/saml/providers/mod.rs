@@ -1,4 +1,4 @@
-//! Real service providers, configured from our metadata alone: Debian's `mod_auth_mellon` in a real Apache,
+//! Real service providers, configured only from our metadata: Debian's `mod_auth_mellon` in a real Apache,
 //! SimpleSAMLphp in PHP's own web server, Python's `pysaml2` and npm's `node-saml`. Each signs in, learns about the
 //! user, and signs out from either side.
 

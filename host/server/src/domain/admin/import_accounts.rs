@@ -151,7 +151,7 @@ pub async fn plan_accounts(
             if let Some(before) = people.insert(*user_id, plan.line) {
                 return Err(Ok(RowProblem::in_column(
                     "user",
-                    format!("line {before} is about the same person"),
+                    format!("line {before} has the same user"),
                 )));
             }
             if known

@@ -110,7 +110,7 @@ impl Owner {
         .render_with(
             &self.services,
             self.browser.language(),
-            &"the person has no such thing",
+            &"the user has no such object",
             back.link(),
         )
     }

@@ -157,13 +157,13 @@ fn mismatch(
     if !is_requested_subject(services, application, request, &signed_in.user)? {
         return Ok(Some((
             AuthorizeErrorCode::LoginRequired,
-            "somebody else signed in than the person whom the application meant",
+            "another user signed in than the application requested",
         )));
     }
     if !request.admits(signed_in.session.authentication.acr()) {
         return Ok(Some((
             AuthorizeErrorCode::UnmetAuthenticationRequirements,
-            "the person signed in, but not in the way that the application can't do without",
+            "the user signed in, but not with a required acr value",
         )));
     }
     Ok(None)
@@ -229,7 +229,7 @@ pub async fn respond_silently(
         AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => Ok(Some(answer)),
         AuthorizeOutcome::AnsweredBefore => Ok(None),
         AuthorizeOutcome::AskConsent(_) => {
-            let description = "the person has to agree, and prompt=none forbids to ask";
+            let description = "the user must consent, and prompt=none forbids the question";
             fail(
                 services,
                 login,
@@ -346,7 +346,7 @@ pub async fn deny(
     let description = match reason {
         DenialReason::Denied => "the request was denied in the authenticator",
         DenialReason::Expired => "the request was not approved in time",
-        DenialReason::NoConsent => "the person did not agree to what the application asks for",
+        DenialReason::NoConsent => "the user did not consent to the request of the application",
         DenialReason::GivenUp => "the sign-in was not completed",
     };
     fail(

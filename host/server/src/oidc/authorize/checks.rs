@@ -233,7 +233,7 @@ impl UncheckedRequest<'_> {
         if prompt.none && asked.len() > 1 {
             return fail(
                 AuthorizeErrorCode::InvalidRequest,
-                "prompt=none stands alone",
+                "prompt=none must be the only value",
             );
         }
         Ok(prompt)

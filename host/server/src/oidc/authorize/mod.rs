@@ -93,7 +93,7 @@ impl AcceptedAuthorization {
         Destination::from_request(&self.request).error(
             &services.issuer,
             AuthorizeErrorCode::LoginRequired,
-            "the person has to sign in, and prompt=none forbids to ask",
+            "the user must sign in, and prompt=none forbids that",
         )
     }
 }

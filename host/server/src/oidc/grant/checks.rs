@@ -13,7 +13,7 @@ pub(super) fn required<'a>(parameters: &'a Parameters, name: &str) -> Result<&'a
 
 /// The user or the account was suspended or terminated since the grant.
 pub(super) const ACCOUNT_CLOSED: TokenError =
-    TokenError::InvalidGrant("the person may no longer use the application");
+    TokenError::InvalidGrant("the user may no longer use the application");
 
 /// The time after the last token of a family during which the reuse of its code or of an old refresh token is still
 /// detected.

@@ -62,7 +62,7 @@ pub(super) async fn exchange(
     // Since the grant, the operator may have ended the trust in a vendor, or the application may have disabled
     // passkeys.
     if !channels::is_enough(services, Asker::client(application), authentication) {
-        return Err(TokenError::InvalidGrant("the person has to sign in again"));
+        return Err(TokenError::InvalidGrant("the user must sign in again"));
     }
     // This runs before the token is used, so that a failing plugin does not end the user's sign-in.
     let claims = mapped_claims(services, application, family, &holder, &scopes).await?;
@@ -159,7 +159,7 @@ async fn mapped_claims(
              plugin");
         match failure.kind {
             MapFailureKind::Deny(_) => {
-                TokenError::InvalidGrant("the person may no longer use the application")
+                TokenError::InvalidGrant("the user may no longer use the application")
             }
             MapFailureKind::Fault(detail) => {
                 let detail = format!("`{}` {detail}", failure.plugin);

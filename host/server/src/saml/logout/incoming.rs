@@ -35,10 +35,12 @@ pub enum Unanswerable {
     #[error(transparent)]
     Header(#[from] HeaderError),
     /// The message has expired, by its own `NotOnOrAfter`.
-    #[error("the NotOnOrAfter of the request is over; is a clock wrong?")]
+    #[error("the NotOnOrAfter of the request has passed; is a clock wrong?")]
     Late,
     /// The message is a replay.
-    #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
+    #[error(
+        "the request has an ID that came before: it is a replay, or the application sent it twice"
+    )]
     Replay,
     /// The message is not signed, and names no session.
     #[error(

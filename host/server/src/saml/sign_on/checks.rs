@@ -53,7 +53,9 @@ pub enum Unanswerable {
     #[error(transparent)]
     Header(#[from] HeaderError),
     /// The message is a replay.
-    #[error("the request has an ID that came before: it was sent twice, or somebody repeats it")]
+    #[error(
+        "the request has an ID that came before: it is a replay, or the application sent it twice"
+    )]
     Replay,
     /// The request names a response address that is not registered.
     #[error(

@@ -66,12 +66,12 @@ impl std::fmt::Display for SignOnDenied {
             Self::Denied => "the request was denied in the authenticator",
             Self::Expired => "the request was not approved in time",
             Self::GivenUp => "the sign-on was not completed",
-            Self::OtherSubject => "somebody else signed in than the Subject of the request names",
-            Self::NoPassive => "the person has to be asked, and IsPassive forbids that",
+            Self::OtherSubject => "another user signed in than the Subject of the request names",
+            Self::NoPassive => "the user must interact, and IsPassive forbids that",
             Self::NoAuthnContext => {
                 "the RequestedAuthnContext can't be met: people are authenticated by PasswordProtectedTransport"
             }
-            Self::UnsupportedBinding => "responses travel by HTTP-POST alone",
+            Self::UnsupportedBinding => "responses are sent only by HTTP-POST",
             Self::InvalidNameIdPolicy => "the format of the NameIDPolicy is not configured for this service provider",
             Self::Unsupported(what) => return what.fmt(f),
             Self::Internal => {
