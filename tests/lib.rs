@@ -1,4 +1,4 @@
-//! What the integration tests in `it/`, the fault tests in `faults/` and the benchmarks have in common.
+//! Code that the integration tests in `it/`, the fault tests in `faults/` and the benchmarks share.
 
 pub mod flows;
 pub mod harness;

@@ -20,7 +20,7 @@ fn document() -> Value {
     parse_json(openapi_document())
 }
 
-/// The operations of the document: method, path and description.
+/// Returns the operations of the document: method, path and description.
 fn operations(document: &Value) -> Vec<(Method, String, Value)> {
     let paths = document["paths"].members();
     paths

@@ -18,7 +18,7 @@ use crate::harness::{
 };
 use crate::javascript::{run, run_with};
 
-/// Links that enrol authenticators of administrators with these names.
+/// Returns links that enrol authenticators of administrators with these names.
 pub(crate) async fn administrators(host: &TestHost, names: &[&str]) -> Vec<String> {
     let mut links = Vec::new();
     for name in names {
@@ -78,7 +78,7 @@ async fn the_app_installs_works_offline_and_updates_in_chromium() {
     .await;
 }
 
-/// A push service that stores its messages, and control of the instance's clock.
+/// A push service that stores its messages, and the clock of the instance, which the script advances.
 pub(crate) struct Environment {
     pushes: mpsc::UnboundedSender<Bytes>,
     pushed: Mutex<mpsc::UnboundedReceiver<Bytes>>,

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::harness::{Browser, Page, TestHost, TestUser, id};
 
-/// The page of a sign-in that was denied on the phone.
+/// Returns the page of a sign-in that the device denied.
 async fn denied(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
     let page = ada.begin_sign_in(browser, changes).await;
     let requests = ada.device.pending_requests(5).await;
@@ -116,7 +116,7 @@ async fn the_return_url_works_in_its_browser_only() {
         "another browser's"
     );
     let path = format!("{}/return", ended.path());
-    // Without a token, with another purpose's, or with another login's, the page is shown again.
+    // Without a token, or with a token for another purpose or another sign-in, the server shows the page again.
     let other = returns(&denied_later(&host, &ada, &browser).await);
     let (_, of_other) = other.split_once("token=").expect("a token");
     for query in [
@@ -162,7 +162,7 @@ async fn a_return_token_is_bound_to_its_attempt() {
     );
     let new = returns(&second);
     assert_ne!(old, new);
-    // The page of the first attempt, still open in another tab, returns now: it shows the second attempt's.
+    // The page of the first attempt is still open in another tab. Its return shows the page of the second attempt.
     let shown = browser.get(&old).await.followed().await;
     assert_eq!(
         (shown.outcome(), shown.returns()),

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, TestHost, id};
 use crate::javascript::run_with;
 
-/// An instance that allows applications at `http://localhost`, without rate limits.
+/// Starts an instance that allows applications at `http://localhost`, without rate limits.
 async fn host() -> TestHost {
     let settings = "allow_insecure_redirect_uris = true\n[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, \
     burst = 600 }\n\
@@ -15,7 +15,7 @@ async fn host() -> TestHost {
     TestHost::start_with_settings(settings).await
 }
 
-/// A user with a role in the console, and a link to enrol a phone.
+/// Returns a user with a role in the console, and a link to enrol a device.
 async fn invited_user(host: &TestHost, name: &str, role: Option<&str>) -> (Value, String) {
     let user = host.user(name).await;
     if let Some(role) = role {
@@ -49,7 +49,7 @@ async fn connect_applications(which: &str) {
         ("LOGIN_NAME", "ada"),
         ("CONNECTS", which),
     ];
-    // The service provider has the machine's clock, from which the instance's must not differ by much.
+    // The service provider uses the machine's clock. The clock of the instance must be close to it.
     run_with(&host, "console_applications.mjs", &variables).await;
 }
 

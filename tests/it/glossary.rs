@@ -1,5 +1,5 @@
-//! The glossary names what there is: each setting, table, command, resource and event in it exists, and none is missing
-//! that has to be in it.
+//! The glossary is correct and complete: each setting, table, command, resource and event in it exists, and no required
+//! name is missing.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::harness::{Json, Text, parse_json};
 
-/// The names in a column of the glossary's table.
+/// Returns the names in a column of the glossary's table.
 fn column(title: &str) -> BTreeSet<String> {
     let mut rows = include_str!("../../docs/glossary.md")
         .lines()
@@ -23,7 +23,7 @@ fn column(title: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// What stands between backticks.
+/// Returns the texts between backquotes.
 fn names(text: &str) -> impl Iterator<Item = &str> {
     text.split('`').skip(1).step_by(2)
 }
@@ -46,7 +46,7 @@ fn the_glossary_names_each_table() {
         include_str!("../../host/store/migrations/0002_expand_management.sql"),
         include_str!("../../host/store/migrations/0003_expand_wrapped_keys.sql")
     );
-    // A partition is no table of its own.
+    // A partition does not count as a table.
     let tables = schema.split("\nCREATE TABLE ").skip(1);
     let tables = tables.filter_map(|rest| rest.split([' ', '(']).next());
     assert_eq!(column("Tables"), texts(tables));

@@ -1,4 +1,4 @@
-//! Real clients and real browsers, driven by the scripts in `tests/js`.
+//! Real clients and real browsers that the scripts in `tests/js` drive.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -25,7 +25,7 @@ fn scripts() -> PathBuf {
     folder
 }
 
-/// `openid-client` signing in, configured only from discovery.
+/// A sign-in with `openid-client`, which is configured from discovery only.
 struct SignIn {
     process: Child,
     lines: Lines<BufReader<ChildStdout>>,
@@ -55,7 +55,7 @@ impl SignIn {
         Self { process, lines }
     }
 
-    /// Its next event.
+    /// Returns the next event of the script.
     async fn event(&mut self) -> Value {
         let line = in_time(self.lines.next_line())
             .await
@@ -64,14 +64,14 @@ impl SignIn {
         parse_json(&line)
     }
 
-    /// The number that its browser shows.
+    /// Returns the number on the page of the script's browser.
     async fn number(&mut self) -> String {
         let event = self.event().await;
         assert_eq!(event["event"], "waiting", "{event}");
         event["number"].text().to_owned()
     }
 
-    /// How it ended.
+    /// Returns the last event, after the end of the script.
     async fn ended(mut self) -> Value {
         let event = self.event().await;
         self.process.wait().await.expect("ended");
@@ -164,7 +164,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
         )
         .await;
 
-    // The demo application, on any free port: that of a loopback redirect URI is free.
+    // The demo application may use any port, because the port of a loopback redirect URI is not fixed.
     let free = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port")
@@ -205,7 +205,7 @@ async fn a_user_enrols_and_signs_in_in_chromium() {
 
 #[tokio::test]
 async fn every_page_is_accessible_and_an_administrator_signs_in_with_scripts_off() {
-    // A user who types a name twice sees the page about that.
+    // A user who submits a name twice sees the page about the rate limit.
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 1 }\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
@@ -387,7 +387,7 @@ async fn a_user_manages_devices_and_uses_a_recovery_code_in_chromium() {
     let ada = host.user("ada").await;
     let link = host.enrolment_link(&ada).await;
     let link = link.as_str();
-    // What happens at one moment of a clock that stands still is no news.
+    // The clock must run, because events of the same moment cause no notification.
     run_with(
         &host,
         "devices.mjs",
@@ -420,7 +420,7 @@ async fn a_user_signs_in_to_service_providers_and_out_again_in_chromium() {
     run_with(&host, "saml.mjs", &variables).await;
 }
 
-/// Runs a script that drives Chromium; it must succeed.
+/// Runs a script that drives Chromium. It must succeed.
 pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     let screenshots = binary("assent")
         .ancestors()
@@ -432,7 +432,7 @@ pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
         .arg(scripts().join(name))
         .envs(variables.iter().copied())
         .env("SCREENSHOTS", &screenshots);
-    // Each wait of the script has its own end.
+    // Each wait of the script has its own time limit.
     let ended = script
         .kill_on_drop(true)
         .status()
@@ -445,8 +445,8 @@ pub(crate) async fn run(name: &str, variables: &[(&str, &str)]) {
     );
 }
 
-/// The same, while the instance's clock follows the browsers': a script may take longer than the instance lets two
-/// clocks differ.
+/// Runs a script while the clock of the instance follows the clock of the browsers. A script may take longer than the
+/// tolerated difference between the two.
 pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &str)]) {
     tokio::select! {
         () = run(name, variables) => {}
@@ -454,7 +454,7 @@ pub(crate) async fn run_with(host: &TestHost, name: &str, variables: &[(&str, &s
     }
 }
 
-/// Waits until an address answers.
+/// Waits until a URL returns a success.
 async fn answers(url: &str) {
     let mut ticks = tokio::time::interval(Duration::from_millis(50));
     let answered = async || {

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use crate::harness::{Parsed, Pipes, Run, binary, free_port, in_time, temp_folder, write_file};
 use crate::javascript;
 
-/// A command about a trial: whether it succeeds, and all that it says.
+/// Runs a command of `assent-lan`. Returns whether it succeeds, and its output.
 async fn lan(folder: &Path, command: &str, arguments: &[&str]) -> (bool, String) {
     let mut run = Command::new(binary("assent-lan"));
     let run = run
@@ -23,7 +23,7 @@ async fn lan(folder: &Path, command: &str, arguments: &[&str]) -> (bool, String)
     )
 }
 
-/// The first of the printed words that begin like this.
+/// Returns the first word of the output that begins with this text.
 async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
     let mut lines = process.output_lines();
     loop {
@@ -34,7 +34,7 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
             .find(|word| word.starts_with(begins))
         {
             let word = word.to_owned();
-            // What it says later is read, so that it never waits for a reader.
+            // The remaining output is read, so that the process never blocks on a full pipe.
             tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
             return word;
         }

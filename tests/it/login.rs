@@ -107,7 +107,8 @@ async fn a_cancelled_sign_in_cannot_be_approved() {
     assert!(ada.device.pending_requests(0).await.is_empty());
 }
 
-/// What a browser sees while it waits and after two minutes, without what differs at each login.
+/// Returns the pages that a browser sees while it waits and after two minutes, without the parts that differ in each
+/// sign-in.
 async fn visible_pages(host: &TestHost, request: &str, name: &str) -> (String, String, String) {
     let browser = Browser::new(&host.base);
     let login = browser.get(request).await.followed().await;
@@ -226,7 +227,7 @@ async fn a_wrong_number_is_rejected_and_three_end_the_request() {
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
     let request = &ada.device.pending_requests(5).await[0];
-    // No number is below 10; a repeated one counts once.
+    // No number is below 10. A repeated number counts once.
     for (wrong, left) in [("01", 2), ("01", 2), ("02", 1), ("03", 0)] {
         let signature = ada
             .device
@@ -290,7 +291,7 @@ async fn a_proof_over_other_content_is_rejected() {
             .await;
         assert_eq!(reply.status, StatusCode::FORBIDDEN);
     }
-    // A denial's signature can't be passed off as an approval.
+    // The signature of a denial is not valid for an approval.
     let denial = ada
         .device
         .sign(&ada.device.statement(request, None).text())
@@ -567,7 +568,7 @@ async fn the_console_requires_an_administrator_signed_in_with_a_device() {
         json!({"console_role": "owner"}),
     )
     .await;
-    // A user with a new role signs in again: another user may have begun the earlier session.
+    // A user with a new role must sign in again, because another user may have begun the earlier session.
     let login = browser.get("/admin").await.followed().await;
     let page = login.submit_name("ada").await;
     ada.approve(&page).await;

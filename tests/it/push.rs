@@ -1,5 +1,5 @@
-//! The approval channel that ships, with a real push service (RFC 8030) on loopback: what arrives is decrypted as a
-//! browser would (RFC 8291), and the instance's signature is checked as a push service would (RFC 8292).
+//! The shipped approval channel, with a real push service (RFC 8030) on loopback. The tests decrypt the messages as a
+//! browser would (RFC 8291), and verify the instance's signature as a push service would (RFC 8292).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,11 +28,11 @@ use crate::harness::{
     component, id, in_time, parse_json,
 };
 
-/// A push service that forwards its requests to the test. The path has the status of its response.
+/// A push service that passes its messages to the test. The path contains the status of the response.
 struct PushService {
     origin: String,
     arrived: mpsc::UnboundedReceiver<(HeaderMap, Bytes)>,
-    /// Messages to addresses below `/held` are answered when the test adds a permit.
+    /// Messages to URLs below `/held` are answered when the test adds a permit.
     gate: Arc<Semaphore>,
 }
 
@@ -63,7 +63,7 @@ impl PushService {
         in_time(self.arrived.recv()).await.expect("a message")
     }
 
-    /// The plugin, allowed to call this service.
+    /// Returns the settings of the plugin, with permission to call this service.
     fn plugin(&self) -> String {
         self.plugin_called("web-push")
     }
@@ -164,7 +164,8 @@ async fn a_request_sends_a_push_message_that_only_the_device_can_decrypt() {
     check_vapid(&host, &service, headers["authorization"].text());
 }
 
-/// Checks the header as a push service does: signed with the key that the browser was given, for this service.
+/// Verifies the header as a push service does: it has a signature with the key that the browser received, for this
+/// service.
 fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
     let (token, key) = header
         .strip_prefix("vapid t=")
@@ -245,7 +246,7 @@ async fn account_notifications_wake_other_devices_without_details() {
         json!({"version": 1, "kind": "account-notification"})
     );
     assert!(headers["topic"].len() <= 32);
-    // There was no notification about the phone's own actions: the next one is a request.
+    // The device received no notification of its own action. The next message is a request.
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let (_, body) = service.next().await;
     let text = ece::decrypt(&browser.keys, &browser.auth, &body).expect("decrypted");
@@ -262,14 +263,15 @@ async fn an_expired_subscription_does_not_remove_its_replacement() {
     let ada = ada_with(&host, old).await;
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     service.next().await;
-    // The push service reports the missing address late; the app has subscribed again by then.
+    // The push service reports the expired subscription late. By then, the app has subscribed again.
     let new = subscription(&service, 201);
     let body = json!({"subscription": new.public});
     ada.device
         .call_ok(Method::PUT, "/device/push", Some(body))
         .await;
     service.gate.add_permits(1);
-    // The next channel is tried after the first one's answer was handled, at the address that the device has now.
+    // The server tries the next channel after it has processed the first result. It uses the device's current
+    // subscription.
     let (_, body) = service.next().await;
     ece::decrypt(&new.keys, &new.auth, &body).expect("for the new subscription");
     let path = format!("/users/{}/devices", id(&ada.user));
@@ -279,7 +281,7 @@ async fn an_expired_subscription_does_not_remove_its_replacement() {
     );
 }
 
-/// Has Ada's phone be notified of a new device, which she enrols with it.
+/// Enrols a new device with a link of Ada's device, which causes an account notification.
 async fn notify_of_a_device(ada: &TestUser) {
     let link = ada
         .device
@@ -291,7 +293,7 @@ async fn notify_of_a_device(ada: &TestUser) {
 #[tokio::test]
 async fn a_channel_for_certain_applications_delivers_no_account_notification() {
     let (mut restricted, mut general) = (PushService::start().await, PushService::start().await);
-    // The restricted channel comes first, and may call both services, so that it could reach the phone.
+    // The restricted channel is first. It may call both services, so it could reach the device.
     let both = format!("\"{}\", \"{}\"", restricted.origin, general.origin).replace("http://", "");
     let one = format!("\"{}\"", restricted.origin.trim_start_matches("http://"));
     let first = restricted.plugin_called("restricted").replace(&one, &both)
@@ -308,7 +310,7 @@ async fn a_channel_for_certain_applications_delivers_no_account_notification() {
             .measured
             .calls
     };
-    // Both were called once for their description.
+    // Both channels were called once for their description.
     let before = started("restricted");
     notify_of_a_device(&ada).await;
     general.next().await;
@@ -370,7 +372,7 @@ async fn only_an_explicit_null_removes_a_subscription() {
         assert_eq!(put(body).await, StatusCode::BAD_REQUEST, "{text}");
         assert_eq!(has_push().await, json!(true), "{text}");
     }
-    // A browser's PushSubscription.toJSON() has a member that the instance does not read.
+    // The result of a browser's `PushSubscription.toJSON()` has a member that the instance does not read.
     let mut of_browser = json!(subscribed);
     of_browser["expirationTime"] = Value::Null;
     assert_eq!(
@@ -385,7 +387,7 @@ async fn only_an_explicit_null_removes_a_subscription() {
     assert_eq!(has_push().await, json!(false));
 }
 
-/// The outbox: a request, and until when the lease on it lasts.
+/// Returns the outbox: each request, and the end of its lease.
 async fn outbox(host: &TestHost) -> Vec<(String, i64)> {
     let mut connection = host.connection().await;
     sql::query_as("SELECT approval_id, leased_until FROM approval_dispatches")
@@ -424,7 +426,7 @@ async fn a_request_of_an_instance_that_stops_is_sent_by_another(database: Databa
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let (first, _) = service.next().await;
     let request = outbox(&host).await[0].0.clone();
-    // As long as it is being sent, the lease is extended.
+    // The lease is extended while the request is being sent.
     host.advance(5);
     let extended = (host.host.now() + DISPATCH_LEASE).millis();
     until_outbox(&host, |rows| rows[0].1 == extended).await;
@@ -443,7 +445,7 @@ async fn a_request_of_an_instance_that_stops_is_sent_by_another(database: Databa
     second.stop().await;
 }
 
-/// A row whose instance was killed between the commit and the message, which leaves the row as it was inserted.
+/// The instance was killed between the commit and the message, which leaves the row as it was inserted.
 #[both_databases]
 async fn a_request_that_was_not_sent_is_sent_after_the_lease_unless_it_ended(database: Database) {
     let mut service = PushService::start().await;

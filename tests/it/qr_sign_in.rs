@@ -10,7 +10,7 @@ use crate::harness::{
     Browser, Database, HostOptions, Page, TestHost, TestUser, Text, after, id, in_time,
 };
 
-/// What the code of a login page leads to.
+/// Returns the link in the QR code of a login page.
 pub fn code(page: &Page) -> String {
     let links = page
         .body
@@ -79,7 +79,8 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
         assert!(error.starts_with("sign_in_not_found"), "{link}: {error}");
     };
     let (start, token) = link.split_once("#login=").expect("a token");
-    // Another login's id with this one's proof, a proof that is cut, one of zeros, and what is no code at all.
+    // The id of another sign-in with the proof of this one, a truncated proof, a proof of zeros, and texts that are no
+    // code.
     let other = code(
         &ada.application
             .login_page(&Browser::new(&host.base), &[])
@@ -101,7 +102,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     }
     assert!(ada.device.pending_requests(0).await.is_empty());
 
-    // Ten concurrent users: the browser waits for one of them.
+    // Ten concurrent scans: the browser waits for one user only.
     let (mut scans, mut taken) = (Vec::new(), 0);
     for _ in 0..5 {
         scans.push(ada.device.scan(&link));
@@ -121,7 +122,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     );
     refused(&link).await;
 
-    // An expired login.
+    // An expired sign-in.
     let late = code(
         &ada.application
             .login_page(&Browser::new(&host.base), &[])
@@ -135,7 +136,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
 async fn a_relayed_qr_code_names_its_own_browser() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // A page that relays: it fetches our page with a browser of its own, and shows the code to Ada.
+    // A relay: it fetches the login page with a browser of its own, and shows the code to Ada.
     let relay = Browser::new(&host.base);
     let login = ada.application.login_page(&relay, &[]).await;
     ada.device.scan_code(&code(&login)).await;
@@ -144,7 +145,7 @@ async fn a_relayed_qr_code_names_its_own_browser() {
         request.browser, "Firefox on Linux",
         "the relay's own, whatever Ada's says"
     );
-    // To sign what the relay would rather have shown is of no use.
+    // A signature of the data that the relay would prefer is not valid.
     let mut shown = request.clone();
     "Safari on iPhone".clone_into(&mut shown.browser);
     let waiting = relay.get(&login.url).await;
@@ -183,7 +184,7 @@ async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
     );
 }
 
-/// A login of Ada's application, in a browser of its own.
+/// Begins a sign-in to Ada's application, in a browser of its own.
 async fn started(host: &TestHost, ada: &TestUser) -> (Browser, Page) {
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
@@ -211,7 +212,7 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
         }
         refused
     };
-    // Both names beyond their limits, and Ada had enough of it.
+    // Both names exceed their limits, and Ada reports a request.
     assert!(flood(150).await > 0);
     let request = &ada.device.pending_requests(5).await[0];
     assert_eq!(ada.device.submit_report(request).await, "reported");
@@ -219,7 +220,7 @@ async fn flooding_a_name_does_not_block_its_qr_sign_in(database: Database) {
 
     let (browser, login) = started(&host, &ada).await;
     ada.device.scan_code(&code(&login)).await;
-    // Neither the cooldown nor requests with a typed name take it away from her.
+    // Neither the cooldown nor typed requests remove her QR sign-in.
     host.advance(70);
     ada.device.end_cooldown().await;
     flood(10).await;
@@ -258,7 +259,7 @@ async fn a_qr_sign_in_is_replaced_only_by_the_same_browser() {
     assert!(pending.len() == 3 && pending.iter().all(|request| request.id != one.id));
 }
 
-/// The page that waits for a typed request shows the code too. A user who scans it signs in there, with another number.
+/// The waiting page of a typed request also shows the code. A user who scans it signs in there, with another number.
 #[tokio::test]
 async fn scanning_a_waiting_page_replaces_its_typed_request() {
     let host = TestHost::start().await;
@@ -420,7 +421,7 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
     let page = again().await;
     assert_eq!(value(&page), "ada");
     assert!(page.body.contains("value=\"yes\" checked"));
-    // What the application says goes before what the browser remembers.
+    // The name from the application takes precedence over the name that the browser remembers.
     let hinted = ada
         .application
         .login_page(&browser, &[("login_hint", Some("bob"))])
@@ -432,7 +433,7 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
 }
 
-/// Has the owner of this device scan the code of a login's page and type the number that the page then shows.
+/// Scans the code of a login page with this device, and enters the number that the page then shows.
 async fn scanned_and_approved(owner: &TestUser, browser: &Browser, login: &Page) {
     owner.device.scan_code(&code(login)).await;
     let waiting = browser.get(&login.url).await;
@@ -455,7 +456,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let eve = host.user_with_account("eve", ada.application.clone()).await;
-    // Eve sees Ada's screen: the code, and then the number.
+    // Eve sees Ada's screen: first the code, and then the number.
     let (browser, login) = started(&host, &ada).await;
     scanned_and_approved(&eve, &browser, &login).await;
     let page = browser.get(&login.url).await;
@@ -472,7 +473,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
         "nor elsewhere on this server"
     );
 
-    // Only the page's own button continues: no forged form, and no token of another page or browser.
+    // Only the page's own button continues. A forged form, or a token of another page or browser, does not.
     let confirm = format!("{}/confirm", login.path());
     assert_eq!(
         browser
@@ -508,7 +509,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
     assert!(browser.get(&login.url).await.asks_to_confirm());
 
     let eves = page.user_token();
-    // Ada answers that it is not her, and signs in by the same page.
+    // Ada answers that it is not her, and signs in with the same page.
     let start = page
         .submit(&format!("{}/again", login.path()), &[])
         .await
@@ -540,7 +541,7 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
 async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // By its session, which is the same user's.
+    // The browser has a session of the same user.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let login = ada
@@ -554,7 +555,7 @@ async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
         "{}",
         page.body
     );
-    // Another user's is none.
+    // A session of another user does not count.
     let eve = host.user_with_account("eve", ada.application.clone()).await;
     let login = ada
         .application
@@ -562,7 +563,7 @@ async fn a_browser_known_to_the_user_continues_after_a_scan_without_a_click() {
         .await;
     scanned_and_approved(&eve, &browser, &login).await;
     assert!(browser.get(&login.url).await.asks_to_confirm());
-    // By an earlier sign-in of this user there, after the end of its session.
+    // The user signed in there earlier, and that session has ended.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     host.advance(2 * 24 * 60 * 60);

@@ -1,4 +1,4 @@
-//! Background tasks: they are correct, and their cost depends on the pending work and not on the size of the database.
+//! Background tasks: they are correct, and their cost depends on the pending work, not on the size of the database.
 
 use assent_store::sql::{self, Connection};
 use assent_test_macros::both_databases;
@@ -26,7 +26,7 @@ pub(crate) const RETENTION: Retention = Retention {
     denials: HOUR,
 };
 
-/// A store with Ada and some applications in it, and the test's own connection to its database.
+/// A store with Ada and some applications, and the test's own connection to its database.
 struct Fixture {
     store: Store,
     connection: Connection,
@@ -68,7 +68,7 @@ impl Fixture {
         }
     }
 
-    /// A logout delivery to this application, due after so many seconds.
+    /// Inserts a logout delivery to this application, due after `due` seconds.
     async fn delivery(&mut self, id: &str, application: usize, due: u64) {
         sql::query(
             "INSERT INTO logout_deliveries (id, application_id, sid, subject, attempts, next_attempt_at, created_at)
@@ -82,7 +82,8 @@ impl Fixture {
         .expect("inserted");
     }
 
-    /// A session that began at `began` and lasts an hour, of this name, with an application in it.
+    /// Inserts a session with this `sid` that began at `began` and lasts an hour, with an application that takes part
+    /// in it.
     async fn session(&mut self, sid: &str, began: Timestamp) {
         sql::query(
             "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, created_at, expires_at, signed_out)
@@ -106,7 +107,7 @@ impl Fixture {
         .expect("inserted");
     }
 
-    /// The names of sessions of which it is known who takes part.
+    /// Returns the `sid`s of the sessions for which the participating applications are stored.
     async fn names(&mut self) -> Vec<String> {
         let names: Vec<(String,)> =
             sql::query_as("SELECT sid FROM session_applications ORDER BY sid")
@@ -116,7 +117,7 @@ impl Fixture {
         names.into_iter().map(|(sid,)| sid).collect()
     }
 
-    /// The number of scanned rows of a table. Only PostgreSQL counts them, and reports closed connections.
+    /// Returns the number of scanned rows of a table. Only PostgreSQL counts them, and reports closed connections.
     async fn looked_at(self, table: &str) -> i64 {
         self.store.close().await;
         self.connection.close().await;
@@ -132,7 +133,7 @@ impl Fixture {
         count
     }
 
-    /// The number of rows of each table that were read without an index.
+    /// Returns the number of rows of each table that were read without an index.
     async fn scanned(self) -> Vec<(String, i64)> {
         self.store.close().await;
         self.connection.close().await;
@@ -169,7 +170,7 @@ async fn a_token_without_a_family_is_invalid_without_an_error(database: Database
 #[both_databases]
 async fn pending_logouts_are_ordered_oldest_first_per_application(database: Database) {
     let mut it = Fixture::new(database).await;
-    // The names are in another order than the moments, and so are the applications.
+    // The order of the ids differs from the order of the times, and so does the order of the applications.
     for (id, application, due) in [
         ("z", 2, 1),
         ("a", 2, 4),
@@ -254,7 +255,7 @@ async fn a_hundred_thousand_pending_logouts_are_not_scanned() {
 #[both_databases]
 async fn session_records_are_deleted_with_their_last_name(database: Database) {
     let mut it = Fixture::new(database).await;
-    // The user of the second signed in again after three hours, in the same browser.
+    // The user of the second session signed in again after three hours, in the same browser.
     it.session("once", NOW).await;
     it.session("twice", NOW).await;
     it.session("twice", NOW + 3 * HOUR).await;
@@ -309,7 +310,7 @@ async fn retention_does_not_scan_active_sessions() {
             .expect("swept");
     }
     assert_eq!(it.names().await.len(), 20_000);
-    // The test has just looked at each once itself.
+    // The test itself has just read each row once.
     let count = it.looked_at("session_applications").await - 20_000;
     assert!(count < 1000, "{count} rows were looked at");
 }
@@ -335,7 +336,7 @@ async fn unused_codes_are_deleted_and_used_codes_are_kept(database: Database) {
         .await
         .expect("read");
     assert_eq!(left, [("{}".to_owned(),)], "{database:?}");
-    // The tokens' family is there as long as they are, and notices a second use.
+    // The token family exists as long as its tokens, and detects a second use of the code.
     assert_eq!(
         userinfo(&host, token).await.0,
         StatusCode::OK,
@@ -387,7 +388,7 @@ async fn deletion_beside_an_open_snapshot_does_not_slow_down() {
             .execute(&mut it.connection)
             .await
             .expect("inserted");
-        // As autovacuum does it, without which PostgreSQL does not know how large the table is.
+        // Autovacuum does this in production. Without it, PostgreSQL does not know the size of the table.
         it.connection.batch("ANALYZE").await.expect("analysed");
         let mut reader = it.url.connection().await;
         let begin = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SELECT count(*) FROM users;";
@@ -401,12 +402,12 @@ async fn deletion_beside_an_open_snapshot_does_not_slow_down() {
         reader.batch("COMMIT").await.expect("ended");
         reader.close().await;
         let count = it.looked_at(table).await;
-        // The first slices of a table of this size may scan it. From the start of the index it would be 20 times.
+        // The first slices of a table of this size may scan it. From the start of the index, the factor would be 20.
         assert!(count <= 8 * ROWS, "{table}: {count} rows were looked at");
     }
 }
 
-/// Otherwise deleting a user or an application reads whole tables.
+/// Without the index, the deletion of a user or an application reads whole tables.
 #[tokio::test]
 async fn every_foreign_key_has_an_index() {
     let mut it = Fixture::new(Database::Postgres).await;
@@ -468,7 +469,7 @@ async fn the_erasure_of_a_user_scans_no_rows_of_others() {
             .await
             .expect("inserted");
     }
-    // As autovacuum does it.
+    // Autovacuum does this in production.
     it.connection.batch("ANALYZE").await.expect("analysed");
     let name = "erased".parse().expect("a name");
     let erased = it

@@ -18,7 +18,7 @@ use crate::harness::{Body, Browser, Database, Device, Respond, TestHost, Text};
 use crate::qr_sign_in::code;
 use crate::store::{NOW, approval, login};
 
-/// A device that is in a browser: its calls have the browser's cookies.
+/// A device in a browser. Its calls have the cookies of the browser.
 pub(crate) struct Installed<'a> {
     pub(crate) device: &'a Device,
     pub(crate) browser: &'a Browser,
@@ -60,7 +60,7 @@ impl Installed<'_> {
         (answer.status(), answer.read_json().await)
     }
 
-    /// Previews the code of a login page, and scans it.
+    /// Previews the code of a login page, and scans it. Returns both responses.
     async fn scan(&self, token: &str) -> (Value, Value) {
         let body = json!({ "token": token });
         let (status, preview) = self
@@ -72,7 +72,7 @@ impl Installed<'_> {
         (preview, begun)
     }
 
-    /// The only pending request, and whether it is of this browser.
+    /// Returns the only pending request, and whether it belongs to this browser.
     pub(crate) async fn pending(&self) -> (PendingRequest, bool) {
         let (status, pending) = self.call(Method::GET, "/requests", Value::Null).await;
         assert_eq!(status, StatusCode::OK, "{pending}");
@@ -92,7 +92,7 @@ impl Installed<'_> {
     }
 }
 
-/// A request in whose statement only the issuer and the device matter.
+/// Returns a request for a statement in which only the issuer and the device matter.
 fn nothing() -> PendingRequest {
     serde_json::from_value(json!({
         "id": "0".repeat(32), "application": {"id": "", "name": ""}, "account": "", "place": "", "browser": "",
@@ -152,7 +152,7 @@ async fn an_authenticator_in_the_browser_needs_no_number(database: Database) {
     assert_eq!(noted.len(), 1);
 }
 
-/// The other browser is at the same address, with the same User-Agent. Its user opened the link of the login page.
+/// The other browser has the same address and the same User-Agent. Its user opened the link of the login page.
 #[both_databases]
 async fn another_browser_cannot_approve_without_the_number(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -160,7 +160,7 @@ async fn another_browser_cannot_approve_without_the_number(database: Database) {
     let attacker = Browser::new(&host.base);
     let login = ada.application.login_page(&attacker, &[]).await;
     let own = Browser::new(&host.base);
-    // Ada's browser has a login of its own, too.
+    // Ada's browser has a sign-in of its own as well.
     ada.application.login_page(&own, &[]).await;
     let installed = Installed {
         device: &ada.device,
@@ -193,7 +193,7 @@ async fn another_browser_cannot_approve_without_the_number(database: Database) {
     );
 }
 
-/// The name was typed: the request is one of the browser's own, too.
+/// The name was typed. The request still belongs to the browser.
 #[both_databases]
 async fn a_typed_request_needs_no_number_in_its_own_browser_only(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -220,7 +220,7 @@ async fn a_typed_request_needs_no_number_in_its_own_browser_only(database: Datab
     assert!(back.parameter("code").starts_with("ac_"));
 }
 
-/// A response may be lost on the way, so the device may ask again.
+/// A response may be lost in transit, so the device may ask again.
 #[tokio::test]
 async fn a_device_that_scans_again_receives_the_same_request() {
     let host = TestHost::start().await;

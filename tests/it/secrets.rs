@@ -1,5 +1,5 @@
-//! The operator's records of a sign-in hold no secret. The test searches the log at its most verbose level, the traces
-//! of the plugins, the audit log and the database for every secret on the wire.
+//! The operator's records of a sign-in contain no secret. The test searches them for every secret on the wire: the log
+//! at its most verbose level, the traces of the plugins, the audit log and the database.
 
 use assent_store::sql::{self, Options, Row};
 use std::collections::BTreeSet;
@@ -28,7 +28,7 @@ use crate::saml::service_provider::{Request, Response, TestServiceProvider, iden
 /// The RelayState that the browser returns to a service provider. Only the database stores it, and only until then.
 const RELAY_STATE: &str = "a relay state that is the provider's own";
 
-/// A way to the instance that keeps every byte that passes, each direction of each connection for itself.
+/// A forwarder to the instance. It stores all bytes, separately for each direction of each connection.
 #[derive(Clone, Default)]
 struct Wire {
     passed: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -36,7 +36,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// Listens; the way and its address.
+    /// Starts the forwarder. Returns it with its base URL.
     async fn start() -> (Self, String) {
         let wire = Self::default();
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
@@ -82,13 +82,13 @@ impl Wire {
     }
 }
 
-/// A process of the server with its log in a file.
+/// A process of the server that logs to a file.
 struct Process {
     child: Child,
     admin: Admin,
 }
 
-/// The address in the line of the log about the start, which a thread of its own writes.
+/// Waits for the log line about the start, which another thread writes. Returns the address in it.
 async fn logged_address(log: &Path) -> String {
     in_time(async {
         loop {
@@ -162,7 +162,7 @@ impl Process {
     }
 }
 
-/// The secrets in the test, each with its name.
+/// The secrets of the test, each with its name.
 #[derive(Default)]
 struct Secrets(Vec<(&'static str, String)>);
 
@@ -175,7 +175,7 @@ impl Secrets {
         self.0.push((name, secret.to_owned()));
     }
 
-    /// The secret members of a token response.
+    /// Adds the secret members of a token response.
     fn add_tokens(&mut self, tokens: &Value) {
         for name in ["access_token", "refresh_token", "id_token"] {
             if let Some(token) = tokens[name].as_str() {
@@ -190,7 +190,7 @@ impl Secrets {
         }
     }
 
-    /// Cookies, credentials and tokens of forms, in their encoding of HTTP messages.
+    /// Adds cookies, credentials, and tokens of forms, in their encoding in HTTP messages.
     fn add_seen(&mut self, texts: &[String]) {
         for (name, start, end) in [
             ("a cookie", "set-cookie: assent-browser=", ";"),
@@ -235,7 +235,7 @@ impl Secrets {
     }
 }
 
-/// An application's server that takes logout tokens.
+/// Starts an application's server that receives logout tokens.
 async fn logout_receiver() -> (String, Arc<Mutex<Vec<String>>>) {
     let taken = Arc::new(Mutex::new(Vec::new()));
     let take = async |State(taken): State<Arc<Mutex<Vec<String>>>>, body: String| {
@@ -264,7 +264,7 @@ async fn client_call(admin: &Admin, ada: &TestUser, path: &str, token: &str) -> 
     answer.expect("an answer").json().await.unwrap_or_default()
 }
 
-/// A sign-in by OpenID Connect from the enrolment to the logout, with failures on the way. Returns the shown numbers.
+/// Signs in with OpenID Connect, from the enrolment to the logout, with failures on the way. Returns the shown numbers.
 async fn openid_connect(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) -> Vec<String> {
     let browser = Browser::new(&admin.base);
     let waiting = ada.begin_sign_in(&browser, &OFFLINE).await;
@@ -306,7 +306,7 @@ async fn openid_connect(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) ->
     secrets.add_tokens(&fresh);
     let (_, again) = refresh(&admin.base, &ada.application, refresh_token(&fresh), &[]).await;
     secrets.add_tokens(&again);
-    // The reuse of a token, and of a code.
+    // The reuse of a refresh token, and the replay of a code.
     assert_eq!(
         refresh(&admin.base, &ada.application, refresh_token(&tokens), &[])
             .await
@@ -319,7 +319,7 @@ async fn openid_connect(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) ->
     );
     client_call(admin, ada, "revocation", refresh_token(&again)).await;
 
-    // The second code of the session, which is revoked at the logout.
+    // The second code of the session. The logout revokes it.
     let code = browser
         .finish(&ada.application.request(&[]))
         .await
@@ -342,7 +342,7 @@ async fn openid_connect(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) ->
     vec![number]
 }
 
-/// A sign-on by SAML.
+/// Signs in with SAML.
 async fn saml(
     admin: &Admin,
     service_provider: &TestServiceProvider,
@@ -382,7 +382,7 @@ async fn saml(
     number
 }
 
-/// A wrong and a valid recovery code.
+/// Submits a wrong and a valid recovery code.
 async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
     let codes = ada.device.recovery_codes().await;
     for code in &codes {
@@ -405,7 +405,7 @@ async fn recovery(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) {
     secrets.add("a recovered enrolment", link);
 }
 
-/// Each row of these tables, all columns as text.
+/// Returns each row of these tables, with all columns as text.
 async fn rows(folder: &Path, tables: &[&str]) -> String {
     let options = Options::sqlite(folder.join("data/assent.db"));
     let mut connection = options.connect().await.expect("the database");
@@ -474,7 +474,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
     let mut numbers = openid_connect(admin, &ada, &mut secrets).await;
     numbers.push(saml(admin, &service_provider, &ada, &mut secrets).await);
     recovery(admin, &ada, &mut secrets).await;
-    // Wrong credentials of each kind: an error must not repeat a rejected value.
+    // Wrong credentials of each kind. An error message must not repeat a rejected value.
     let wrong = "cs_a-wrong-secret-that-a-client-mistyped-1";
     let form = [("grant_type", "client_credentials")];
     let token = http_client()
@@ -489,7 +489,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         .bearer_auth(wrong);
     assert_eq!(listing.response().await.status(), StatusCode::UNAUTHORIZED);
     secrets.add("a mistyped admin token", wrong);
-    // The logout token comes when it comes.
+    // The logout token arrives at any time.
     in_time(async {
         while locked(&logout_tokens).is_empty() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;

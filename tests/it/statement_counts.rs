@@ -1,5 +1,5 @@
-//! How many statements each step of a sign-in sends to the database. They bound how many sign-ins a database serves, so
-//! groups and more of anything else must add none.
+//! The number of statements that each step of a sign-in sends to the database. It limits the sign-ins that a database
+//! can serve, so groups and further data must not increase it.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -8,8 +8,8 @@ use crate::harness::{Browser, Statements, TestHost, TestUser, id};
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
-/// The tables of users, applications and what they gave each other. Tasks beside the requests, for which no response
-/// waits, use others.
+/// The tables of users and applications, and of the grants between them. Background tasks, for which no response waits,
+/// use other tables.
 const TABLES: [&str; 8] = [
     "accounts",
     "applications",
@@ -30,7 +30,7 @@ struct Counted {
     userinfo: Vec<String>,
 }
 
-/// The statements on these tables since the mark; moves the mark.
+/// Returns the statements on these tables since the mark, and moves the mark.
 fn since(statements: &Statements, mark: &mut usize) -> Vec<String> {
     let executed = statements.executed();
     let begun = std::mem::replace(mark, executed.len());
@@ -66,13 +66,14 @@ async fn counted(host: &TestHost, ada: &TestUser, statements: &Statements) -> Co
     }
 }
 
-/// On SQLite, where no other task's statements come in between; those of PostgreSQL are the same.
+/// The test uses SQLite, because no statement of another task occurs in between. PostgreSQL receives the same
+/// statements.
 #[tokio::test]
 async fn groups_add_no_statement_to_a_sign_in() {
     let statements = Statements::capture();
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // The first time fills the caches of keys, applications and users.
+    // The first sign-in fills the caches of keys, applications and users.
     counted(&host, &ada, &statements).await;
     let before = counted(&host, &ada, &statements).await;
     for number in 0..5 {
@@ -101,7 +102,7 @@ async fn groups_add_no_statement_to_a_sign_in() {
         assert_eq!(before, after, "{step}");
         assert!(before.len() <= most, "{step}: {before:#?}");
     }
-    // How often the waiting page and the phone look is a matter of time.
+    // The number of polls of the waiting page and of the device depends on the time.
     let (before, after) = (before.phone.len(), after.phone.len());
     println!("sign-in with the phone: {before} and {after} statements");
     assert!(before.max(after) <= 30);

@@ -46,7 +46,7 @@ use crate::harness::{Database, DatabaseUrl, Parsed, open_store, temp_folder};
 
 pub const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// A test's store, with the folder that it is in.
+/// A test's store, with its folder.
 pub struct Fixture {
     pub store: Store,
     pub url: String,
@@ -196,12 +196,12 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
     }
 }
 
-/// An entry of the audit log without a user.
+/// Returns an audit entry without a user.
 pub fn entry(event: Event) -> Entry {
     Entry::new(event, &AuditContext::SERVER, NOW, &SystemEntropy)
 }
 
-/// What is noted of an answer, with pauses of so many seconds after denials.
+/// Returns the audit note of an answer. `pauses` has the cooldowns after denials, in seconds.
 pub fn audited(pauses: &[u64]) -> AuditNote {
     let pause = CooldownPolicy {
         steps: pauses.iter().copied().map(Duration::from_secs).collect(),
@@ -215,7 +215,7 @@ pub fn audited(pauses: &[u64]) -> AuditNote {
     }
 }
 
-/// Ada with an enrolled device.
+/// Creates Ada with an enrolled device.
 pub async fn ada(store: &Store) -> (User, Device) {
     let user = user("ada");
     store
@@ -257,7 +257,7 @@ async fn enrol(store: &Store, device: &Device) -> bool {
     enrolled.is_done()
 }
 
-/// A request for this approval, typed in the browser of [`login`] by the name of this user.
+/// Returns a request for this approval, typed in the browser of [`login`] with the name of this user.
 pub fn request(approval: Approval, known: Option<&User>) -> ApprovalRequest {
     ApprovalRequest {
         without_binding: false,
@@ -289,7 +289,7 @@ pub async fn requested(store: &Store, user: Option<&User>, name: &str) -> Approv
     approval
 }
 
-/// A summary does not restore a user who was erased since it was rendered.
+/// A user who was erased after the rendering of the summary is not stored again by it.
 #[both_databases]
 async fn an_action_cannot_be_requested_after_its_user_changed(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;

@@ -1,4 +1,4 @@
-//! The architecture's invariants, stated as absences.
+//! The invariants of the architecture: each test searches for a forbidden pattern.
 
 mod imports;
 
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::harness::read_file;
 
-/// Our own crates that each crate may use.
+/// The project's own crates that each crate may use.
 const CRATES: [(&str, &[&str]); 9] = [
     ("host/model", &[]),
     ("host/telemetry", &[]),
@@ -38,7 +38,7 @@ const CRATES: [(&str, &[&str]); 9] = [
         ],
     ),
 ];
-/// The layers of the server from the top; a module may use those below its own row, and nothing of its own row.
+/// The layers of the server from the top. A module may use the modules of lower rows, and no module of its own row.
 const LAYERS: [&[&str]; 8] = [
     &["cli"],
     &["app", "authenticator"],
@@ -77,7 +77,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The files below a folder with this ending, but nothing that is built or fetched.
+/// Returns the files with this extension below a folder, except build output and downloaded files.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![folder.to_owned()];
@@ -106,14 +106,14 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 
 /// A source file of a crate.
 struct SourceFile {
-    /// The module of the crate that it belongs to.
+    /// The module of the crate to which the file belongs.
     module: String,
     /// Its path in the repository.
     path: String,
     text: String,
 }
 
-/// The source files of a crate.
+/// Returns the source files of a crate.
 fn sources(package: &str) -> Vec<SourceFile> {
     let folder = root().join(package).join("src");
     files(&folder, ".rs")
@@ -134,7 +134,7 @@ fn sources(package: &str) -> Vec<SourceFile> {
         .collect()
 }
 
-/// The source files of all crates of the server.
+/// Returns the source files of all crates of the server.
 fn host_sources() -> Vec<SourceFile> {
     CRATES
         .iter()
@@ -143,7 +143,7 @@ fn host_sources() -> Vec<SourceFile> {
         .collect()
 }
 
-/// A file's text without comments, so that words in prose do not count.
+/// Returns the text of a file without comments, because words in prose do not count.
 fn code(text: &str) -> String {
     text.lines()
         .map(|line| line.split("//").next().unwrap_or_default())
@@ -155,7 +155,7 @@ fn layer(module: &str) -> Option<usize> {
     LAYERS.iter().position(|row| row.contains(&module))
 }
 
-/// The modules of the instance that a file names: `crate::a`, and `use crate::{a, b}`.
+/// Returns the modules of the server that a file names: `crate::a`, and `use crate::{a, b}`.
 fn used(code: &str) -> Vec<String> {
     let word = |text: &str| -> String {
         text.chars()
@@ -223,14 +223,14 @@ fn every_module_uses_only_lower_layers() {
     }
 }
 
-/// The cycles of imports between the files of a crate.
+/// Returns the cycles of imports between the files of a crate.
 fn cycles(package: &str) -> Vec<Vec<String>> {
     let prefix = format!("{package}/src/");
     let mut files: BTreeMap<String, String> = sources(package)
         .into_iter()
         .map(|file| (file.path[prefix.len()..].to_owned(), file.text))
         .collect();
-    // A program beside a library is a crate of its own.
+    // A program beside a library is a separate crate.
     if files.contains_key("lib.rs") {
         files.remove("main.rs");
     }
@@ -250,7 +250,7 @@ fn no_files_import_each_other_in_a_cycle() {
     }
 }
 
-/// It can be read, fuzzed and judged by itself, to answer whether a forged message gets through.
+/// The core can be read, fuzzed and reviewed by itself, to decide whether it accepts a forged message.
 #[test]
 fn saml_core_uses_nothing_of_the_server() {
     let own = "host/saml-core/src/xml/";
@@ -267,7 +267,7 @@ fn saml_core_uses_nothing_of_the_server() {
                 rest.lines().next().unwrap_or_default()
             );
         }
-        // The files of its own folder are `super`; those of a folder in it may go up once more.
+        // The files of its own folder are `super`. A file in a subfolder may go up one more level.
         let up = if path[own.len()..].contains('/') {
             "super::super::super::"
         } else {
@@ -343,8 +343,8 @@ fn sql_appears_in_the_store_only() {
     }
 }
 
-/// A column that a newer release adds would change the result of `*` while this one runs, and PostgreSQL refuses to
-/// execute such a prepared statement.
+/// With `*`, a column of a newer release would change the result while this release runs. PostgreSQL refuses to execute
+/// such a prepared statement.
 #[test]
 fn statements_of_the_store_name_their_columns() {
     let mut found = Vec::new();
@@ -393,7 +393,7 @@ fn no_file_exceeds_800_lines() {
     }
 }
 
-/// A Rust file without the documents in its raw strings, which cannot be wrapped. Their lines stay, empty.
+/// Returns a Rust file without the contents of its raw strings, which cannot be wrapped. Their lines remain, but empty.
 fn without_raw_strings(text: &str) -> String {
     let (mut left, mut rest) = (String::new(), text);
     while let Some(at) = rest.find("r#") {
@@ -414,7 +414,7 @@ fn without_raw_strings(text: &str) -> String {
     left + rest
 }
 
-/// The project's own code, without vendored files.
+/// All code that developers read is checked, except vendored files.
 #[test]
 fn no_line_is_over_120_characters() {
     const FOLDERS: [&str; 7] = [
@@ -450,11 +450,12 @@ fn no_line_is_over_120_characters() {
     assert!(long.is_empty(), "too long:\n{}", long.join("\n"));
 }
 
-/// The use case authorizes a command, plans it and executes it as it was approved. So a handler changes nothing in
+/// The use case authorizes a command, plans it, and executes the approved plan. So a handler must not make changes in
 /// another way.
 #[test]
 fn every_change_of_the_admin_api_runs_a_command() {
-    /// A console session cancels its own pending request, which is no change of a resource. A plan changes nothing.
+    /// The first route cancels a pending request of the caller's own session, which changes no resource. The second one
+    /// only plans.
     const NO_COMMANDS: [&str; 2] = ["path = \"/action-approvals/{id}\"", "path = \"/plans\""];
     let mut changes = 0;
     for SourceFile { path, text, .. } in sources("host/server")

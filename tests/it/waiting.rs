@@ -1,4 +1,5 @@
-//! Waiting for changes: it costs a few statements a second however many wait, and another instance may make the change.
+//! Waiting for changes costs a few statements a second, however many requests wait. Another instance may make the
+//! change.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -24,15 +25,15 @@ use crate::harness::{
     Browser, Database, HostOptions, Page, Parsed, Statements, TestHost, TestUser, id, in_time,
 };
 
-/// Reads of the poller.
+/// The reads of the poller.
 const POLL: &str = "FROM changes WHERE seq > ";
-/// Reads of the background task of approval channels, about one a second.
+/// The reads of the background task of approval channels, about one a second.
 const BACKGROUND: &str = "FROM approval_dispatches";
-/// Longer than any test takes.
+/// A time that exceeds the duration of any test, in seconds.
 const PATIENT: u32 = 3600;
 
-/// So many more devices of the user. Their keys are that of the enrolled one, each followed by another number of
-/// spaces: no two devices have the same.
+/// Inserts `count` further devices of the user. Each key is the key of the enrolled device with a different number of
+/// spaces after it, because two devices cannot have the same key.
 async fn more_devices_of(host: &TestHost, ada: &TestUser, count: usize) -> Vec<Device> {
     let user: UserId = id(&ada.user).parsed();
     let store = &host.host.store;
@@ -65,7 +66,7 @@ async fn inbox(
     device::request(services, device, PATIENT, (shown, None), Language::English).await
 }
 
-/// How many requests and notifications there are.
+/// Returns the numbers of requests and notifications.
 fn told(inbox: Result<Option<DeviceInbox>, InternalError>) -> (usize, usize) {
     let inbox = inbox.expect("read").expect("the device is enrolled");
     (inbox.pending.len(), inbox.notifications.len())
@@ -143,7 +144,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
     assert!(inboxes.iter().all(Result::is_ok));
     assert!(codes.iter().all(|scanned| matches!(scanned, Ok(true))));
 
-    // No request waits, so the poller stops.
+    // No request waits any more, so the poller stops.
     assert_eq!(services.store.waiting_requests(), 0);
     let looks = statements.count(BACKGROUND);
     statements.reach(BACKGROUND, looks + 2).await;
@@ -152,7 +153,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
     assert_eq!(statements.count(POLL), polls);
 }
 
-/// Waits on the second instance until the first one makes the change.
+/// The second instance waits until the first one makes the change.
 #[both_databases]
 async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     let statements = Statements::capture();
@@ -165,7 +166,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     let (second, running, _) = host.second(options).await;
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let browser = Browser::new(&host.base);
-    // Both instances poll while a request waits there; here only the second one.
+    // Both instances poll while a request waits on them. Here a request waits only on the second one.
     let polled = async || {
         until("one waits", || second.store.waiting_requests() == 1).await;
         statements.reach(POLL, statements.count(POLL) + 3).await;
@@ -207,7 +208,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
     let (seen, page) = in_time(async { tokio::join!(inbox(&second, &phone, &none), asking) }).await;
     assert_eq!(told(seen), (1, 0), "there is a request");
     page.cancel().await;
-    // Nothing of the moment of the enrolment is a notification.
+    // Events of the same millisecond as the enrolment cause no notification.
     host.advance(1);
     let changing = async {
         polled().await;
@@ -242,8 +243,8 @@ async fn time_ends_a_wait_without_a_change(database: Database) {
     assert_eq!(told(seen), (0, 0), "the request is over");
 }
 
-/// The statements of a call that finds nothing and waits until the end: one for the device and the passkey, and for
-/// the pending requests one at the beginning and one at the end. When the poller begins, each request reads once more.
+/// The statements of a call that finds nothing and waits until its end. It reads the device and the passkey once, and
+/// the pending work at the beginning and at the end. When the poller begins, each request reads once more.
 #[both_databases]
 async fn a_long_poll_without_news_costs_few_statements(database: Database) {
     let statements = Statements::capture();
@@ -288,7 +289,7 @@ async fn a_revoked_device_is_told_so_at_once(database: Database) {
     assert!(seen.expect("read").is_none());
 }
 
-/// On PostgreSQL transactions commit in another order than they took their numbers.
+/// On PostgreSQL, transactions may commit in another order than the order of their numbers.
 #[tokio::test]
 async fn a_change_that_commits_after_later_ones_is_not_missed() {
     let host = TestHost::start_on(Database::Postgres).await;
@@ -296,7 +297,7 @@ async fn a_change_that_commits_after_later_ones_is_not_missed() {
         .map(|()| Change::Approval(ApprovalId::new(Timestamp::from_millis(1), &SystemEntropy)));
     let store = &host.host.store;
     let (mut of_first, mut of_second) = (store.listen([first]), store.listen([second]));
-    // The poller begins by waking both.
+    // The poller begins with a wake-up of both requests.
     in_time(of_first.changed(None)).await;
     in_time(of_second.changed(None)).await;
     let insert = |change: Change| {

@@ -283,7 +283,7 @@ mod tests {
         let delegated = of(World::DelegatedChannel);
         assert!(delegated.contains("# applications = ["), "{delegated}");
         assert!(
-            delegated.contains("can sign in as anybody")
+            delegated.contains("can sign in as each user")
                 && delegated.contains("\ntrust = \"delegated\"\n"),
             "{delegated}"
         );

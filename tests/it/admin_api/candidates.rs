@@ -66,11 +66,11 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
         .await;
     assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
-    // The same component with other settings, or for another place, needs no other approval in this session.
+    // The same component with other settings, or in place of another plugin, needs no second approval in this session.
     let again = candidate(&ada.account, "another", Some(&new), set("2"));
     let done = console.call_once(Method::POST, &path, &again, None).await;
     assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
-    // Another component does, and so does the same one in another session.
+    // Another component needs an approval. So does the same component in another session.
     let other = candidate(
         &ada.account,
         "another",
@@ -83,7 +83,7 @@ async fn an_unloaded_component_runs_only_after_approval_of_its_digest(database: 
     requested(&elsewhere, Method::POST, &path, &again).await;
 }
 
-/// A component runs with the grants of the plugin in whose place it is tried, so the approval names that plugin.
+/// A component runs with the grants of the plugin that it replaces in the test, so the approval names that plugin.
 #[both_databases]
 async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -114,7 +114,7 @@ async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
     assert_eq!(done.status, StatusCode::OK, "{database:?}: {}", done.body);
 
     let second = as_plugin("account-roles");
-    // The approval is for another request, so it does not serve for this one either.
+    // The approval is for the first request, so the server rejects it for this one.
     let other = console
         .call_once(Method::POST, &path, &second, action["id"].as_str())
         .await;
@@ -136,7 +136,7 @@ async fn an_approval_of_a_component_names_one_plugin_only(database: Database) {
         1,
         "{database:?}: nothing ran as the other plugin"
     );
-    // What was approved stays so.
+    // The approved candidate still needs no further approval.
     let again = console.call_once(Method::POST, &path, &first, None).await;
     assert_eq!(again.status, StatusCode::OK, "{database:?}: {}", again.body);
 }

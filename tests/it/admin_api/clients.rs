@@ -1,5 +1,4 @@
-//! Other programs that read the OpenAPI document: Schemathesis tests the API, and openapi-typescript generates a
-//! client.
+//! External programs read the OpenAPI document: Schemathesis tests the API, and openapi-typescript generates a client.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -15,7 +14,7 @@ fn folder(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
 }
 
-/// Runs a program that must succeed; otherwise its output is in the message.
+/// Runs a program that must succeed. A panic shows its output.
 async fn succeeds(mut command: Command) {
     let running = command.stdin(Stdio::null()).kill_on_drop(true).output();
     let output = in_time(running).await.expect("it runs");
@@ -29,7 +28,7 @@ async fn succeeds(mut command: Command) {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn schemathesis_finds_no_violations() {
-    // It comes without a token very often.
+    // Schemathesis sends many requests without a token.
     let settings = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
     let host = TestHost::start_with_settings(settings).await;
     let ada = host.ada().await;
@@ -84,7 +83,7 @@ async fn a_client_generated_from_the_document_compiles() {
         .arg("--output")
         .arg(&created);
     succeeds(make).await;
-    // A program that uses it, whose types are right only if the document's are.
+    // A program that uses the client. Its types are correct only if the types in the document are.
     let program = include_str!("../../js/admin_client.ts");
     let file = host.folder().join("client.ts");
     write_file(&file, program);

@@ -1,4 +1,4 @@
-//! The effect of an erasure on entries of the user's actions in the console, and on stored answers.
+//! The effect of an erasure on audit entries of the user's actions in the console, and on stored responses.
 
 use assent::domain::audit::verify;
 use assent_model::audit::chain::Break;
@@ -107,13 +107,13 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
     );
 }
 
-/// A device identifies a user too: its entries contain its place, and the name that the user gave it.
+/// The entries of a device contain personal data of its user: the IP address and the device's name.
 #[both_databases]
 async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database) {
     let host = TestHost::start_on(database).await;
-    // Another owner, since the last one cannot be erased.
+    // A second owner, because the last owner cannot be erased.
     let _owner = Administrator::new(&host, "grace", "owner").await;
-    // A name that no identifier holds by chance.
+    // No identifier contains this name by chance.
     let ada = Administrator::new(&host, "augusta", "owner").await;
     let bob = host.user("bob").await;
     let bobs_phone = host.authenticator(&bob).await;
@@ -143,7 +143,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     let rename = format!("/devices/{}", tablet.device());
     let name = json!({"name": "Slate of Augusta"});
     tablet.call_ok(Method::PATCH, &rename, Some(name)).await;
-    // One device ends before the erasure, and one by it.
+    // The first device is deleted before the erasure. The erasure deletes the second.
     tablet.call_ok(Method::DELETE, "/device", None).await;
 
     let by = async |actor: &str| entries(&host, &format!("actor={actor}")).await;
@@ -181,7 +181,7 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
                 assert_eq!(is["personal"], json!({}), "{database:?}: {is}");
             }
         }
-        // Nor in a column that the API does not show.
+        // The columns that the API does not show contain no origin either.
         let mut connection = host.connection().await;
         let origins = "SELECT COUNT(*) FROM audit_entries
                            WHERE actor = $1 AND (origin IS NOT NULL OR origin_salt IS NOT NULL)";

@@ -1,4 +1,4 @@
-//! The reference numbers of error pages lead administrators to the cause.
+//! Administrators find the cause of an error page by its reference number.
 
 use reqwest::{Method, StatusCode};
 use serde_json::Value;

@@ -45,7 +45,7 @@ async fn a_request_with_a_repeated_idempotency_key_runs_once(database: Database)
         (other.status, other.problem()),
         (StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused")
     );
-    // The key is its path's and its caller's.
+    // A key belongs to its path and its caller.
     let taken = post(
         &service(&host, &["admin:users"]).await,
         "/users",
@@ -123,7 +123,7 @@ async fn idempotency_keys_expire_after_a_day_and_rejected_requests_release_them(
             "{key:?}"
         );
     }
-    // Tokens do not live for a day, but their application is the same caller.
+    // A token expires within a day, but the application remains the same caller.
     let application = service_application(&host, &["admin:users"]).await;
     let service = async || {
         let (_, token) = service_token(&host, &application, "admin:users").await;
@@ -176,7 +176,7 @@ async fn a_request_whose_response_was_lost_is_not_executed_again() {
         (again.status, again.problem()),
         (StatusCode::CONFLICT, "response-lost")
     );
-    // The row is about the user whom the request made, so that the erasure of that user finds it.
+    // The row refers to the user that the request created, so the erasure of that user finds it.
     let about: Vec<(String,)> = sql::query_as(
         "SELECT name FROM users JOIN idempotent_request_subjects AS about ON about.subject = users.id
          WHERE name = 'grace'",
@@ -185,7 +185,7 @@ async fn a_request_whose_response_was_lost_is_not_executed_again() {
     .await
     .expect("read");
     assert_eq!(about, [("grace".to_owned(),)]);
-    // A request whose change was not committed releases its key.
+    // A request whose transaction was not committed releases its key.
     let held = proxy.hold_commit_of(&insert, 0);
     let refused = async { in_time(held).await.expect("the commit").refuse() };
     let (first, ()) = tokio::join!(add("alan"), refused);
@@ -193,7 +193,7 @@ async fn a_request_whose_response_was_lost_is_not_executed_again() {
     assert_eq!(add("alan").await.status, StatusCode::CREATED);
 }
 
-/// As after a crash between the change and the response.
+/// The database is in the state after a crash between the change and the response.
 #[both_databases]
 async fn a_request_that_made_a_change_is_not_executed_again_after_a_crash(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -216,7 +216,7 @@ async fn a_request_that_made_a_change_is_not_executed_again_after_a_crash(databa
     assert_eq!(users["items"].as_array().map(Vec::len), Some(1));
 }
 
-/// The caller of the first attempt received its failure, and another attempt has the key.
+/// The caller of the first attempt received an error, and a second attempt holds the key.
 #[both_databases]
 async fn an_attempt_that_lost_its_key_makes_no_change(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -266,7 +266,7 @@ async fn an_attempt_that_lost_its_key_makes_no_change(database: Database) {
     let (added, is_there) = add_token(&first).await;
     assert!(matches!(added, Err(StoreError::Overtaken(_))), "{added:?}");
     assert!(!is_there);
-    // Neither can it release the key of the other.
+    // The first attempt cannot release the key of the second.
     store.release_unless_executed(first).await.expect("ignored");
     assert!(!claim(&second).await);
     let (added, is_there) = add_token(&second).await;

@@ -1,4 +1,4 @@
-//! The lists of users and applications: their orders, and what stands beside each name.
+//! The lists of users and applications: their orders, and the values beside each name.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Caller;
 use crate::harness::{Browser, Database, Json, TestHost, Text, id};
 
-/// The names of all pages of a list, of two each.
+/// Returns the names of all pages of a list, with two entries a page.
 async fn names(host: &TestHost, path: &str) -> String {
     let (mut names, mut after) = (Vec::new(), String::new());
     loop {
@@ -96,7 +96,8 @@ async fn lists_show_the_last_sign_in(database: Database) {
     assert!(signed_in.is_string(), "{database:?}");
     let used = first("/applications?order=name").await["usage"]["last_sign_in_at"].clone();
     assert_eq!(used, signed_in);
-    // The session signs in to the application again: that is recorded every ten minutes, and is no sign-in of the user.
+    // The session signs in to the application again. The server records this at most every ten minutes, and does not
+    // count it as a sign-in of the user.
     let silent = ada.application.request(&[("prompt", Some("none"))]);
     for (seconds, is_recorded) in [(300, false), (300, true)] {
         host.advance(seconds);
@@ -108,7 +109,7 @@ async fn lists_show_the_last_sign_in(database: Database) {
         first("/users?order=name").await["last_sign_in_at"],
         signed_in
     );
-    // It is personal data, so an erasure removes it.
+    // The time of a sign-in is personal data, so an erasure removes it.
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "terminated"}))
         .await;
@@ -175,7 +176,7 @@ async fn groups_are_listed_by_name(database: Database) {
     }
 }
 
-/// The next page begins where the last one ended, though its last row was deleted in between.
+/// The next page begins after the last row of the previous page, even if that row was deleted in between.
 #[both_databases]
 async fn a_list_goes_on_after_a_deleted_row(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -1,4 +1,4 @@
-//! The admin API and its callers: the console, service applications and the server token.
+//! The admin API and its callers: the console, service applications and the operator token.
 
 mod candidates;
 mod clients;
@@ -33,7 +33,7 @@ use crate::harness::{
     Application, Body, Browser, Device, Respond, TestHost, Text, http_client, id,
 };
 
-/// An answer of the API.
+/// A response of the API.
 struct Answer {
     status: StatusCode,
     headers: HeaderMap,
@@ -41,7 +41,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// The kind of problem that it is, without what all kinds begin with.
+    /// Returns the kind of the problem, without the prefix that all kinds share.
     fn problem(&self) -> &str {
         let kind = self.body["type"]
             .as_str()
@@ -50,7 +50,7 @@ impl Answer {
             .expect("a kind of ours")
     }
 
-    /// The answer's body, where it must be a success.
+    /// Returns the body of the response, which must be a success.
     fn success(self) -> Value {
         assert!(self.status.is_success(), "{} {}", self.status, self.body);
         self.body
@@ -77,7 +77,7 @@ async fn sent(request: RequestBuilder) -> Answer {
 enum Caller {
     /// With a bearer token.
     Bearer { base: String, token: String },
-    /// With a session of the console, as its page does.
+    /// With a session of the console, as the console's page calls.
     Console {
         browser: Browser,
         csrf: String,
@@ -86,7 +86,7 @@ enum Caller {
 }
 
 impl Caller {
-    /// The operator of the machine.
+    /// Returns a caller with the server's operator token.
     fn machine(host: &TestHost) -> Self {
         Self::Bearer {
             base: host.base.clone(),
@@ -106,7 +106,7 @@ impl Caller {
         }
     }
 
-    /// Calls, and approves on the phone what has to be approved.
+    /// Calls the API, and approves the action on the device if an approval is required.
     async fn call(&self, method: Method, path: &str, body: Value) -> Answer {
         let answer = self.call_once(method.clone(), path, &body, None).await;
         let (Self::Console { device, .. }, Some(action)) =
@@ -122,7 +122,7 @@ impl Caller {
             .await
     }
 
-    /// Calls, with the id of an approval.
+    /// Calls the API, with the id of an approval if there is one.
     async fn call_once(
         &self,
         method: Method,
@@ -169,7 +169,7 @@ impl Administrator {
         }
     }
 
-    /// A browser in which they are signed in to the console.
+    /// Returns a browser in which the administrator is signed in to the console.
     async fn browser(&self, host: &TestHost) -> Browser {
         let browser = Browser::new(&host.base);
         let login = browser.get("/admin").await.followed().await;
@@ -188,7 +188,7 @@ impl Administrator {
         browser
     }
 
-    /// Them, calling from the console's page.
+    /// Returns the administrator as a caller from the console's page.
     async fn signed_in(&self, host: &TestHost) -> Caller {
         let browser = self.browser(host).await;
         let me = sent(browser.request(Method::GET, "/admin/api/v1/me"))
@@ -203,7 +203,7 @@ impl Administrator {
     }
 }
 
-/// A user with this role, signed in to the console.
+/// Returns a caller with this role who is signed in to the console.
 async fn console_caller(host: &TestHost, name: &str, role: &str) -> Caller {
     Administrator::new(host, name, role)
         .await
@@ -211,7 +211,7 @@ async fn console_caller(host: &TestHost, name: &str, role: &str) -> Caller {
         .await
 }
 
-/// An application with these admin scopes.
+/// Creates an application with these admin scopes.
 async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
     let application = host.web_application().await;
     let path = format!("/applications/{}", application.id);
@@ -220,7 +220,7 @@ async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
     application
 }
 
-/// What the token endpoint answers a service account that asks for these scopes.
+/// Returns the response of the token endpoint to a service account that requests these scopes.
 async fn service_token(
     host: &TestHost,
     application: &Application,
@@ -235,7 +235,7 @@ async fn service_token(
     (answer.status, answer.body)
 }
 
-/// A service account with these scopes.
+/// Creates a service account with these scopes.
 async fn service(host: &TestHost, scopes: &[&str]) -> Caller {
     let application = service_application(host, scopes).await;
     let (status, token) = service_token(host, &application, &scopes.join(" ")).await;

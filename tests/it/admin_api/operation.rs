@@ -129,7 +129,7 @@ async fn settings_are_listed_with_their_source_and_without_secrets(database: Dat
     );
 }
 
-/// An instance with two users, of whom Ada signed in a minute ago, at the beginning of an hour.
+/// Starts an instance with two users. Ada signed in a minute ago, at the beginning of an hour.
 async fn with_sign_in(database: Database) -> (TestHost, TestUser) {
     let settings = "[lifetimes]\nadmin_token = \"1d\"\n";
     let host = TestHost::start_with(HostOptions {
@@ -138,7 +138,7 @@ async fn with_sign_in(database: Database) -> (TestHost, TestUser) {
         ..HostOptions::default()
     })
     .await;
-    // All events are in one hour, whenever the test runs.
+    // All events are in one hour, at any time of the test run.
     let in_hour = host.host.now().seconds().rem_euclid(3600);
     host.advance(3600 - u64::try_from(in_hour).expect("a part of an hour"));
     let ada = host.ada().await;

@@ -1,4 +1,4 @@
-//! Protected actions in the console: each needs a fresh approval on the phone, for that very action.
+//! Protected actions in the console: each needs a fresh approval on the device, for exactly that action.
 
 mod rejections;
 
@@ -24,7 +24,7 @@ pub(super) async fn owner(host: &TestHost) -> (Caller, Administrator) {
     (owner.signed_in(host).await, owner)
 }
 
-/// Requests a protected action: the action approval in the API's answer.
+/// Requests a protected action. Returns the action approval from the response.
 pub(super) async fn requested(caller: &Caller, method: Method, path: &str, body: &Value) -> Value {
     let answer = caller.call_once(method, path, body, None).await;
     assert_eq!(
@@ -123,7 +123,7 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
         StatusCode::NOT_FOUND,
         "there is nobody to delete any more"
     );
-    // Nor a action about them.
+    // The action about the deleted user does not exist either.
     let action = console
         .get(&format!("/action-approvals/{}", id(&action)))
         .await;
@@ -139,7 +139,7 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
         returned["actor"],
         json!({"kind": "user", "id": id(&grace.user), "name": "grace"})
     );
-    // Who bob was is known nowhere any more.
+    // No table contains the name of the deleted user any more.
     assert_eq!(
         approved().await["target_user_name"],
         Value::Null,
@@ -152,7 +152,7 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
     );
 }
 
-/// Requests an action and approves it on the device; the action approval.
+/// Requests an action and approves it on the device. Returns the action approval.
 async fn approve_action(
     console: &Caller,
     administrator: &Administrator,
@@ -181,7 +181,7 @@ async fn an_action_approval_is_valid_for_one_request_and_one_session() {
     let role = |role: &str| json!({"console_role": role});
     let action = approve_action(&console, &grace, Method::PATCH, &of(&bob), &role("auditor")).await;
     let named = action["id"].as_str();
-    // The summary is the same.
+    // The summary of the larger change is the same.
     let more = json!({"console_role": "auditor", "profile": {"nickname": "Bobby"}});
     let wrong = [
         console
@@ -267,7 +267,7 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     let path = format!("/users/{}", id(&bob));
     let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     let request = waiting(&grace.device).await;
-    // What a phone signs that does not show the action.
+    // A device that does not show the action signs this text.
     let blind = ApprovalStatement {
         action: None,
         ..grace.device.statement(&request, number(&action))
@@ -309,7 +309,7 @@ async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
     let attacker = Browser::new(&host.base);
     let login = attacker.get("/admin").await.followed().await;
     login.submit(&login.path(), &[("name", "grace")]).await;
-    // Both are pending on the phone, and came at the same moment.
+    // Both requests are pending on the device, and arrived at the same moment.
     let pending = grace.device.pending_requests(5).await;
     assert_eq!(pending.len(), 2);
     let request = pending
@@ -344,7 +344,7 @@ async fn another_user_can_neither_delay_nor_continue_a_protected_action() {
     assert_eq!(done.status, StatusCode::NO_CONTENT);
 }
 
-/// The console is in the browser that holds the key. A page there must not be able to have its own action approved.
+/// The console runs in the browser that holds the key. A page there must not be able to get its own action approved.
 #[tokio::test]
 async fn a_protected_action_needs_its_number_in_its_own_browser_too() {
     let host = TestHost::start().await;
@@ -459,7 +459,7 @@ async fn harmless_and_invalid_requests_need_no_approval() {
         );
     }
     assert!(grace.device.pending_requests(0).await.is_empty());
-    // Nor does an administrator without a device.
+    // An administrator without a device cannot approve either.
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
@@ -640,7 +640,7 @@ async fn stale_and_last_owner_requests_are_rejected_before_approval() {
             answer.body
         );
     }
-    // The last owner stays.
+    // The last owner cannot be removed.
     let own = format!("/users/{}", id(&grace.user));
     for (method, body) in [
         (Method::PATCH, json!({"console_role": null})),

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Browser, Database, Json, Parsed, TestHost, TestUser, id};
 
-/// A user without a role, and an administrator who may act on such users only.
+/// A user without a role, and an administrator who may act only on such users.
 struct RoleChange {
     host: TestHost,
     ada: TestUser,
@@ -62,7 +62,8 @@ impl RoleChange {
         .await;
     }
 
-    /// What is planned for a user without a role is not executed once the user has one, and not planned again.
+    /// Checks that an action planned for a user without a role is neither executed nor planned again once the user has
+    /// a role.
     async fn is_refused<C: AdminCommand>(&self, what: &str, command: C) {
         self.is_refused_to(&self.support, what, command).await;
     }
@@ -109,7 +110,7 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
         roles: Some(vec!["root".to_owned()]),
         ..AccountChange::default()
     };
-    // Support may not change roles. A service application may, but not of users with a console role.
+    // Support may not change roles. A service application may change them, but not for users with a console role.
     let operator = Caller {
         by: AuditContext::SERVER,
         principal: Principal::Application(AdminScopes::from_iter([AdminScope::Users])),
@@ -145,7 +146,7 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
         "{database:?}"
     );
 
-    // Sessions end with a role, so there is none to be ended.
+    // The grant of a role ends the user's sessions, so there is no session to end.
     ada.sign_in(&Browser::new(&role_change.host.base)).await;
     let sessions = role_change
         .host
@@ -161,7 +162,7 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
         .is_refused("a consent", WithdrawConsent { user, application })
         .await;
 
-    // Who has no role is acted upon, whatever else was changed of them meanwhile.
+    // An action on a user without a role succeeds after any other change of that user.
     let plans = AtomicU32::new(0);
     role_change
         .support
@@ -186,7 +187,7 @@ async fn actions_recheck_the_role_of_their_target_when_they_write(database: Data
     );
 }
 
-/// The same for external authenticators, and for a table.
+/// The same rule applies to the removal of an external authenticator and to an import.
 #[both_databases]
 async fn a_write_applies_to_the_checked_user_only(database: Database) {
     let role_change = RoleChange::new(database).await;

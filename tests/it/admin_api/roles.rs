@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Caller, console_caller, service, service_application, service_token};
 use crate::harness::{Body, Respond, TestHost, Text, http_client, id};
 
-/// Each route with its permission, its protected action, and who may use it.
+/// Lists each route with its permission, its protected action, and the callers that may use it.
 fn table() -> String {
     let mut lines: Vec<String> = rules()
         .into_iter()
@@ -57,7 +57,7 @@ fn routes_and_roles_match_the_committed_table() {
     );
 }
 
-/// The path with ids that name nothing.
+/// Returns the path with ids that name no object.
 fn with_unknown_ids(path: &str) -> String {
     let parts = path.split('/').map(|part| {
         if part.starts_with('{') {
@@ -69,11 +69,10 @@ fn with_unknown_ids(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-/// Calls every route; the caller is admitted where it has the permission, and otherwise the response names the
-/// permission.
+/// Calls every route. The server admits a caller with the permission. Otherwise the response names the permission.
 async fn assert_permissions(caller: &Caller, name: &str, may: impl Fn(&Rule) -> bool) {
     for (method, path, rule) in rules() {
-        // The body does nothing anywhere.
+        // The body changes nothing at any route.
         let body = if method == Method::GET {
             Value::Null
         } else {
@@ -172,7 +171,7 @@ async fn admin_scopes_apply_to_the_admin_api_only_while_the_application_has_them
         StatusCode::FORBIDDEN
     );
 
-    // UserInfo rejects it, and other applications see it as inactive.
+    // UserInfo rejects the token, and introspection reports it to other applications as inactive.
     let Caller::Bearer { token, .. } = &reader else {
         unreachable!()
     };
@@ -266,7 +265,7 @@ async fn only_owners_grant_roles_and_admin_scopes() {
                 json!({"name": "x", "application_type": "web", "redirect_uris": ["https://a.example"],
                        "admin_scopes": ["admin:read"]}),
             ),
-            // Who can have a secret of a service account made acts as it does.
+            // A caller that can rotate the secret of a service account can act as that account.
             (
                 Method::POST,
                 &format!("/applications/{}/secret/rotate", trusted.id),

@@ -14,7 +14,7 @@ async fn created(host: &TestHost, name: &str, full: &str) -> Value {
     host.admin_ok(Method::POST, "/users", body).await
 }
 
-/// The names of all that a list has, page by page, and as one page.
+/// Returns the names of all entries of a list. The result is the same page by page and as one page.
 async fn names(host: &TestHost, path: &str) -> String {
     let joined = |list: &Value| {
         let items = list["items"].items().iter();
@@ -71,7 +71,7 @@ async fn users_are_found_by_each_word_of_their_name(database: Database) {
             "{database:?} {q}"
         );
     }
-    // A former name finds no user, and a state is the current one.
+    // A former name finds no user. A filter by state uses the current state.
     let path = format!("/users/{}", id(&asa));
     host.admin_ok(
         Method::PATCH,
@@ -118,7 +118,7 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
         let body = json!({"user_id": id(&user), "name": format!("x-{name}")});
         accounts.push((user, host.admin_ok(Method::POST, &list, body).await));
     }
-    // A user with an account only in another application is not found here.
+    // A user who has an account only in another application is not found here.
     let attacker = created(&host, "ad", "Ada Stranger").await;
     host.admin_ok(Method::POST, &of(&other), json!({"user_id": id(&attacker)}))
         .await;
@@ -154,7 +154,7 @@ async fn accounts_are_found_by_account_and_user_names(database: Database) {
             "{database:?}"
         );
     }
-    // A change of the account, and of its user, is found at once.
+    // The search finds a changed account or user at once.
     host.admin_ok(
         Method::PATCH,
         &path,
@@ -265,7 +265,7 @@ async fn activated_users_are_found_and_counted_as_active(database: Database) {
     );
 }
 
-/// NUL, which PostgreSQL keeps in no text, is refused wherever it stands.
+/// The API rejects NUL in every text, because PostgreSQL cannot store it.
 #[both_databases]
 async fn texts_with_nul_are_rejected(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -308,7 +308,7 @@ async fn texts_with_nul_are_rejected(database: Database) {
             "{database:?} {body}"
         );
     }
-    // A backslash before it makes it another text, which may be there.
+    // With a backslash before it, the text contains no NUL, so the API accepts it.
     caller
         .call(
             Method::PATCH,

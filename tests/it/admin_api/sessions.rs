@@ -1,4 +1,4 @@
-//! Sessions of the console, which pages of other sites cannot use.
+//! Pages of other sites cannot use sessions of the console.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Administrator, Answer, Caller, console_caller, sent};
 use crate::harness::{Browser, Database, Json, TestHost, id};
 
-/// A call of a browser with these headers beside its cookies.
+/// Sends a request of a browser with these headers beside its cookies.
 async fn call(
     browser: &Browser,
     method: Method,
@@ -71,7 +71,7 @@ async fn state_changing_requests_require_the_console_origin() {
         );
     }
     host.advance(1);
-    // A browser that says nothing of the site is old; the token shows what is needed.
+    // An old browser does not send `Sec-Fetch-Site`. The CSRF token is sufficient.
     let good = call(
         &browser,
         Method::POST,
@@ -115,7 +115,7 @@ async fn a_console_session_is_valid_while_its_user_has_a_role() {
         (answer.status, answer.problem()),
         (StatusCode::FORBIDDEN, "forbidden")
     );
-    // Before the grant more administrators could act on the user, so a new sign-in is required.
+    // Before the grant, more administrators could act on the user, so a new sign-in is required.
     change(json!({"console_role": "admin"})).await;
     assert_eq!(caller.get("/me").await.status, StatusCode::UNAUTHORIZED);
     let caller = ada.signed_in(&host).await;
@@ -157,7 +157,7 @@ async fn an_invalid_token_is_rejected_despite_a_session() {
     assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
 }
 
-/// Support, who helped a user without a role, may have enrolled a device of that user.
+/// Support may have enrolled a device of the user before the grant.
 #[both_databases]
 async fn a_session_from_before_the_role_was_granted_is_rejected(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -179,7 +179,7 @@ async fn a_session_from_before_the_role_was_granted_is_rejected(database: Databa
         (Value::Null, json!("auditor"), 0),
         (json!("support"), json!("admin"), 0),
         (json!("auditor"), json!("owner"), 0),
-        // No user with less trust now had a device of theirs.
+        // The administrators who could enrol a device for the user before are at least as trusted as those who can now.
         (json!("admin"), json!("support"), 1),
         (json!("auditor"), Value::Null, 1),
     ] {
@@ -199,7 +199,7 @@ async fn a_session_from_before_the_role_was_granted_is_rejected(database: Databa
         host.admin_ok(Method::DELETE, &format!("{path}/sessions"), Value::Null)
             .await;
     }
-    // The same role again ends nothing.
+    // Granting the same role again ends no session.
     change(json!("owner")).await;
     ada.sign_in(&Browser::new(&host.base)).await;
     change(json!("owner")).await;

@@ -243,7 +243,7 @@ async fn the_openapi_document_is_public_and_describes_each_route() {
         }
     }
     assert_eq!(described, rules().len());
-    // Every reference leads somewhere.
+    // Every reference resolves.
     let text = document.to_string();
     for reference in text
         .split("\"$ref\":\"#")

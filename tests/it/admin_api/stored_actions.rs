@@ -28,7 +28,7 @@ async fn approved(device: &Device, action: &Value) {
     assert_eq!(outcome.expect("an outcome"), "approved");
 }
 
-/// How many stored approvals fit a condition.
+/// Returns the number of stored approvals that match a condition.
 async fn count(host: &TestHost, condition: &str) -> i64 {
     let statement = format!("SELECT COUNT(*) FROM action_approvals WHERE {condition}");
     let (count,): (i64,) = sql::query_as(statement)
@@ -52,8 +52,8 @@ async fn state(caller: &Caller, action: &Value) -> Value {
     caller.get(&path).await.success()["state"].clone()
 }
 
-/// An erasure removes the user from stored action approvals: pending, approved, denied, expired or used, also from those
-/// that are older than the user.
+/// The erasure of a user removes the user from all stored actions: pending, approved, denied, expired and used ones. It
+/// also removes the user from actions that were requested before the user existed.
 #[both_databases]
 async fn stored_actions_do_not_name_erased_users(database: Database) {
     let host = start(database).await;
@@ -62,7 +62,7 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     let deny = async |method: Method, path: &str, body: Value| {
         requested(&console, method, path, &body).await;
         denied(&grace.device).await;
-        // A phone is not asked about everything at once.
+        // A device receives only a few prompts in a short time.
         host.advance(30);
     };
     let auditor = json!({"name": "quillon.two", "console_role": "auditor"});
@@ -109,10 +109,10 @@ async fn stored_actions_do_not_name_erased_users(database: Database) {
     let expired = json!({"email": "quillon@expired.example"});
     requested(&console, Method::PATCH, &path, &expired).await;
     host.advance(600);
-    // What is about others stays.
+    // Actions about other users remain.
     let bob = host.user("bob").await;
     deny(Method::DELETE, &format!("/users/{}", id(&bob)), Value::Null).await;
-    // One that is approved, and others that are open, one of them for a user who could get the name.
+    // One approved action, and pending actions. One of these is for a new user who could get the name.
     let unused = requested(
         &console,
         Method::PATCH,
@@ -186,9 +186,9 @@ async fn a_deletion_keeps_the_personal_data_of_others(database: Database) {
     let before = addresses().await;
     host.admin_ok(Method::DELETE, &format!("/users/{}", id(&eve)), Value::Null)
         .await;
-    // Her own entries lose their addresses, and the entry of the deletion has one.
+    // Her own entries lose their addresses. The entry of the deletion has one.
     assert!(addresses().await > before - 3, "{database:?}");
-    // Any other removal is detected.
+    // Verification detects any other removal.
     let broken = async || {
         verify(&host.host.store, None)
             .await
@@ -206,7 +206,7 @@ async fn a_deletion_keeps_the_personal_data_of_others(database: Database) {
     );
 }
 
-/// What the device shows has the names of this moment. With another name it is another action.
+/// The device shows the current names. With another name it is another action.
 #[both_databases]
 async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database) {
     let host = start(database).await;
@@ -228,7 +228,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     };
     let ask = async || requested(&console, Method::DELETE, &path, &Value::Null).await;
 
-    // The device has the request, and answers after the change.
+    // The device fetches the request before the change, and answers after it.
     let action = ask().await;
     let request = waiting(&grace.device).await;
     rename("robert").await;
@@ -242,7 +242,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     assert_eq!(answer.status, StatusCode::CONFLICT, "{database:?}");
     is_over(&action).await;
 
-    // The device asks after the change.
+    // The device fetches the request after the change.
     host.advance(10);
     let action = ask().await;
     assert_eq!(action["summary"], "Delete the user “robert”");
@@ -250,13 +250,13 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     assert!(grace.device.pending_requests(0).await.is_empty());
     is_over(&action).await;
 
-    // The console asks after the change.
+    // The console fetches the request after the change.
     host.advance(10);
     let action = ask().await;
     rename("bob").await;
     is_over(&action).await;
 
-    // A report needs no summary: the attacker in the browser may have changed the name too.
+    // A report needs no summary, because the attacker in the browser may have changed the name too.
     host.advance(10);
     let action = ask().await;
     let request = waiting(&grace.device).await;
@@ -305,7 +305,7 @@ async fn an_approved_revocation_applies_to_a_renamed_device(database: Database) 
         .success();
 }
 
-/// A change of the database yields no approval for another action.
+/// An attacker who changes the database gets no approval for another action.
 #[both_databases]
 async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Database) {
     let host = start(database).await;
@@ -343,8 +343,8 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
             assert!(refused(&late), "{database:?} {tamper}: {}", late.body);
         }
     }
-    // With the digest of its own summary it is shown as what it is, and permits nothing: the request was for another
-    // action.
+    // With the digest of its own summary, the device shows the changed action correctly. The approval permits nothing,
+    // because the request was for another action.
     host.advance(10);
     let action = requested(&console, Method::DELETE, &path, &Value::Null).await;
     execute(&host, to_eve, &[id(&bob), id(&eve), id(&action)]).await;
@@ -361,7 +361,7 @@ async fn a_tampered_stored_action_is_neither_shown_nor_approved(database: Databa
     }
 }
 
-/// The deletion of a user with the name of a word in stored actions ends no request.
+/// An administrator cannot end a request by the deletion of a user with the name of a keyword in stored actions.
 #[both_databases]
 async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Database) {
     let host = start(database).await;
@@ -383,7 +383,7 @@ async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Data
     assert_eq!(state(&console, &rename).await, "pending", "{database:?}");
     approved(&grace.device, &rename).await;
     assert_eq!(state(&console, &rename).await, "approved", "{database:?}");
-    // A user with the very name takes it along.
+    // The deletion of a user with exactly that name ends the request.
     let zoe = host.user("zoe").await;
     host.admin_ok(Method::DELETE, &format!("/users/{}", id(&zoe)), Value::Null)
         .await;
@@ -393,7 +393,7 @@ async fn deletion_of_a_user_ends_only_requests_that_name_the_user(database: Data
     assert_eq!(ended.status, StatusCode::NOT_FOUND, "{database:?}");
 }
 
-/// The history of an administrator who lost the role has the kinds of the actions and no current names.
+/// The history of an administrator who lost the role shows the kinds of the actions and no current names.
 #[both_databases]
 async fn a_former_administrator_cannot_read_current_names(database: Database) {
     let host = start(database).await;
@@ -420,8 +420,8 @@ async fn a_former_administrator_cannot_read_current_names(database: Database) {
     drop(other);
 }
 
-/// A protected action of an administrator can concern any application. Support reads the activity of the administrator,
-/// and may not read applications.
+/// A protected action of an administrator can concern any application. Support may read the activity of the
+/// administrator, but no applications.
 #[both_databases]
 async fn support_learns_no_name_of_an_application_from_the_activity_of_an_administrator(
     database: Database,

@@ -1,5 +1,5 @@
-//! The summaries of protected actions: the device shows each relevant part of the action, and nothing that imitates
-//! one.
+//! The summaries of protected actions: the device shows each relevant part of the action, and no text that imitates
+//! such a part.
 
 use assent::domain::admin::{ClientChange, ServiceProviderChange};
 use openssl::pkey::PKey;
@@ -14,7 +14,7 @@ use crate::harness::{
     rsa_key,
 };
 
-/// An enumeration's value may be written as an object in JSON, as far as serde is concerned.
+/// serde accepts the value of an enumeration written as a JSON object. The API must reject it.
 #[tokio::test]
 async fn enum_values_written_as_objects_are_rejected_before_approval() {
     let host = TestHost::start().await;
@@ -51,7 +51,7 @@ async fn enum_values_written_as_objects_are_rejected_before_approval() {
         ),
     ] {
         let answer = console.call_once(Method::PATCH, path, &body, None).await;
-        // What cannot be read as the value that is expected is malformed.
+        // The API reports a value of the wrong JSON type as malformed.
         let is_read = body["acs"][0]["url"].is_null();
         let expected = match is_read {
             true => StatusCode::UNPROCESSABLE_ENTITY,
@@ -67,7 +67,7 @@ async fn enum_values_written_as_objects_are_rejected_before_approval() {
     );
 }
 
-/// New redirect URIs are shown, whatever other members the request has.
+/// The summary shows new redirect URIs, whatever other members the request has.
 #[tokio::test]
 async fn the_summary_shows_new_addresses_first() {
     let host = TestHost::start().await;
@@ -94,7 +94,7 @@ async fn the_summary_shows_new_addresses_first() {
         "{returned}"
     );
     assert!(returned.ends_with(", and 3 more"), "{returned}");
-    // The end of a host name shows its owner.
+    // The summary shows the end of a long host name, because the end identifies its owner.
     let far = format!(
         "https://login.a.example.org.{}.evil.example/",
         ["x".repeat(50), "y".repeat(50)].join(".")
@@ -114,7 +114,7 @@ async fn the_summary_shows_new_addresses_first() {
     );
 }
 
-/// No key or certificate is hidden by others, and none is shown that is not the one which counts.
+/// No key or certificate hides another one, and the summary shows only the keys that take effect.
 #[tokio::test]
 async fn the_summary_shows_each_key_of_an_application() {
     let host = TestHost::start().await;
@@ -136,7 +136,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         returned.contains(&new) && keys.iter().all(|key| returned.contains(&thumbprint(key))),
         "{returned}"
     );
-    // A key that calls itself a certificate.
+    // A public key in the member for a certificate.
     let own = rsa_key();
     let key = own.public_pem();
     let body = json!({"token_endpoint_auth_method": "private_key_jwt", "certificate": key});
@@ -202,7 +202,7 @@ async fn the_summary_shows_each_key_of_an_application() {
             format!("Change the application “Wiki”: {words}")
         );
     }
-    // The name of one is no words of ours.
+    // A name that imitates the text of a summary.
     let name = "Wiki”. It authenticates with the key “abc";
     let action = requested(&console, Method::PATCH, &wiki, &json!({ "name": name })).await;
     assert_eq!(
@@ -215,7 +215,7 @@ async fn the_summary_shows_each_key_of_an_application() {
     );
 }
 
-/// A public key as a member of a key set.
+/// Returns a public key as a member of a key set.
 fn ec_key() -> Value {
     let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)
         .expect("a curve");
@@ -229,12 +229,12 @@ fn ec_key() -> Value {
     Value::Object(key)
 }
 
-/// The date of a user's creation, in UTC.
+/// Returns the date of a user's creation, in UTC.
 fn created_date(user: &Value) -> &str {
     &user["created_at"].text()[..10]
 }
 
-/// The owner of that address at the vendor can sign in, so the phone shows it.
+/// The user with that identifier at the vendor can sign in, so the device shows it.
 #[tokio::test]
 async fn the_summary_shows_external_authenticators() {
     let vendor = Vendor::start(500).await;
@@ -244,7 +244,7 @@ async fn the_summary_shows_external_authenticators() {
     let bob = host.user("bob").await;
     let path = format!("/users/{}/external-authenticators/vendor", id(&bob));
     let of = |address: &str| json!({ "identifier": address });
-    // No user had the name bob before.
+    // No other user could sign in as bob before.
     console
         .call_once(Method::PUT, &path, &of("bob@vendor"), None)
         .await
@@ -269,7 +269,8 @@ async fn the_summary_shows_external_authenticators() {
     );
 }
 
-/// Requests each action. Its summary contains these words, in which DATE is the date of the user's creation.
+/// Requests each action, and checks that its summary contains these words. In them, DATE stands for the date of the
+/// user's creation.
 async fn assert_summaries(
     host: &TestHost,
     console: &Caller,
@@ -565,8 +566,8 @@ async fn harmless_updates_need_no_approval_except_for_service_applications() {
         .success();
 }
 
-/// Each member of an application is protected, except those without an effect on security. A member without a class does
-/// not compile.
+/// Every member of an application is protected, except members that give access to no other party. A member without a
+/// class does not compile.
 #[test]
 fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     let client = json!({
@@ -623,7 +624,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
     }
 }
 
-/// The approval request says that the application stops, or that it starts again.
+/// The administrator who approves sees that the application stops or starts again.
 #[tokio::test]
 async fn disabling_an_application_says_what_follows() {
     let host = TestHost::start().await;

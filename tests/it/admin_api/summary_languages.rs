@@ -10,7 +10,7 @@ use super::protected_actions::{number, owner, requested};
 use super::sent;
 use crate::harness::{Device, Json, TestHost, Text, id};
 
-/// A call of a device whose browser prefers German: the status and the body of the answer.
+/// Sends a request of a device whose browser prefers German. Returns the status and the body of the response.
 async fn call_in_german(
     host: &TestHost,
     device: &Device,
@@ -66,7 +66,7 @@ async fn a_device_shows_and_signs_the_summary_in_its_language() {
     let number = number(&action).expect("a number");
     let statement = device.statement(&request, Some(number)).text();
     let signature = device.signature(&statement);
-    // What is signed is what the call would have been shown.
+    // The signature covers the text in the language of the call, so an English call rejects the German signature.
     let reply = device
         .submit_proof(&request, Some(number), &signature)
         .await;
@@ -79,7 +79,7 @@ async fn a_device_shows_and_signs_the_summary_in_its_language() {
         (StatusCode::OK, &json!("approved")),
         "{outcome}"
     );
-    // The approval holds for the request of the console, whatever the language.
+    // The approval is valid for the request of the console in any language.
     console
         .call_once(Method::DELETE, &user, &Value::Null, action["id"].as_str())
         .await
@@ -121,7 +121,7 @@ async fn the_api_shows_the_summary_in_the_requested_language_and_the_approval_ho
             format!("type {number} on your device to approve: Delete the user “bob”")
         );
     }
-    // The summary that the console showed is German, and the device signs the English one.
+    // The summary in the console is German, and the device signs the English one.
     let requests = grace.device.pending_requests(5).await;
     let newest = requests.last().expect("a request");
     assert_eq!(newest.action.as_deref(), Some("Delete the user “bob”"));

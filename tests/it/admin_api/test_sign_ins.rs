@@ -21,7 +21,7 @@ use crate::passkeys::sign_in::{agree, permit, use_passkey};
 use crate::passkeys::software::Software;
 use crate::saml::service_provider::{Response, TestServiceProvider};
 
-/// An owner in the console, with an account in the application.
+/// Returns an owner in the console, with an account in the application.
 async fn grace(host: &TestHost, application: &Application) -> (Caller, Administrator, Browser) {
     let grace = Administrator::new(host, "grace", "owner").await;
     host.account(&grace.user, application).await;
@@ -52,7 +52,7 @@ async fn read(caller: &Caller, test: &Value) -> Value {
         .success()
 }
 
-/// Opens the test sign-in's address and says this name; the waiting page.
+/// Opens the URL of the test sign-in and enters this name. Returns the waiting page.
 async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
     let mut page = browser.get(test["url"].text()).await.followed().await;
     if page.status.is_redirection() {
@@ -72,7 +72,7 @@ async fn decide(administrator: &Administrator, number: Option<&str>) -> PendingR
     request
 }
 
-/// Goes through the sign-in, to the answer that goes to the test sign-in's address.
+/// Completes the sign-in. Returns the response that redirects to the URL of the test sign-in.
 async fn approved(grace: &Administrator, browser: &Browser, test: &Value) -> Page {
     let waiting = ask(browser, test, "grace").await;
     decide(grace, Some(&waiting.number())).await;
@@ -315,7 +315,7 @@ async fn failures_are_results_of_the_test_sign_in() {
         "{returned}"
     );
 
-    // A user without an account there, or a service account, can't begin.
+    // An administrator without an account in the application cannot begin a test. Neither can a program.
     let other = host.web_application().await;
     let path = format!("/applications/{}/test-sign-ins", other.id);
     for caller in [
@@ -365,7 +365,7 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
         panic!("consoles")
     };
     let mine = application.request(&[("redirect_uri", Some(&address))]);
-    // No other browser is sent there, and no sign-in of another application ends there.
+    // The server redirects no other browser there, and no sign-in to another application ends there.
     for attacker in [heidis, second, &Browser::new(&host.base)] {
         assert_eq!(attacker.get(&mine).await.status, StatusCode::BAD_REQUEST);
         assert_eq!(attacker.get(&address).await.status, StatusCode::NOT_FOUND);
@@ -389,12 +389,12 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
             "{wrong}"
         );
     }
-    // A forged answer ends nothing.
+    // A forged response does not end the test.
     let forged = format!("{address}?code=ac_x&state=forged&iss={}", host.issuer());
     assert_eq!(browser.get(&forged).await.status, StatusCode::NOT_FOUND);
     assert_eq!(read(&console, &test).await["state"], "pending");
 
-    // Its code is of no use to the application itself, whatever it shows, and that ends nothing.
+    // The application itself cannot use the code with any verifier, and the attempt does not end the test.
     let answer = approved(&grace, &browser, &test).await;
     let code = answer.parameter("code");
     for verifier in [Some(VERIFIER), None] {
@@ -411,7 +411,7 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
     }
     let location = answer.location();
     assert_eq!(answer.followed().await.outcome(), "completed");
-    // Used once.
+    // A test sign-in is single use.
     assert_eq!(
         browser.get(location.as_str()).await.status,
         StatusCode::NOT_FOUND
@@ -422,7 +422,7 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
         StatusCode::BAD_REQUEST
     );
 
-    // Over by time.
+    // A test sign-in expires.
     let late = begin(&console, &application.id).await;
     host.advance(15 * 60);
     assert_eq!(
@@ -456,7 +456,7 @@ async fn a_session_has_one_test_sign_in_and_few_waiting_calls() {
         while !format!("{:?}", host.host.rate_limits.test_sign_in_waits).contains(": 2}") {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // Answered at once, so before the two that wait for half a minute.
+        // The server answers this request at once, before the two requests that wait for half a minute.
         console.get(&path).await.success()
     };
     tokio::select! {
@@ -507,7 +507,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
     let test = begin(&console, &service_provider.id).await;
     let address = format!("{}/admin/test-sign-ins/{}", host.base, id(&test));
 
-    // An open test sign-in lets no other request go without a signature, and none be answered elsewhere.
+    // An open test sign-in does not let another request omit the signature or change the response URL.
     let state = id(&test).to_owned();
     let unsigned = crate::saml::service_provider::query(
         "SAMLRequest",
@@ -547,7 +547,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
         .collect();
     let attacker = Browser::new(&host.base).post(&address, &fields).await;
     assert_eq!(attacker.status, StatusCode::NOT_FOUND, "{database:?}");
-    // Only a response of the instance ends it.
+    // Only a response of the instance ends the test.
     let forged = [fields[0], ("RelayState", state.as_str())];
     assert_eq!(
         browser.post(&address, &forged).await.status,
@@ -602,7 +602,7 @@ fn detail(test: &Value, name: &str) -> String {
     step(test, name)["detail"].text().to_owned()
 }
 
-/// Cancels and submits another name; the waiting page.
+/// Cancels the request and submits another name. Returns the waiting page.
 async fn retry_as(waiting: &Page, name: &str) -> Page {
     let path = waiting.path();
     let ended = match waiting.again().await {

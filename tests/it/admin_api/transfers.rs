@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::{Administrator, Answer, Caller, console_caller, sent, service};
 use crate::harness::{Database, Json, Respond, TestHost, Text, id, utf8};
 
-/// Sends a table, and approves on the phone what has to be approved.
+/// Sends a table, and approves the import on the device if an approval is required.
 pub(super) async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>) -> Answer {
     let table = table.into();
     let answer = import_once(caller, path, table.clone(), None).await;
@@ -31,7 +31,7 @@ pub(super) async fn import(caller: &Caller, path: &str, table: impl Into<Bytes>)
     import_once(caller, path, table, action["id"].as_str()).await
 }
 
-/// Sends a table, with the id of an approval.
+/// Sends a table, with the id of an approval if there is one.
 pub(super) async fn import_once(
     caller: &Caller,
     path: &str,
@@ -62,11 +62,11 @@ pub(super) async fn exported(caller: &Caller, path: &str) -> String {
             .text()
             .starts_with("attachment; filename=")
     );
-    // `text` would take the mark off.
+    // `text` would remove the byte order mark.
     utf8(response.bytes().await.expect("a body").to_vec())
 }
 
-/// `created`, `changed`, `unchanged` and `refused`.
+/// Returns the counts `created`, `changed`, `unchanged` and `refused`.
 fn counts(report: &Value) -> [u64; 4] {
     ["created", "updated", "unchanged", "rejected"].map(|name| report[name].unsigned())
 }
@@ -129,7 +129,7 @@ async fn users_are_imported_from_spreadsheet_exports(database: Database) {
     let again = import(&caller, "/users/import", table).await.success();
     assert_eq!(counts(&again), [0, 0, 2, 0], "{database:?} {again}");
 
-    // What is missing stays, an empty cell takes away, and each change has its entry.
+    // A missing column leaves the value, an empty cell removes it, and each change has its audit entry.
     let change = "name,email,display_name,state\nada,,Ada,suspended\n";
     let changed = import(&caller, "/users/import", change).await.success();
     assert_eq!(counts(&changed), [0, 1, 0, 0], "{changed}");
@@ -174,7 +174,7 @@ async fn users_are_imported_from_spreadsheet_exports(database: Database) {
         .admin_ok(Method::GET, "/users?q=hopper", Value::Null)
         .await;
     assert_eq!(found["items"][0]["name"], "grace");
-    // By its id a user may get another name.
+    // A row that identifies a user by the id can change the name.
     let renamed = format!("id,name\n{},countess\n", id(&ada));
     assert_eq!(
         counts(&import(&caller, "/users/import", renamed).await.success()),
@@ -216,7 +216,7 @@ async fn postal_addresses_have_columns_of_their_own() {
         counts(&import(&caller, "/users/import", exported).await.success()),
         [0, 0, 2, 0]
     );
-    // A value without a column stays, and an empty cell removes the value.
+    // A missing column leaves the value, and an empty cell removes it.
     let change = "name,locality,country\nada,Marylebone,\n";
     assert_eq!(
         counts(&import(&caller, "/users/import", change).await.success()),
@@ -237,7 +237,7 @@ async fn postal_addresses_have_columns_of_their_own() {
     assert!(address.get("country").is_none(), "{address}");
 }
 
-/// An instance with users and accounts whose texts spreadsheets would read as formulas; one user is erased.
+/// Starts an instance with users and accounts whose texts spreadsheets would read as formulas. One user is erased.
 async fn with_spreadsheet_formulas(database: Database) -> (TestHost, Caller, String) {
     let host = TestHost::start_on(database).await;
     let caller = Caller::machine(&host);
@@ -311,7 +311,7 @@ async fn an_export_is_imported_without_changes(database: Database) {
                 "{line}"
             );
         }
-        // An auditor may export but not import; an import of the export changes nothing.
+        // An auditor may export but not import. An import of the export changes nothing.
         let report = import(&caller, &format!("{path}/import"), table)
             .await
             .success();
@@ -348,7 +348,7 @@ async fn exports_are_filtered_and_audited_without_the_search_text(database: Data
     let returned = host
         .admin_ok(Method::GET, "/audit?event=users.exported", Value::Null)
         .await;
-    // What was looked for may be a name, which no erasure would find there.
+    // The entry does not contain the search text. It may be a name, and an erasure would not find it there.
     assert_eq!(
         returned["items"][2]["detail"]["searched"], true,
         "{returned}"
@@ -488,7 +488,7 @@ async fn unreadable_and_oversized_tables_are_rejected() {
     );
 }
 
-/// Sends a table that needs approval; the action approval.
+/// Sends a table that needs approval. Returns the action approval.
 async fn requested_import(console: &Caller, path: &str, table: &'static str) -> Value {
     let answer = import_once(console, path, table, None).await;
     assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
@@ -541,7 +541,7 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
         action["summary"],
         "Import 2 users: 1 new, 1 updated, 1 with another email address"
     );
-    // Meanwhile others may import.
+    // Other callers may import meanwhile.
     import(&Caller::machine(&host), "/users/import?dry_run=true", table)
         .await
         .success();
@@ -656,7 +656,7 @@ async fn an_import_of_accounts_needs_approval(database: Database) {
     );
 }
 
-/// A request whose table is still on its way, and what sends the rest of it.
+/// Starts a request whose table is incomplete. Returns the request, and the sender for the rest of the table.
 fn started(
     caller: &Caller,
     key: Option<&str>,
@@ -680,7 +680,7 @@ fn started(
     (answer, sender)
 }
 
-/// Waits until so many are held. A request over the network could itself be the first one.
+/// Waits until `count` imports hold the limit. A check over the network could itself be the first holder.
 pub(super) async fn wait_for_locks(held: &ConcurrencyLimit<()>, count: usize) {
     while !format!("{held:?}").contains(&format!("{{(): {count}}}")) {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -700,7 +700,7 @@ async fn imports_run_one_at_a_time() {
         table
     });
     for key in [None, Some("key")] {
-        // The first one is under way, which takes it a while.
+        // The first import runs for a while.
         let request = caller
             .request(Method::POST, "/users/import?dry_run=true")
             .header("content-type", "text/csv");
@@ -720,7 +720,7 @@ async fn imports_run_one_at_a_time() {
             counts(&first.await.expect("an answer").success()),
             [3000, 0, 0, 0]
         );
-        // However long it takes.
+        // The limit applies for as long as an import runs.
         let held = host
             .host
             .rate_limits
@@ -756,7 +756,7 @@ async fn imports_run_one_at_a_time() {
             .await
             .success();
     }
-    // Each has an identifier of its own.
+    // Each user has an identifier of their own.
     let dids: std::collections::HashSet<_> = users(&host)
         .await
         .iter()

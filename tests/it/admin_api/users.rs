@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{Browser, Database, Json, TestHost, Text, id};
 
-/// Every action of support on a user, as method, path below the API and body.
+/// Returns every action of support on a user, as method, path below the API, and body.
 fn support_actions(user: &Value, account: &Value, device: &str) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
@@ -49,7 +49,7 @@ fn support_actions(user: &Value, account: &Value, device: &str) -> Vec<(Method, 
     ]
 }
 
-/// The acts that need more than support has.
+/// Returns the actions that need more permissions than support has.
 fn admin_actions(user: &Value, account: &Value) -> Vec<(Method, String, Value)> {
     let user = format!("/users/{}", id(user));
     vec![
@@ -221,7 +221,7 @@ async fn the_last_owner_cannot_be_removed(database: Database) {
     let first = Administrator::new(&host, "first", "owner").await.user;
     let second = Administrator::new(&host, "second", "owner").await.user;
     let path = |user: &Value| format!("/users/{}", id(user));
-    // However they go, and at the same moment, one of them stays.
+    // One owner remains, whatever change removes the two at the same moment.
     let ends = [
         (Method::PATCH, json!({"console_role": "admin"})),
         (Method::PATCH, json!({"console_role": null})),
@@ -376,7 +376,7 @@ async fn users_are_found_by_search(database: Database) {
         let query = format!("q={}", users[2][member].text());
         assert_eq!(names(&query).await.0, "berta", "{database:?} {member}");
     }
-    // Pages go on where the one before ended, without gap or repetition.
+    // Each page begins after the end of the previous one, without gap or repetition.
     for query in ["q=", "q=b", "state=invited"] {
         let (all, _) = names(query).await;
         let (mut found, mut after) = (Vec::new(), String::new());

@@ -20,7 +20,7 @@ use crate::harness::{
 use crate::lifecycle::entries;
 use crate::store::fixture;
 
-/// Puts the log back as it was saved.
+/// Restores the saved log.
 const RESTORE: [&str; 6] = [
     "DELETE FROM audit_entries",
     "DELETE FROM audit_anchors",
@@ -30,7 +30,7 @@ const RESTORE: [&str; 6] = [
     "INSERT INTO audit_root SELECT * FROM saved_root",
 ];
 
-/// An instance with a log of ten entries, a connection to its database, and the log saved there.
+/// Starts an instance with a log of ten entries. Returns it with a connection to its database, where a copy is saved.
 async fn host_with_log(database: Database) -> (TestHost, Connection) {
     let host = TestHost::start_on(database).await;
     for name in ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"] {
@@ -39,7 +39,7 @@ async fn host_with_log(database: Database) -> (TestHost, Connection) {
     let store = &host.host.store;
     store.sign_audit_root().await.expect("written");
     assert_eq!(store.audit_lanes().await.expect("read"), [1]);
-    // The head of the lane may be in a root that the instance itself writes at this moment.
+    // The instance itself may be writing the root that contains the head of the lane.
     in_time(async {
         while store.audit_root().await.expect("read").root.heads.seq(1) < head_of(&host).await {
             tokio::task::yield_now().await;
@@ -56,7 +56,7 @@ async fn host_with_log(database: Database) -> (TestHost, Connection) {
     (host, connection)
 }
 
-/// The position of the last entry of the first lane.
+/// Returns the position of the last entry of the first lane.
 async fn head_of(host: &TestHost) -> i64 {
     let head = host.host.store.audit_head(1).await.expect("read");
     head.map_or(0, |head| head.mark.seq)
@@ -75,7 +75,7 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
     );
     assert!(last >= 10, "{database:?}");
 
-    // What an entry says, a value at a time.
+    // Each column of an entry, one at a time.
     for column in [
         "id",
         "event",
@@ -101,7 +101,7 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
             ("changed", &["UPDATE audit_entries SET user_id = NULL WHERE seq = 3"]),
             ("changed", &["UPDATE audit_entries SET digest = '' WHERE seq = 3"]),
             ("changed", &["UPDATE audit_entries SET personal_digest = NULL WHERE seq = 3"]),
-            // Two entries in each other's place.
+            // Two entries exchange their positions.
             ("changed", &[
                 "UPDATE audit_entries SET seq = -3 WHERE seq = 3",
                 "UPDATE audit_entries SET seq = 3 WHERE seq = 4",
@@ -115,7 +115,8 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
             ("missing", &["DELETE FROM audit_entries WHERE seq < 4"]),
             ("cut_off", &["DELETE FROM audit_entries WHERE seq > 5"]),
             ("cut_off", &["DELETE FROM audit_entries"]),
-            // The last entry of an earlier transaction has a code. The root shows that more followed.
+            // The last entry of an earlier transaction has a message authentication code. The root shows that more
+            // entries followed.
             ("cut_off", &["DELETE FROM audit_entries WHERE seq = (SELECT MAX(seq) FROM saved_entries)"]),
             ("head_forged", &["UPDATE audit_entries SET mac = NULL WHERE seq = (SELECT MAX(seq) FROM saved_entries)"]),
             ("head_forged", &["UPDATE audit_entries SET mac = digest
@@ -129,14 +130,14 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
                 "UPDATE audit_anchors SET seq = 2, digest = (SELECT digest FROM audit_entries WHERE seq = 2)",
                 "DELETE FROM audit_entries WHERE seq < 3",
             ]),
-            // The code of the one end at the other.
+            // The code of the last entry as the code of the anchor.
             ("anchor_forged", &[
                 "UPDATE audit_anchors SET seq = (SELECT MAX(seq) FROM saved_entries),
                      digest = (SELECT digest FROM saved_entries ORDER BY seq DESC LIMIT 1),
                      mac = (SELECT mac FROM saved_entries ORDER BY seq DESC LIMIT 1)",
                 "DELETE FROM audit_entries",
             ]),
-            // After the end, before the beginning, at the place of another one, and in a lane that does not exist.
+            // After the end, before the beginning, at the position of another entry, and in a lane that does not exist.
             ("inserted", &["INSERT INTO audit_entries
                               (id, lane, seq, previous, digest, happened_at, event, actor_kind, detail)
                             VALUES ('x', 1, 1000, '', '', 0, 'user.created', 'server', '{}')"]),
@@ -217,7 +218,7 @@ async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database
     );
     assert_eq!(broken(store).await, Some(Break::RootForged), "{database:?}");
 
-    // Only one entry, with a valid digest.
+    // One changed entry with a matching digest.
     tamper(&mut connection, &RESTORE).await;
     let change = format!(
         "UPDATE audit_entries SET event = 'user.updated', digest = '{}' WHERE seq = 3",
@@ -291,7 +292,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
     assert_eq!(broken(store).await, None, "{database:?}");
 
-    // Half of them are old. On PostgreSQL a partition of a week goes at once.
+    // Half of the entries are old. On PostgreSQL, retention drops a partition of one week at once.
     host.advance(20 * 24 * 60 * 60);
     let before = records.len();
     let later = Entry::new(
@@ -419,7 +420,7 @@ async fn concurrent_instances_write_one_log(database: Database) {
     assert!(verdict.checked.entries >= 60, "{database:?}");
     let created = entries(&host, "event=user.created").await;
     assert_eq!(created.len(), 60, "{database:?}");
-    // While others write, too.
+    // Other writers are active meanwhile.
     let mut writes = tokio::task::JoinSet::new();
     for number in 0..20 {
         let url = format!("{base}/admin/api/v1/users");
@@ -483,7 +484,7 @@ async fn a_bounded_verification_reads_the_last_entries(database: Database) {
     );
 }
 
-/// Another master key vouches for nothing of this one's.
+/// A chain key of another master key does not authenticate the root.
 #[tokio::test]
 async fn verification_with_another_key_reports_a_forged_root() {
     let fixture = fixture(Database::Sqlite).await;
@@ -501,7 +502,7 @@ async fn verification_with_another_key_reports_a_forged_root() {
     assert_eq!(broken(&other).await, Some(Break::RootForged));
 }
 
-/// What is personal goes out of the entries that are still on their way to the log, too.
+/// A deletion also removes personal data from entries that are still queued for the log.
 #[both_databases]
 async fn entries_written_during_a_deletion_do_not_name_the_user(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -521,7 +522,7 @@ async fn entries_written_during_a_deletion_do_not_name_the_user(database: Databa
             .about(user)
             .personal("name", "augusta");
         let gone = entry(Event::UserDeleted).about(user);
-        // One occupies the writer, so that the next two share a transaction.
+        // One write occupies the writer, so the next two share a transaction.
         let (first, second, third) = tokio::join!(
             store.append_audit(vec![entry(Event::CooldownStarted)]),
             store.append_audit(vec![returned]),
@@ -551,7 +552,7 @@ async fn a_time_range_is_listed_completely(database: Database) {
     let fixture = fixture(database).await;
     let started = crate::store::NOW;
     let hour = Duration::from_secs(3600);
-    // Several in each millisecond.
+    // Several entries have the same millisecond.
     for number in 0..10 {
         let at = started + hour * number;
         let entries = (0..5)

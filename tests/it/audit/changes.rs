@@ -16,7 +16,7 @@ use crate::harness::{
 };
 use crate::lifecycle::{entries, events};
 
-/// The entries about an application, the oldest first.
+/// Returns the entries about an application, the oldest first.
 async fn about(host: &TestHost, application: &Value) -> Vec<Value> {
     entries(host, &format!("application={}", id(application))).await
 }

@@ -1,4 +1,4 @@
-//! `assent audit`, by the real binary.
+//! `assent audit` with the real binary.
 
 use assent_test_macros::both_databases;
 use std::process::{Output, Stdio};
@@ -14,7 +14,7 @@ use crate::harness::{
     Database, Pipes, Run, TestHost, Text, binary, in_time, parse_json, temp_folder, write_file,
 };
 
-/// The command, with settings that name this instance's database and master key.
+/// Returns the command with settings that name the database and the master key of this instance.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let folder = host.folder();
     let settings = folder.join("commands.toml");
@@ -112,7 +112,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     let latest = host
         .admin_ok(Method::GET, "/audit?limit=1", Value::Null)
         .await;
-    // The digest of the heads of all lanes, of which there is one.
+    // The digest covers the heads of all lanes. Here there is one lane.
     let heads = format!("1:3:{}", latest["items"][0]["digest"].text());
     let digest = Digest::sha256(heads.as_bytes()).to_text();
     assert_eq!(good["digest"], digest);
@@ -151,7 +151,7 @@ async fn commands_verify_and_export_the_audit_log(database: Database) {
     );
 }
 
-/// A reader that ends early, such as `head`, causes no error message.
+/// A reader such as `head` that closes the pipe early causes no error.
 #[tokio::test]
 async fn a_closed_pipe_is_not_a_failure() {
     let host = TestHost::start().await;

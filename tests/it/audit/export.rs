@@ -1,4 +1,4 @@
-//! An export verifies by itself.
+//! An export can be verified without the database.
 
 use assent::domain::audit::{ExportError, verify_export};
 use assent_model::audit::chain::Break;
@@ -7,7 +7,7 @@ use assent_model::audit::jsonl;
 use super::all_records;
 use crate::harness::TestHost;
 
-/// A log as it is exported: its lines.
+/// Returns the lines of an exported log.
 async fn exported() -> Vec<String> {
     let host = TestHost::start().await;
     for name in ["a", "b", "c", "d", "e"] {

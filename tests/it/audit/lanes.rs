@@ -14,7 +14,7 @@ use super::{all_records, broken, tamper, verified};
 use crate::harness::{Database, connect, in_time, open_store};
 use crate::store::{Fixture, NOW, fixture, user};
 
-/// Writes entries, one in each transaction.
+/// Writes entries, each in a transaction of its own.
 async fn write(store: &Store, count: usize) {
     write_at(store, NOW, count).await;
 }
@@ -31,7 +31,7 @@ async fn write_at(store: &Store, at: Timestamp, count: usize) {
     }
 }
 
-/// The number of entries in each lane.
+/// Returns the number of entries in each lane.
 async fn lane_sizes(store: &Store) -> Vec<usize> {
     let mut sizes = Vec::new();
     for lane in store.audit_lanes().await.expect("read") {
@@ -41,7 +41,7 @@ async fn lane_sizes(store: &Store) -> Vec<usize> {
     sizes
 }
 
-/// Ends the leases of all lanes, as time would.
+/// Ends the leases of all lanes, as if they had expired.
 async fn end_leases(fixture: &Fixture) {
     let end = "UPDATE audit_lanes SET held_until = 0";
     tamper(&mut connect(&fixture.url).await, &[end]).await;
@@ -75,7 +75,7 @@ async fn each_instance_has_its_lane(database: Database) {
         (None, 9),
         "{database:?}"
     );
-    // Lists have the order of time, not that of lanes.
+    // Lists are in order of time, not of lanes.
     let listed = fixture
         .store
         .audit_entries(&AuditFilter::default(), None, 100)
@@ -92,7 +92,7 @@ async fn a_lane_is_taken_over_after_its_lease_and_the_former_holder_goes_on_else
     let fixture = fixture(database).await;
     write(&fixture.store, 2).await;
     end_leases(&fixture).await;
-    // The first instance was frozen, and does not know.
+    // The first instance was frozen and does not know that its lease has ended.
     let second = open_store(&fixture.url).await.expect("a store");
     write(&second, 3).await;
     assert_eq!(lane_sizes(&second).await, [5], "{database:?}");
@@ -142,7 +142,7 @@ async fn end_leases_but_locked(fixture: &Fixture) {
     tamper(&mut connect(&fixture.url).await, &[end]).await;
 }
 
-/// A row that each transaction updates has a dead version for each while a snapshot is open.
+/// While a snapshot is open, a row that each transaction updates would keep a dead version for each update.
 #[tokio::test]
 async fn no_row_is_updated_for_each_transaction() {
     let fixture = fixture(Database::Postgres).await;
@@ -169,7 +169,7 @@ async fn a_running_instance_reveals_what_was_removed_before_any_root(database: D
     write(store, 3).await;
     store.sign_audit_root().await.expect("written");
     write(store, 3).await;
-    // No root has the last ones, and the one before them has a code of its own.
+    // No root covers the last entries, and the entry before them has a code of its own.
     let mut connection = connect(&fixture.url).await;
     tamper(
         &mut connection,
@@ -206,7 +206,7 @@ async fn nobody_continues_a_lane_that_was_tampered_with(database: Database) {
     }
 }
 
-/// Entries of a clock that was far ahead do not take later ones with them.
+/// Entries from a clock that was far ahead do not affect the times of later entries.
 #[both_databases]
 async fn a_lane_of_a_clock_ahead_is_left(database: Database) {
     let fixture = fixture(database).await;
@@ -218,7 +218,7 @@ async fn a_lane_of_a_clock_ahead_is_left(database: Database) {
     let times: Vec<i64> = all_records(store).await.iter().map(|one| one.at).collect();
     assert!(times.is_sorted(), "{database:?}: {times:?}");
     assert_eq!(broken(store).await, None, "{database:?}");
-    // A little ahead is what clocks are.
+    // The server accepts a clock that is slightly ahead.
     write_at(store, NOW - Duration::from_secs(60), 1).await;
     assert_eq!(lane_sizes(store).await, [2, 3], "{database:?}");
 }
@@ -253,7 +253,7 @@ async fn entries_have_the_partition_of_their_week() {
     assert_eq!(broken(&fixture.store).await, None);
 }
 
-/// The job of the root shares a transaction with others, which may fail.
+/// The write of the root shares a transaction with other writes, which may fail.
 #[both_databases]
 async fn a_failed_write_does_not_stop_the_root(database: Database) {
     let fixture = fixture(database).await;
@@ -277,7 +277,7 @@ async fn a_failed_write_does_not_stop_the_root(database: Database) {
     assert_eq!(broken(store).await, None, "{database:?}");
 }
 
-/// An attacker keeps an old root, and puts it back to hide what follows it in one lane.
+/// An attacker saves an old root, and restores it to hide the later entries of one lane.
 #[both_databases]
 async fn an_old_root_that_is_put_back_shows(database: Database) {
     let fixture = fixture(database).await;
@@ -340,7 +340,7 @@ async fn entries_in_unknown_lanes_are_found(database: Database) {
         )
         .await;
     }
-    // A copy of the last entry beside it.
+    // A copy of the last entry is added.
     let copy = "INSERT INTO audit_entries (id, lane, seq, previous, digest, known_root, mac, happened_at, event,
                     actor_kind, detail)
                 SELECT 'y', lane, seq, previous, digest, known_root, mac, happened_at, 'user.created',
@@ -350,7 +350,7 @@ async fn entries_in_unknown_lanes_are_found(database: Database) {
     assert!(broken(&fixture.store).await.is_some(), "{database:?}");
 }
 
-/// A period whose rows are in the default partition keeps none from being made for the next.
+/// Rows of a period in the default partition do not prevent the partition of the next period.
 #[tokio::test]
 async fn rows_of_the_default_partition_are_deleted_before_later_partitions() {
     let fixture = fixture(Database::Postgres).await;
@@ -363,7 +363,7 @@ async fn rows_of_the_default_partition_are_deleted_before_later_partitions() {
             .expect("read");
     let now = Timestamp::from_millis(now);
     let week = Duration::from_secs(7 * 86_400);
-    // Two before the partitions, two in them, one after them.
+    // Two entries before the partitions, two in them, one after them.
     for at in [now - week * 2, now - week, now, now + week, now + week * 3] {
         write_at(store, at, 1).await;
     }

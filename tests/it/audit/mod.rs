@@ -13,17 +13,17 @@ use assent_model::audit::chain::{Break, Record};
 use assent_store::Store;
 use assent_store::sql::Connection;
 
-/// What a verification of all comes to.
+/// Verifies the whole log. Returns the verdict.
 pub async fn verified(store: &Store) -> Verdict {
     verify(store, None).await.expect("looked at")
 }
 
-/// The break that a verification of all finds.
+/// Verifies the whole log. Returns the break, if there is one.
 pub async fn broken(store: &Store) -> Option<Break> {
     verified(store).await.broken.map(|broken| broken.what)
 }
 
-/// The entries of all lanes, as the database has them, the oldest first.
+/// Returns the entries of all lanes from the database, the oldest first.
 pub async fn all_records(store: &Store) -> Vec<Record> {
     let mut all = Vec::new();
     for lane in store.audit_lanes().await.expect("read") {
@@ -33,7 +33,7 @@ pub async fn all_records(store: &Store) -> Vec<Record> {
     all
 }
 
-/// Does to the database what its interface has no words for.
+/// Makes changes in the database that the API does not offer.
 pub async fn tamper(connection: &mut Connection, statements: &[&str]) {
     for statement in statements {
         connection.batch(statement).await.expect("done");

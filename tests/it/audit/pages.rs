@@ -19,7 +19,7 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
         let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NOWHERE);
         entry(&host.host, event, &by).in_application(applications[application].clone())
     };
-    // The wanted entries come first, followed by many that match only one of the filters.
+    // The first entry matches both filters. Many later entries match only one of them.
     host.host
         .store
         .append_audit(vec![created(Event::LogoSet, 0, 1)])
@@ -61,10 +61,10 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
     let (found, pages) = all(&both).await;
     assert_eq!((found.len(), pages), (1, 2), "{database:?}");
     assert_eq!(found[0]["event"], "application.logo-set");
-    // What is rare is looked for first, whichever filter it is.
+    // The search uses the filter with the fewest matches first.
     let (found, pages) = all(&format!("{both}&event=application.logo-set")).await;
     assert_eq!((found.len(), pages), (1, 1), "{database:?}");
-    // With many matches no entry is missing or repeated.
+    // With many matches, no entry is missing or repeated.
     let much = format!(
         "application={}&actor={}&limit=200",
         applications[0], actors[0]

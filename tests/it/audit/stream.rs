@@ -18,7 +18,7 @@ use crate::harness::{
     read_file, temp_folder, utf8,
 };
 
-/// Waits until something is so.
+/// Waits until `look` returns a value.
 async fn wait_until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> T {
     let looking = async {
         loop {
@@ -33,7 +33,7 @@ async fn wait_until<T>(what: &str, mut look: impl AsyncFnMut() -> Option<T>) -> 
         .unwrap_or_else(|_| panic!("in time: {what}"))
 }
 
-/// The position of the last entry. Writes that follow each other use one lane.
+/// Returns the position of the last entry. Consecutive writes use one lane.
 async fn last_seq(store: &Store) -> i64 {
     assert_eq!(store.audit_lanes().await.expect("read"), [1]);
     let head = store.audit_head(1).await.expect("read");
@@ -48,13 +48,13 @@ fn lines(file: &Path) -> usize {
     std::fs::read_to_string(file).map_or(0, |text| text.lines().count())
 }
 
-/// Waits until a file has so many lines.
+/// Waits until a file has `count` lines.
 async fn wait_for_lines(file: &Path, count: i64) {
     let count = usize::try_from(count).expect("few");
     wait_until("lines", async || (lines(file) >= count).then_some(())).await;
 }
 
-/// Waits until it is noted that a stream has come to the last entry.
+/// Waits until the stream's stored position is the last entry.
 async fn wait_for_entry(host: &TestHost, stream: &str) {
     wait_until("noted", async || {
         let positions = host.host.store.audit_stream(stream).await.expect("read");
@@ -63,7 +63,7 @@ async fn wait_for_entry(host: &TestHost, stream: &str) {
     .await;
 }
 
-/// The position in a syslog message, whose text is a line of an export.
+/// Returns the position in a syslog message. The text of the message is a line of an export.
 fn seq_of(message: &str) -> i64 {
     assert!(message.starts_with("<110>1 20"), "{message}");
     let (_, line) = message.split_once('\u{feff}').expect("a text");
@@ -76,7 +76,7 @@ fn seq_of(message: &str) -> i64 {
     seq
 }
 
-/// What came is in order, but for repetitions, and nothing is missing.
+/// Checks that the entries are complete and in order, except for repetitions.
 fn assert_whole(seqs: &[i64], last: i64) {
     let mut next = 1;
     for seq in seqs {
@@ -115,7 +115,7 @@ async fn a_stream_file_has_each_entry_and_may_be_rotated(database: Database) {
     host.user("d").await;
     wait_for_lines(&file, head(&host).await - first).await;
 
-    // It continues after a restart. It would repeat entries that were sent but not yet recorded as sent.
+    // The stream continues after a restart. It would repeat entries that were sent but not yet recorded as sent.
     host.user("e").await;
     wait_for_lines(&file, head(&host).await - first).await;
     wait_for_entry(&host, "file").await;
@@ -213,7 +213,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     };
     first(&mut receiver, &mut seqs, head(&host).await).await;
     drop(receiver);
-    // The loss of the first entry is detected when the second is sent.
+    // The instance detects the loss of the first entry when it sends the second.
     host.user("b").await;
     wait_for_entry(&host, "syslog").await;
     host.user("c").await;
@@ -229,7 +229,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     wait_until("it is up again", back).await;
 }
 
-/// The messages that come by one connection, each after its length.
+/// Reads the messages of one connection, each with its length before it.
 async fn counted(stream: impl tokio::io::AsyncRead + Unpin, seqs: &mut Vec<i64>, last: i64) {
     let mut reader = BufReader::new(stream);
     while seqs.last() != Some(&last) {
@@ -278,7 +278,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
         (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
-    // Retention leaves what the stream has not had.
+    // Retention keeps entries that the stream has not received.
     let year = Duration::from_secs(86_400 * 365);
     let retention = Retention {
         logins: year,
@@ -290,7 +290,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
         streams: &["syslog"],
         denials: year,
     };
-    // On PostgreSQL a partition of a week goes at once.
+    // On PostgreSQL, retention drops a partition of one week at once.
     let later = host.host.now() + Duration::from_secs(20 * 86_400);
     host.host
         .store

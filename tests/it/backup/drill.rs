@@ -1,4 +1,5 @@
-//! The restore drill: objects that were used, revoked or ended after the backup stay so.
+//! The restore drill: codes, tokens, devices and sessions that were used, revoked or ended after the backup stay
+//! invalid.
 
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
@@ -44,7 +45,7 @@ async fn revoke(host: &TestHost, user: &Value, name: &str) {
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
 }
 
-/// Whether a recovery code is valid.
+/// Returns whether a recovery code is valid.
 async fn recovers(host: &TestHost, name: &str, code: &str) -> bool {
     let page = Browser::new(&host.base).get("/recover").await;
     let answer = page
@@ -64,7 +65,7 @@ async fn is_rejected(host: &TestHost, application: &Application, token: &str) {
 /// The users of the drill.
 struct Cast {
     application: Application,
-    /// Nothing happens to her.
+    /// Does not change after the backup.
     ada: TestUser,
     suspended: TestUser,
     terminated: TestUser,
@@ -73,7 +74,7 @@ struct Cast {
     /// Loses one of two devices.
     careless: TestUser,
     lost: Device,
-    /// Is suspended, and comes back.
+    /// Is suspended at the backup, and active again later.
     lifted: TestUser,
     /// Loses the account in the application.
     guest: TestUser,
@@ -191,7 +192,7 @@ async fn the_drill(database: Database) {
     check_users(&host, &cast).await;
     check_log(&host, &url_text).await;
 
-    // Everyone else signs in again with the device that they have.
+    // The other users sign in again with their remaining device.
     for user in [&cast.ada, &cast.careless, &cast.lifted] {
         let browser = Browser::new(&host.base);
         let waiting = user.begin_sign_in(&browser, &[]).await;
@@ -256,7 +257,7 @@ async fn check_log(host: &TestHost, url: &str) {
     connection.close().await;
 }
 
-/// Without an export, the operator accepts the risk.
+/// Without an export, the operator must accept the risk.
 #[both_databases]
 async fn a_restore_without_an_export_needs_consent(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -293,7 +294,7 @@ async fn a_restore_without_an_export_needs_consent(database: Database) {
     drop(folder);
 }
 
-/// The backup has the state of one moment: each user has their account, or neither is there.
+/// The backup contains the state of one moment: a user and the user's account are both in it or both absent.
 #[both_databases]
 async fn a_backup_under_writes_is_consistent(database: Database) {
     let host = Arc::new(TestHost::start_on(database).await);
@@ -315,7 +316,7 @@ async fn a_backup_under_writes_is_consistent(database: Database) {
             }
         });
     }
-    // Some are written before the backup.
+    // Some users exist before the backup.
     in_time(begun.acquire_many(8))
         .await
         .expect("written")
@@ -330,7 +331,7 @@ async fn a_backup_under_writes_is_consistent(database: Database) {
     let verified = run_ok(&host, restored.url(), &["audit", "verify"]).await;
     assert!(verified.contains("Intact"), "{verified}");
     let mut connection = connect(restored.url()).await;
-    // Each user has an entry of the audit log, each entry its user, and the same of accounts.
+    // Each user has an audit entry, and each entry has its user. The same applies to accounts.
     for (event, table) in [
         (
             "SELECT COUNT(*) FROM audit_entries WHERE event = 'user.created'",

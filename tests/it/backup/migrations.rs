@@ -1,4 +1,4 @@
-//! The restore of a backup of an earlier release, and its one transaction.
+//! The restore of a backup of an earlier release, and its single transaction.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use assent_test_macros::both_databases;
 use crate::harness::{Database as Kind, connect, open_store};
 use crate::store::{Fixture, NOW, ada, fixture};
 
-/// What a later release adds.
+/// The additions of a later release.
 const LATER: [Migration; 2] = [
     MIGRATIONS[0],
     Migration::new(
@@ -52,7 +52,7 @@ async fn an_earlier_schema_is_migrated_before_an_instance_may_open_it(database: 
     store.close().await;
 
     let restored = unfinished(url).await;
-    // An interruption here leaves the mark.
+    // An interruption here leaves the marker of an unfinished restore.
     let early = Database::open(url).await;
     let reason = early
         .err()
@@ -89,7 +89,7 @@ async fn an_earlier_schema_is_migrated_before_an_instance_may_open_it(database: 
     assert!(revoked.is_some_and(|device| device.revoked_at.is_some()));
     store.close().await;
 
-    // The same once more changes nothing.
+    // A second run changes nothing.
     let again = finish(unfinished(url).await, &revocations).await;
     assert_eq!(again.reapplied.unchanged, 2);
     assert!(again.epoch > outcome.epoch, "each restore begins an epoch");

@@ -1,4 +1,4 @@
-//! `assent backup` and `assent restore`, by the real binary.
+//! `assent backup` and `assent restore` with the real binary.
 
 mod drill;
 mod migrations;
@@ -23,7 +23,7 @@ struct Restored {
 }
 
 impl Restored {
-    /// A database that a restore may use.
+    /// Returns an empty database that a restore may use.
     async fn empty(database: Database) -> Self {
         let folder = temp_folder();
         let database = database.create(folder.path()).await;
@@ -34,7 +34,7 @@ impl Restored {
         self.database.url()
     }
 
-    /// Whether nothing was written.
+    /// Returns whether the restore wrote nothing.
     async fn is_untouched(&self) -> bool {
         match self.url().starts_with("sqlite:") {
             true => files(self.folder.path()).is_empty(),
@@ -52,13 +52,13 @@ impl Restored {
     }
 }
 
-/// The names of the files in a folder.
+/// Returns the paths of the files in a folder.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).expect("a folder");
     entries.map(|entry| entry.expect("a file").path()).collect()
 }
 
-/// The one value of a statement.
+/// Returns the single value of a statement.
 async fn one<T>(connection: &mut Connection, statement: &'static str) -> T
 where
     T: FromValue,
@@ -70,7 +70,7 @@ where
     value
 }
 
-/// A command with settings that name this database, and the master key of this instance.
+/// Returns a command with settings that name this database and the master key of this instance.
 fn command(host: &TestHost, url: &str, arguments: &[&str]) -> Command {
     let settings = host.folder().join("commands.toml");
     let text = format!(
@@ -93,14 +93,14 @@ async fn run(host: &TestHost, url: &str, arguments: &[&str]) -> Output {
     command(host, url, arguments).finish().await
 }
 
-/// The same, which must succeed; returns its output.
+/// Runs a command that must succeed. Returns its output.
 async fn run_ok(host: &TestHost, url: &str, arguments: &[&str]) -> String {
     let output = run(host, url, arguments).await;
     assert!(output.status.success(), "{arguments:?}: {}", err(&output));
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// The same, which must fail; its message.
+/// Runs a command that must fail. Returns its message.
 async fn run_err(host: &TestHost, url: &str, arguments: &[&str]) -> String {
     let output = run(host, url, arguments).await;
     assert_eq!(output.status.code(), Some(1), "{arguments:?}: {output:?}");
@@ -111,14 +111,14 @@ fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// A backup of this instance while it serves.
+/// Creates a backup of this instance while it serves.
 async fn back_up(host: &TestHost) -> PathBuf {
     let file = host.folder().join("assent.backup");
     run_ok(host, host.database_url(), &["backup", file.text()]).await;
     file
 }
 
-/// An export of this instance's audit log.
+/// Creates an export of this instance's audit log.
 async fn export(host: &TestHost) -> PathBuf {
     let exported = run_ok(host, host.database_url(), &["audit", "export"]).await;
     let file = host.folder().join("export.jsonl");

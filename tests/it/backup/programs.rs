@@ -1,4 +1,4 @@
-//! PostgreSQL's own programs: missing, too old, or failing.
+//! PostgreSQL's own programs are missing, too old, or fail.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use crate::harness::{Database, Run, TestHost, Text, temp_folder, write_file};
 
 const ACCEPT: &str = "--accept-lost-revocations";
 
-/// Programs that print this version, and fail otherwise.
+/// Creates programs that print this version, and otherwise fail.
 fn programs(folder: &Path, version: &str) {
     for name in ["pg_dump", "pg_restore"] {
         let file = folder.join(name);
@@ -22,7 +22,7 @@ fn programs(folder: &Path, version: &str) {
     }
 }
 
-/// A backup and a restore with these programs fail with this message, and leave nothing behind.
+/// Checks that a backup and a restore with these programs fail with this message and leave no files behind.
 async fn fail_with(path: &Path, expected: &str) {
     let host = TestHost::start_on(Database::Postgres).await;
     let backup = back_up(&host).await;

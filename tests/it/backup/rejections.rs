@@ -1,4 +1,4 @@
-//! Restores that must not begin: each is a clear error, and changes nothing.
+//! Invalid restores are rejected with a clear error, and change nothing.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crate::harness::{Database, Run, TestHost, Text, connect, read_bytes, read_fi
 
 const ACCEPT: &str = "--accept-lost-revocations";
 
-/// The backup with other bytes in the place of these.
+/// Returns the path of a copy of the backup in which `to` replaces the bytes `from`.
 fn changed(backup: &Path, from: &[u8], to: &[u8]) -> String {
     let mut bytes = read_bytes(backup);
     let at = bytes
@@ -136,7 +136,7 @@ async fn a_backup_of_the_other_database_is_rejected() {
     assert!(restored.is_untouched().await);
 }
 
-/// An instance that connects to the new database would serve what the restore is about to end.
+/// An instance that connects to the new database would accept credentials that the restore is about to end.
 #[tokio::test]
 async fn a_database_that_an_instance_uses_is_rejected() {
     let host = TestHost::start_on(Database::Postgres).await;
@@ -221,7 +221,7 @@ async fn an_export_that_does_not_continue_the_log_is_rejected(database: Database
     assert!(message.contains("of another database"), "{message}");
     assert!(restored.is_untouched().await);
 
-    // It may begin where the backup ends.
+    // The export may begin at the end of the backup.
     let mut lines: Vec<&str> = after.lines().collect();
     let rest = lines.split_off(before.lines().count() + 1);
     write_file(&file, rest.join("\n") + "\n");

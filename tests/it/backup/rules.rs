@@ -1,4 +1,4 @@
-//! Each table has a decision of the restore.
+//! Each table has a rule for the restore.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! External authenticators of users, which administrators enter.
+//! External authenticators of users, as administrators enter them.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -8,7 +8,8 @@ use super::channel;
 use super::vendor::Vendor;
 use crate::harness::{Database, HostOptions, TestHost, Text, id, plugins};
 
-/// An instance with two vendors and push, a user, and the path of the user's external authenticators.
+/// Starts an instance with two vendors and push. Returns it with a user and the path of the user's external
+/// authenticators.
 async fn start(database: Database) -> (Vendor, TestHost, Value, String) {
     let vendor = Vendor::start(500).await;
     let entries = vendor.channel("vendor", "")
@@ -129,7 +130,7 @@ async fn external_authenticators_are_removed_and_deleted_with_their_user(databas
         list().await,
         json!([{"channel": "other", "identifier": "ada"}])
     );
-    // The deletion of the user deletes them.
+    // The deletion of the user deletes the user's external authenticators.
     host.admin_ok(Method::DELETE, &format!("/users/{}", id(&ada)), Value::Null)
         .await;
     assert_eq!(

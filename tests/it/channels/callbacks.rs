@@ -26,7 +26,7 @@ struct PendingRequest {
     settings: String,
 }
 
-/// Ada waits for a vendor that wants to call back.
+/// Starts a sign-in of Ada that waits for a callback of the vendor.
 async fn requested(vendor: &Vendor, database: Database) -> PendingRequest {
     let settings = plugins(&vendor.channel("vendor", ""));
     let host = TestHost::start_with(HostOptions {
@@ -58,7 +58,7 @@ fn callbacks(question: &Value) -> String {
 async fn a_callback_triggers_a_poll_and_decides_nothing() {
     let vendor = Vendor::start(LONG).await;
     let it = requested(&vendor, Database::Sqlite).await;
-    // The vendor's callback says that the user approved, and the vendor says otherwise when it is asked.
+    // The callback claims that the user approved. The poll returns another status.
     assert_eq!(
         call_back(&it.host.base, &it.callback, callbacks(&it.question)).await,
         StatusCode::NO_CONTENT
@@ -158,13 +158,13 @@ async fn an_instance_that_stops_returns_the_leases_on_its_deliveries(database: D
         ..HostOptions::default()
     };
     let (_, restarted, base) = it.host.second(options).await;
-    // The clock stands still, so no lease has ended by itself.
+    // The clock stands still, so no lease has expired.
     let page = it.waiting.browser().at(&base).get(&it.waiting.path()).await;
     assert!(next_page(&page).await.parameter("code").starts_with("ac_"));
     restarted.stop().await;
 }
 
-/// The stored handle is unreadable for a while, which stands for any failure inside the instance.
+/// The stored handle is unreadable for a while. This represents any failure inside the instance.
 #[both_databases]
 async fn a_failed_look_at_a_delivery_returns_its_lease(database: Database) {
     let vendor = Vendor::start(LONG).await;
@@ -194,7 +194,7 @@ async fn a_failed_look_at_a_delivery_returns_its_lease(database: Database) {
     })
     .await;
     set_handle(&handle.0).await;
-    // The clock stands still, so the lease does not end by itself.
+    // The clock stands still, so the lease cannot expire.
     assert!(
         next_page(&it.waiting)
             .await
@@ -224,7 +224,7 @@ async fn late_and_replayed_callbacks_change_nothing() {
     it.host.advance(10);
     assert_eq!(it.waiting.again().await.outcome(), "denied");
     assert_eq!(vendor.polls(&it.question), polls);
-    // After the two minutes as well. The denial began a pause.
+    // A callback also changes nothing after the two minutes. The denial began a cooldown.
     it.host.advance(30);
     let waiting = it
         .ada
@@ -269,7 +269,7 @@ async fn a_channel_receives_no_callbacks_for_other_channels() {
         call_back(&host.base, &address(&others), callbacks(&question)).await,
         StatusCode::NO_CONTENT
     );
-    // Its own request is asked for, so there was time for the other as well.
+    // The channel polls for its own request, so it had time to poll for the other one too.
     assert_eq!(
         call_back(&host.base, &address(&others), callbacks(&others)).await,
         StatusCode::NO_CONTENT

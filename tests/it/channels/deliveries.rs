@@ -1,4 +1,4 @@
-//! Deliveries in the store: which instance owns a request, and whose decision counts. On both databases.
+//! Deliveries in the store: the instance that owns a request, and the decision that counts. On both databases.
 
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;
@@ -111,7 +111,7 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
         [stored.id],
         "whoever had it stopped"
     );
-    // A late instance returns no delivery that another instance owns now.
+    // An instance that continues late cannot release a lease that another instance holds now.
     store
         .release_delivery(&leased[0], NOW)
         .await
@@ -129,7 +129,7 @@ async fn concurrent_instances_claim_each_delivery_once(database: Database) {
     for _ in 0..30 {
         delivery(&fixture.store, requested.id, "vendor", vendor()).await;
     }
-    // Stores of their own, as instances have.
+    // Separate stores, as separate instances have.
     let mut stores = Vec::new();
     for _ in 0..4 {
         stores.push(open_store(&fixture.url).await.expect("a store"));
@@ -268,18 +268,18 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
             .await;
         outcome.expect("ruled") == RulingOutcome::Counted
     };
-    // On its way to a device: no word decides it.
+    // A delivery to a device: a vendor's decision has no effect.
     let first = requested(store, Some(&user), "ada").await;
     let to_phone = delivery(store, first.id, "push", Recipient::Device(device.id)).await;
     assert!(!rule(to_phone.id, Ruling::Approved, NOW).await);
-    // After its time.
+    // The request has expired.
     let late = delivery(store, first.id, "vendor", vendor()).await;
     assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
     assert!(
         !rule(late.id, Ruling::Approved, NOW).await,
         "what was said once is done with"
     );
-    // While the user may not sign in.
+    // The user is suspended.
     let suspended = delivery(store, first.id, "vendor", vendor()).await;
     let update = async |user: User| {
         let state = user.state;
@@ -300,17 +300,17 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
         ..user.clone()
     })
     .await;
-    // A name of no user.
+    // The name belongs to no user.
     let nobodys = requested(store, None, "nobody").await;
     let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
     assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
-    // Once a newer request of the same browser took its place.
+    // A newer request of the same browser replaced the request.
     let replaced = requested(store, Some(&user), "ada@example.org").await;
     let older = delivery(store, replaced.id, "vendor", vendor()).await;
     let newer = requested_later(store, &user).await;
     assert!(!rule(older.id, Ruling::Approved, NOW).await);
     assert_eq!(stage(replaced.id).await, ApprovalStage::Replaced);
-    // For itself, and once.
+    // A decision counts for its own request, and only once.
     let own = delivery(store, newer, "vendor", vendor()).await;
     let second = delivery(store, newer, "other", vendor()).await;
     assert!(rule(own.id, Ruling::Approved, NOW).await);
@@ -322,7 +322,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
             at: NOW
         }
     );
-    // By an address that was changed or withdrawn meanwhile.
+    // The external authenticator was changed or removed meanwhile.
     let requested = requested_later(store, &user).await;
     let by_old = delivery(store, requested, "vendor", vendor()).await;
     add_external_authenticator(store, &user, "vendor", "ada.new@vendor").await;
@@ -336,7 +336,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     );
     assert!(!rule(by_none.id, Ruling::Approved, NOW).await);
     assert_eq!(stage(requested).await, ApprovalStage::Requested);
-    // The other way to end it.
+    // A denial ends the request too.
     let stored = delivery(store, requested, "other", vendor()).await;
     assert!(rule(stored.id, Ruling::Denied, NOW).await);
     assert_eq!(stage(requested).await, ApprovalStage::Denied);
@@ -347,7 +347,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     );
 }
 
-/// A request of the user by email address, a moment later.
+/// Creates a later request of the user by email address.
 async fn requested_later(store: &Store, user: &User) -> ApprovalId {
     let login = login();
     store.insert_login(login.clone()).await.expect("inserted");
@@ -436,7 +436,8 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
     let (one, reached) = typed(b"one", true).await;
     assert_eq!(reached, RequestOutcome::Prompted(user.id), "{database:?}");
     let carried = delivery(store, one, "vendor", vendor()).await;
-    // The second is for an application that no such channel serves: the user could still take one for the other.
+    // The second request is for an application that no such channel serves. The user could still mistake one for the
+    // other.
     let (two, reached) = typed(b"two", false).await;
     assert_eq!(reached, RequestOutcome::NotPrompted, "{database:?}");
     let ruled = store
@@ -458,14 +459,15 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
     }
 }
 
-/// The stranger's requests replace each other, and the last is cancelled: none of them conflicts with the user's own.
+/// The stranger's requests replace each other, and the last one is cancelled. None of them conflicts with the user's
+/// own request.
 #[both_databases]
 async fn a_request_beyond_the_limit_of_its_name_ends_a_delegated_request(database: Database) {
     for (name, before, without_binding, expected) in [
         ("ada", 29, true, ApprovalStage::Conflicted),
-        // The user's other name: the page of the carried one must not show it.
+        // The user's other name. The page of the delivered request must not reveal it.
         ("ada@example.org", 30, true, ApprovalStage::Withdrawn),
-        // Another user's name, and a request that only her devices can approve.
+        // The name of another user, and a request that only the user's devices can approve.
         ("eve", 30, true, ApprovalStage::Requested),
         ("ada", 29, false, ApprovalStage::Requested),
     ] {

@@ -12,7 +12,7 @@ use crate::harness::{
     Browser, Device, TestHost, TestUser, component, id, plugins, temp_folder, write_file,
 };
 
-/// Ada with a phone that is woken at this address.
+/// Creates Ada, with a device whose push subscription has this address.
 pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> TestUser {
     let user = host.user("ada").await;
     let enrolment = host.enrolment_link(&user).await;
@@ -27,7 +27,7 @@ pub async fn ada_with_push(host: &TestHost, endpoint: &str) -> TestUser {
     }
 }
 
-/// A subscription at this address, with discarded keys.
+/// Returns a push subscription at this address. Its keys are discarded.
 fn push(endpoint: &str) -> PushSubscription {
     let (pair, auth) = ece::generate_keypair_and_auth_secret().expect("keys");
     let p256dh = URL_SAFE_NO_PAD.encode(pair.pub_as_raw().expect("a public key"));
@@ -63,7 +63,7 @@ async fn a_user_unknown_to_the_vendor_receives_a_push_message() {
             .parameter("code")
             .starts_with("ac_")
     );
-    // The address stays: it is the administrator's to change.
+    // The identifier remains, because only an administrator may change it.
     let addresses = format!("/users/{}/external-authenticators", id(&ada.user));
     assert_eq!(
         host.admin_ok(Method::GET, &addresses, Value::Null).await["items"][0]["identifier"],
@@ -89,12 +89,12 @@ async fn the_next_channel_is_tried_only_if_one_does_not_begin() {
     let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "second", "ada").await;
-    // The same browser each time: a request of another one would end the pending request.
+    // The browser is the same each time. A request of another browser would end the pending request.
     let browser = Browser::new(&host.base);
     let ask = async || {
         ada.begin_sign_in(&browser, &[]).await;
     };
-    // Without an external authenticator no vendor is asked.
+    // Without an external authenticator, the server asks no vendor.
     ask().await;
     second.question("ada").await;
     assert_eq!(first.started(), 0);
@@ -157,7 +157,7 @@ async fn a_sign_in_succeeds_although_no_channel_begins() {
 async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
     const SLOW: usize = 12;
     let (slow, other) = (Vendor::start(500).await, Vendor::start(500).await);
-    // No call ends by itself: nothing here may depend on the end of a slow call.
+    // No call ends by itself. The test must not depend on the end of a slow call.
     let settings = plugins(&(slow.channel("slow", "") + &other.channel("other", "")));
     let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
@@ -173,7 +173,7 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
     }
     super::wait_until("all of them hang", async || slow.hanging() == SLOW).await;
 
-    // Another user, through the same channel and through the other one.
+    // Other users sign in through the slow channel and through the other one.
     for (vendor, channel) in [(&slow, "slow"), (&other, "other")] {
         let bob = host
             .user_with_account(&format!("bob-{channel}"), ada.application.clone())

@@ -1,4 +1,4 @@
-//! A sign-in by a vendor's authenticator, through the plugin `http-gateway`.
+//! A sign-in with a vendor's authenticator, through the plugin `http-gateway`.
 
 use assent::domain::operations::rate_limits::Network;
 use assent_test_macros::both_databases;
@@ -13,7 +13,7 @@ use crate::harness::{
 };
 use crate::oidc::token::userinfo;
 
-/// An instance whose logins this vendor may approve, and Ada, whom it knows.
+/// Starts an instance whose sign-ins this vendor may approve, and creates Ada, whom the vendor knows.
 async fn host_with(vendor: &Vendor, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", "shows_letters = true"));
     let host = TestHost::start_with(HostOptions {
@@ -91,7 +91,7 @@ async fn a_vendor_denial_ends_the_sign_in() {
     vendor.answer(&question, "denied");
     host.advance(1);
     assert_eq!(next_page(&waiting).await.outcome(), "denied");
-    // What the vendor says afterwards is not asked for.
+    // The server does not poll for a later answer of the vendor.
     vendor.answer(&question, "approved");
     let polls = vendor.polls(&question);
     host.advance(40);
@@ -112,7 +112,7 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
         assert_eq!(waiting.again().await.number(), waiting.number());
         waiting
     };
-    // The phone can still approve.
+    // The device can still approve.
     let waiting = given_up().await;
     ada.approve(&waiting).await;
     assert!(
@@ -121,13 +121,13 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
             .parameter("code")
             .starts_with("ac_")
     );
-    // Or the time has passed, as for any name.
+    // Otherwise the request expires, as for any name.
     let waiting = given_up().await;
     host.advance(120);
     assert_eq!(waiting.again().await.outcome(), "expired");
 }
 
-/// Waits until the vendor is asked no more.
+/// Waits until the server no longer polls the vendor.
 async fn wait_for_completion(host: &TestHost) {
     super::wait_until("the delivery is done with", async || {
         host.host
@@ -173,7 +173,7 @@ async fn an_invalid_vendor_response_approves_nothing_and_the_next_poll_counts() 
         host.advance(6);
         vendor.polled(&question, n + 1).await;
         assert_eq!(waiting.again().await.number(), waiting.number(), "{status}");
-        // Until the instance has taken the answer.
+        // Waits until the instance has processed the answer.
         super::wait_until("the request waits", async || {
             let next = host
                 .host
@@ -205,7 +205,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
         super::wait_until("taken back", async || vendor.cancelled(question) == 1).await;
         vendor.answer(question, "approved");
     };
-    // Given up in the browser.
+    // The browser cancels the sign-in.
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     let given_up = question(&host, &vendor, "ada@vendor").await;
     assert_eq!(
@@ -214,7 +214,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     );
     taken_back(&given_up).await;
     assert_eq!(waiting.again().await.outcome(), "cancelled");
-    // Replaced by a newer one.
+    // A newer request replaces it.
     host.advance(1);
     ada.begin_sign_in(&browser, &[]).await;
     let replaced = question(&host, &vendor, "ada@vendor").await;
@@ -222,7 +222,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     host.advance(1);
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     taken_back(&replaced).await;
-    // Approved on a device of hers.
+    // A device of the user approves it.
     let by_phone = question(&host, &vendor, "ada@vendor").await;
     assert_ne!(by_phone, replaced);
     ada.approve(&waiting).await;
@@ -231,7 +231,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let claims = jwt_claims(tokens["id_token"].text());
     assert_eq!(claims["acr"], "urn:assent:acr:device", "{claims}");
-    // Run out.
+    // It expires.
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let late = question(&host, &vendor, "ada@vendor").await;
     host.advance(120);

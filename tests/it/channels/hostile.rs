@@ -5,7 +5,7 @@ use reqwest::StatusCode;
 use super::{add_external_authenticator, call_back, callback_path, channel, next_page, wait_until};
 use crate::harness::{Browser, Page, TestHost, TestUser, plugins};
 
-/// An instance with the hostile channel that behaves like this, and a second one that does nothing.
+/// Starts an instance with the hostile channel in this mode and with a second, idle channel.
 async fn host_with(behaviour: &str) -> (TestHost, TestUser) {
     let entry = |name: &str, behaviour: &str| {
         let more = format!(
@@ -63,7 +63,7 @@ async fn callbacks_and_handles_cannot_approve() {
             waiting.number(),
             "{behaviour}"
         );
-        // It goes its usual way all the same.
+        // The sign-in still succeeds with the device.
         ada.approve(&waiting).await;
         assert!(
             next_page(&waiting)
@@ -77,7 +77,7 @@ async fn callbacks_and_handles_cannot_approve() {
 #[tokio::test]
 async fn a_channel_proof_applies_to_its_own_request_only() {
     let (host, eve) = host_with("approves").await;
-    // Bob is asked through the other channel.
+    // The request of Bob goes through the other channel.
     let bob = host.user_with_account("bob", eve.application.clone()).await;
     add_external_authenticator(&host, &bob, "idle", "bob").await;
     let bobs = open(&host, &bob).await;

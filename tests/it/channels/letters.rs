@@ -8,7 +8,7 @@ use super::{add_external_authenticator, next_page, question, wait_until};
 use crate::harness::{Browser, Database, HostOptions, Page, Parsed, TestHost, TestUser, plugins};
 use crate::qr_sign_in::code;
 
-/// An instance with a vendor that knows Ada, and with these settings of its channel.
+/// Starts an instance with a vendor that knows Ada, and with these settings of its channel.
 async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost, TestUser) {
     let settings = plugins(&vendor.channel("vendor", more));
     let host = TestHost::start_with(HostOptions {
@@ -26,7 +26,7 @@ async fn host_with(vendor: &Vendor, more: &str, database: Database) -> (TestHost
 const LIMITS: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 600, burst = 600 }\nprompts_per_user = { \
      per_minute = 600, burst = 600 }\n";
 
-/// The same request by another name, in a new browser: its waiting page.
+/// Begins the same request with another name, in a new browser. Returns its waiting page.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
@@ -57,7 +57,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
     let question = question(&host, &vendor, "ada@vendor").await;
     let pending = ada.device.pending_requests(5).await[0].clone();
 
-    // The attacker's request, from the same network with the same browser string.
+    // The attacker's request comes from the same network, with the same browser string.
     let attacker = request_as(&host, &ada, "ada").await;
     assert!(
         is_conflict(&attacker) && attacker.returns().is_none(),
@@ -65,7 +65,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
         attacker.body
     );
     conflicted(&own).await;
-    // Ada approves the vendor's question, and types the number of her page on her device: both come too late.
+    // Ada approves the vendor's question, and types the number of her page on her device. Both come too late.
     vendor.answer(&question, "approved");
     wait_until("the question is taken back", async || {
         vendor.cancelled(&question) == 1
@@ -78,7 +78,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
         .expect_err("refused")
         .to_string();
     assert!(late.starts_with("already_decided"), "{database:?}: {late}");
-    // The attacker repeats the request: none is carried while an earlier one could still be Ada's.
+    // The attacker repeats the request. The server delivers none of them while an earlier one could still be Ada's.
     for _ in 0..3 {
         host.advance(5);
         assert!(
@@ -100,7 +100,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
         "{database:?}"
     );
 
-    // Once all of them have expired, the way is free again.
+    // After all of them have expired, the server delivers requests again.
     host.advance(121);
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = super::question(&host, &vendor, "ada@vendor").await;
@@ -126,7 +126,7 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
         assert!(is_conflict(&request_as(&host, &ada, name).await), "{name}");
         conflicted(&first).await;
     }
-    // Ada's other name: nothing is carried, and no page shows it.
+    // Ada's other name: the server delivers no request, and no page reveals the conflict.
     let own = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let by_mail = request_as(&host, &ada, "ada@example.org").await;
@@ -138,7 +138,7 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
     assert_eq!(by_mail.again().await.number(), by_mail.number());
     assert!(ada.device.pending_requests(0).await.is_empty());
     assert_eq!(vendor.started(), 1);
-    // Nor does a page after its cancellation show it, nor the page of a later request by the same name.
+    // The page after a cancellation does not reveal it either. Nor does the page of a later request with the same name.
     let cancelled = own.cancel().await.followed().await;
     assert!(
         cancelled.body.contains("data-outcome=\"cancelled\""),
@@ -151,13 +151,13 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
         "{}",
         later.body
     );
-    // Email addresses have other numbers than names, for every user: different numbers prove nothing.
+    // For every user, email addresses have other numbers than names. So different numbers prove nothing.
     let is_even = |page: &Page| page.number().parsed::<u32>().is_multiple_of(2);
     assert!(!is_even(&later) && is_even(&by_mail));
 }
 
-/// The stranger uses up the limit of the name, so that the user's own request is refused and the stranger's prompt is
-/// the only one.
+/// The stranger uses up the rate limit of the name. The server rejects the user's own request, and the stranger's
+/// prompt is the only one.
 #[both_databases]
 async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     let vendor = Vendor::start(500).await;
@@ -174,7 +174,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     add_external_authenticator(&host, &ada, "vendor", "ada@vendor").await;
     let theirs = request_as(&host, &ada, "ada").await;
     let question = question(&host, &vendor, "ada@vendor").await;
-    // The same with an unknown name.
+    // The same applies to an unknown name.
     let unknown = request_as(&host, &ada, "nobody").await;
 
     let own = Browser::new(&host.base);
@@ -202,7 +202,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     .await;
     assert!(is_conflict(&theirs.again().await), "{database:?}");
 
-    // Nor is the stranger's next one carried while the user may still expect a prompt.
+    // The server does not deliver the stranger's next request while the user may still expect a prompt.
     host.advance(60);
     for (page, name) in [(&theirs, "ada"), (&unknown, "nobody")] {
         let login = page
@@ -216,7 +216,7 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
     }
     assert_eq!(vendor.started(), 1, "{database:?}");
 
-    // Once all of them have expired, the way is free again.
+    // After all of them have expired, the server delivers requests again.
     host.advance(121);
     let waiting = ada.begin_sign_in(&own, &[]).await;
     let question = super::question(&host, &vendor, "ada@vendor").await;
@@ -240,7 +240,7 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
     question(&host, &vendor, "ada@vendor").await;
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     let second = question(&host, &vendor, "ada@vendor").await;
-    // Ada's own QR sign-in beside it, with the device.
+    // At the same time Ada uses QR sign-in, with the device.
     let other = Browser::new(&host.base);
     let login = ada.application.login_page(&other, &[]).await;
     ada.device.scan_code(&code(&login)).await;
@@ -249,7 +249,7 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
         waiting.number(),
         "the typed one stays pending"
     );
-    // An attacker's request conflicts with the typed one only.
+    // An attacker's request conflicts with the typed request only.
     assert!(is_conflict(&request_as(&host, &ada, "ada").await));
     conflicted(&waiting).await;
     let number = other.get(&login.url).await.number();
@@ -286,7 +286,7 @@ async fn several_requests_may_be_pending_with_letters_or_without_a_vendor() {
             page.body
         );
     }
-    // An application that the channel does not serve conflicts with nothing.
+    // A request for an application that the channel does not serve causes no conflict.
     let (host, ada) = host_with(
         &vendor,
         "applications = [\"did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK\"]",

@@ -1,16 +1,16 @@
-//! Five hundred concurrent requests that wait for a vendor.
+//! Five hundred concurrent requests wait for a vendor.
 
 use std::process::Command;
 
 use crate::harness::{Parsed, slow_vendor, vendor_load};
 
-/// Marks the process of the test, and has the port of the vendor.
+/// The environment variable that marks the child process. Its value is the port of the vendor.
 const VENDOR: &str = "ASSENT_TEST_VENDOR";
-/// How many threads may come and go meanwhile, such as those that look names up.
+/// The largest number of additional threads, such as threads for name resolution.
 const SPARE: usize = 24;
 
-/// In a process of its own, since the tests beside it have threads as well. Its memory is measured by
-/// `benches/gateway.rs`, which is built like an instance.
+/// The test runs in a process of its own, because tests beside it use threads as well. `benches/gateway.rs` measures
+/// the memory, because it is built in the same way as an instance.
 #[tokio::test]
 async fn five_hundred_pending_vendor_requests_block_no_thread() {
     if let Ok(port) = std::env::var(VENDOR) {

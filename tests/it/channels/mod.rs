@@ -29,7 +29,7 @@ use crate::harness::{
     PATIENCE, Page, Respond, TestHost, TestUser, Text, component, http_client, id,
 };
 
-/// Waits until something is so, for as long as a busy machine may take.
+/// Waits until the condition holds. The time limit allows for a busy machine.
 pub async fn wait_until(what: &str, mut so: impl AsyncFnMut() -> bool) {
     let mut ticks = tokio::time::interval(Duration::from_millis(25));
     let looking = async {
@@ -42,7 +42,7 @@ pub async fn wait_until(what: &str, mut so: impl AsyncFnMut() -> bool) {
         .unwrap_or_else(|_| panic!("not in time: {what}"));
 }
 
-/// The next request to a vendor, once the instance has stored it.
+/// Returns the next request to a vendor, after the instance has stored it.
 async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let question = vendor.question(user).await;
     let mut connection = host.connection().await;
@@ -61,7 +61,7 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     question
 }
 
-/// The page that a waiting page goes on to.
+/// Waits for the page after a waiting page, and returns it.
 pub async fn next_page(waiting: &Page) -> Page {
     let mut page = None;
     wait_until("the page goes on", async || {
@@ -69,7 +69,7 @@ pub async fn next_page(waiting: &Page) -> Page {
         let waits = now.status == StatusCode::OK && now.body.contains("id=\"number\"");
         page = (!waits).then_some(now);
         if waits {
-            // As often as a browser does, since the pages of an address are limited.
+            // The interval is that of a browser, because the pages of an address have a rate limit.
             tokio::time::sleep(Duration::from_millis(200)).await;
         }
         page.is_some()
@@ -83,7 +83,7 @@ pub async fn next_page(waiting: &Page) -> Page {
     }
 }
 
-/// The letters that a waiting page shows where a vendor may be asked; nothing where none may.
+/// Returns the letters on a waiting page. The page has none if no vendor may be asked.
 fn binding(waiting: &Page) -> String {
     let (_, after) = waiting
         .body
@@ -104,7 +104,7 @@ pub async fn add_external_authenticator(
         .await;
 }
 
-/// The callback path of a channel, from the request to the vendor.
+/// Returns the callback path of a channel, from the request to the vendor.
 fn path_of(callback_url: &str) -> String {
     url::Url::parse(callback_url)
         .expect("an address")
@@ -112,7 +112,7 @@ fn path_of(callback_url: &str) -> String {
         .to_owned()
 }
 
-/// The callback path of a channel, for a channel that does not publish it.
+/// Returns the callback path of a channel that does not publish it.
 fn callback_path(host: &TestHost, channel: &str) -> String {
     let code = host
         .host
@@ -122,7 +122,7 @@ fn callback_path(host: &TestHost, channel: &str) -> String {
     format!("/approvals/callbacks/{}", URL_SAFE_NO_PAD.encode(code))
 }
 
-/// Calls back; the status.
+/// Sends a callback. Returns the status.
 async fn call_back(base: &str, path: &str, body: impl Into<reqwest::Body>) -> StatusCode {
     http_client()
         .post(format!("{base}{path}"))
@@ -145,7 +145,7 @@ async fn reload(host: &Services, entries: &str) {
         .expect("loaded");
 }
 
-/// A channel of this component with further settings.
+/// Returns the settings of a channel with this component and further settings.
 fn channel(name: &str, of: &str, more: &str) -> String {
     format!(
         "[[plugins.approval_channels]]\nname = \"{name}\"\nfile = \"{}\"\nallow_private_addresses = true\n{more}\n",

@@ -1,4 +1,4 @@
-//! Channels without trust: their proofs are verified as if the device had sent them.
+//! Channels without trust: the server verifies their proofs as if the device had sent them.
 
 use std::sync::{Arc, Mutex};
 
@@ -14,7 +14,7 @@ use crate::harness::{
     Browser, Device, Page, Parsed, TestHost, TestUser, Text, id, listen, locked, plugins,
 };
 
-/// A service that the hostile channel asks how a request stands. It says what the test wants said.
+/// A service that the hostile channel polls for the status of a request. It returns the answer that the test sets.
 struct ScriptedService {
     port: u16,
     text: Arc<Mutex<String>>,
@@ -58,7 +58,7 @@ struct Fixture {
     callback: String,
 }
 
-/// Ada waits, and the hostile channel carries her request to her phone.
+/// Starts a sign-in of Ada whose request the hostile channel delivers to her device.
 async fn requested() -> Fixture {
     let service = ScriptedService::start().await;
     let more = format!(
@@ -90,7 +90,7 @@ async fn requested() -> Fixture {
     }
 }
 
-/// What a phone signs about a request, as a channel carries it.
+/// Returns the proof that a device signs for a request, as a channel carries it.
 fn proof(device: &Device, request: &PendingRequest, number: Option<&str>) -> Value {
     let signature = device.signature(&device.statement(request, number).text());
     let decision = if number.is_some() { "approve" } else { "deny" };
@@ -103,7 +103,7 @@ fn evidence(request: &PendingRequest, proof: &Value) -> Value {
 }
 
 impl Fixture {
-    /// The channel says this, when it is asked and unasked; the page waits on.
+    /// Sends this proof in a callback and in a poll. The page must continue to wait after each.
     async fn assert_rejected(&self, what: &Value, why: &str) {
         let status = call_back(&self.host.base, &self.callback, what.to_string()).await;
         assert_eq!(status, StatusCode::NO_CONTENT);
@@ -114,7 +114,7 @@ impl Fixture {
         );
         self.service.set_result(what);
         let before = self.service.requested();
-        // The pause after what was of no use.
+        // The backoff after the rejected proof.
         self.host.advance(5);
         wait_until("the channel is asked", async || {
             self.service.requested() > before
@@ -142,7 +142,7 @@ async fn an_invalid_channel_proof_approves_nothing() {
         changed[name] = value;
         changed
     };
-    // A request of hers that she approved once, and its proof.
+    // An earlier request that Ada approved, and its proof.
     let earlier = PendingRequest {
         id: "018f0000000070008000000000000001".parsed(),
         ..it.request.clone()
@@ -203,7 +203,7 @@ async fn an_invalid_channel_proof_approves_nothing() {
     ] {
         it.assert_rejected(&what, why).await;
     }
-    // None of it took anything from her phone.
+    // Ada's device can still approve the request.
     it.ada.approve(&it.waiting).await;
     assert!(
         next_page(&it.waiting)
@@ -246,7 +246,7 @@ async fn a_channel_result_without_proof_decides_nothing() {
 
 #[tokio::test]
 async fn a_device_proof_counts_once_through_any_channel() {
-    // Brought unasked.
+    // The channel sends the proof in a callback.
     let it = requested().await;
     let good = evidence(
         &it.request,
@@ -262,7 +262,7 @@ async fn a_device_proof_counts_once_through_any_channel() {
             .parameter("code")
             .starts_with("ac_")
     );
-    // Its repetition is of no use for the next request, nor under that one's name.
+    // A replay is rejected for the next request, also under the id of that request.
     let waiting = it
         .ada
         .begin_sign_in(&Browser::new(&it.host.base), &[])
@@ -277,7 +277,7 @@ async fn a_device_proof_counts_once_through_any_channel() {
         );
         assert_eq!(waiting.again().await.number(), waiting.number());
     }
-    // Brought when the channel was asked.
+    // The channel returns the proof in a poll.
     it.service
         .set_result(&evidence(&request, &proof(&it.ada.device, &request, None)));
     wait_until("denied", async || {
@@ -294,7 +294,7 @@ async fn a_device_proof_counts_once_through_any_channel() {
 #[tokio::test]
 async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
     let it = requested().await;
-    // Her other phone, which no channel wakes.
+    // Ada's other device, which no channel wakes.
     let path = format!("/users/{}/enrolments", id(&it.ada.user));
     let link = it.host.admin_ok(Method::POST, &path, Value::Null).await["link"]
         .text()
@@ -349,7 +349,7 @@ async fn a_wrong_number_counts_through_any_channel() {
             StatusCode::NO_CONTENT
         );
     };
-    // No number is below 10. The same proof, brought again and again, counts once.
+    // No number is below 10. Repetitions of the same proof count once.
     for _ in 0..4 {
         wrong("01").await;
     }
@@ -357,7 +357,7 @@ async fn a_wrong_number_counts_through_any_channel() {
     wrong("02").await;
     wrong("03").await;
     assert_eq!(next_page(&it.waiting).await.outcome(), "number-mismatch");
-    // Nothing is left to look after.
+    // No delivery remains to be polled.
     wait_until("taken back", async || {
         it.host
             .host

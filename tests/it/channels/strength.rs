@@ -1,4 +1,4 @@
-//! Where a vendor's approval is sufficient.
+//! The cases in which a vendor's approval is sufficient.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -17,13 +17,13 @@ const DEVICE: &str =
 const DELEGATED: &str =
     r#"{"userinfo": {"acr": {"essential": true, "values": ["urn:assent:acr:delegated"]}}}"#;
 
-/// An instance at which this vendor serves only the first of two applications, and Ada, who is in both.
+/// An instance where this vendor serves only the first of two applications, and Ada, who has an account in both.
 struct TwoApplications {
     vendor: Vendor,
     host: TestHost,
     served: TestUser,
     other: Application,
-    /// The instance's address and settings as they are since the first application is known.
+    /// The base URL of the second instance, whose settings name the first application.
     base: String,
     running: assent::app::RunningServer,
 }
@@ -79,7 +79,7 @@ impl TwoApplications {
         Browser::new(&self.base)
     }
 
-    /// Signs Ada in by the vendor.
+    /// Signs Ada in with the vendor's approval.
     async fn signed_in(&self, browser: &Browser) {
         let waiting = self.served.begin_sign_in(browser, &[]).await;
         self.approved(&waiting).await.parameter("code");
@@ -109,14 +109,14 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
     assert_eq!(elsewhere.parameter("error"), "login_required");
     let login = browser.get(&two.other.request(&[])).await.followed().await;
     assert!(asks_for_name(&login), "{}", login.body);
-    // Nor can she choose to go on with it.
+    // She cannot choose to continue with the session either.
     let login = browser
         .get(&two.other.request(&[("prompt", Some("select_account"))]))
         .await
         .followed()
         .await;
     assert!(!login.body.contains("/continue"), "{}", login.body);
-    // The proof of the device is valid for both.
+    // The proof of the device is valid for both applications.
     let waiting = login.submit_name("ada").await;
     assert_eq!(
         two.vendor.started(),
@@ -214,7 +214,7 @@ async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
         json!({"console_role": "owner"}),
     )
     .await;
-    // A session that a vendor began is not enough.
+    // A session with a vendor's approval is not sufficient.
     let browser = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
@@ -223,7 +223,7 @@ async fn the_console_requires_a_device_although_a_vendor_serves_local_pages() {
     next_page(&waiting).await.parameter("code");
     let login = browser.get("/admin").await.followed().await;
     assert!(asks_for_name(&login), "{}", login.body);
-    // Nor is a vendor asked for one that would be.
+    // The server does not ask the vendor for a sufficient session either.
     let waiting = login.submit_name("ada").await;
     assert!(
         waiting.body.contains("Approve on your phone"),
@@ -266,7 +266,7 @@ async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
             .starts_with("ac_")
     );
     assert_eq!(two.vendor.started(), 1, "the vendor is not asked");
-    // What an application would merely like makes no difference.
+    // A voluntary request of an application makes no difference.
     let liked = r#"{"id_token": {"acr": {"value": "urn:assent:acr:device"}}}"#;
     let browser = two.browser();
     for changes in [
@@ -402,7 +402,7 @@ async fn service_providers_receive_the_unspecified_context_from_vendors() {
             "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified"
         );
     }
-    // The session is no answer to who asks for more, nor is the vendor.
+    // Neither the session nor the vendor satisfies a request for a stronger authentication context.
     for content in [
         context("exact", "PasswordProtectedTransport"),
         context("minimum", "Password"),
@@ -445,7 +445,7 @@ async fn tokens_cannot_be_refreshed_after_vendor_trust_ends() {
     let application = &two.served.application;
     let (_, tokens) = application.exchange(&two.base, &code, &[]).await;
     let token = refresh_token(&tokens);
-    // The first instance is as the second would be without the channel.
+    // The first instance represents the second one without the channel.
     let (status, refused) = refresh(&two.host.base, application, token, &[]).await;
     assert_eq!(
         (status, &refused["error"]),

@@ -1,4 +1,4 @@
-//! A small vendor. It verifies each request's signature (RFC 9421), and answers as the test or the user's address
+//! A small vendor. It verifies each request's signature (RFC 9421), and answers as the test or the user's identifier
 //! configures.
 
 use std::collections::HashMap;
@@ -20,7 +20,7 @@ use crate::harness::{Text, listen, locked, parse_json, temp_folder, write_file};
 
 const KEY: &str = "a secret of 32 characters or so!";
 
-/// A vendor's service.
+/// The service of a vendor.
 pub struct Vendor {
     pub port: u16,
     shared: Arc<Shared>,
@@ -36,9 +36,9 @@ struct Shared {
 
 #[derive(Default)]
 struct Received {
-    /// The questions, by their ids here.
+    /// The questions, by the ids that the vendor assigns.
     questions: HashMap<String, Value>,
-    /// Those that the test has not looked at.
+    /// The questions that the test has not read yet.
     fresh: Vec<Value>,
     statuses: HashMap<String, String>,
     started: usize,
@@ -50,7 +50,7 @@ struct Received {
 }
 
 impl Vendor {
-    /// A vendor that asks to be polled after so many milliseconds.
+    /// Starts a vendor that requests a poll after `poll_after_ms` milliseconds.
     pub async fn start(poll_after_ms: u32) -> Self {
         let (listener, port) = listen().await;
         let shared = Arc::new(Shared {
@@ -73,12 +73,13 @@ impl Vendor {
         }
     }
 
-    /// The channel that asks it, with further settings. Its calls wait longer than a test takes on any machine.
+    /// Returns the settings of a channel to the vendor, with further settings. Its calls wait longer than a test takes
+    /// on any machine.
     pub fn channel(&self, name: &str, more: &str) -> String {
         self.channel_that_waits("2m", name, more)
     }
 
-    /// The same, for tests that wait for the end of a call without an answer.
+    /// Returns the settings of the same channel for tests that wait for the timeout of a call.
     pub fn impatient_channel(&self, name: &str) -> String {
         self.channel_that_waits("1s", name, "")
     }
@@ -94,7 +95,7 @@ impl Vendor {
         channel(name, "http-gateway", &of_vendor)
     }
 
-    /// The next request to the user with this identifier, once it has come.
+    /// Waits for the next question to the user with this identifier, and returns it.
     pub async fn question(&self, user: &str) -> Value {
         let mut found = None;
         wait_until("the vendor is asked", async || {
@@ -110,7 +111,7 @@ impl Vendor {
         found.expect("a question")
     }
 
-    /// The user answers this request: from now on it has this status.
+    /// Sets the user's answer to this question. From now on the question has this status.
     pub fn answer(&self, question: &Value, status: &str) {
         let previous = self
             .seen()
@@ -119,7 +120,7 @@ impl Vendor {
         assert!(previous.is_some(), "there is such a question");
     }
 
-    /// How often it was asked how this question stands.
+    /// Returns the number of polls for this question.
     pub fn polls(&self, question: &Value) -> usize {
         self.seen()
             .polls
@@ -128,7 +129,7 @@ impl Vendor {
             .unwrap_or_default()
     }
 
-    /// Waits until it was asked so often.
+    /// Waits until this question was polled `times` times.
     pub async fn polled(&self, question: &Value, times: usize) {
         wait_until("the vendor is polled", async || {
             self.polls(question) >= times
@@ -136,7 +137,7 @@ impl Vendor {
         .await;
     }
 
-    /// How often this question was taken back.
+    /// Returns the number of cancellations of this question.
     pub fn cancelled(&self, question: &Value) -> usize {
         let id = id_of(question);
         self.seen()
@@ -146,22 +147,22 @@ impl Vendor {
             .count()
     }
 
-    /// How many questions were put, well or not.
+    /// Returns the number of questions, including invalid ones.
     pub fn started(&self) -> usize {
         self.seen().started
     }
 
-    /// The number of hanging requests of the instance.
+    /// Returns the number of hanging requests of the instance.
     pub fn hanging(&self) -> usize {
         self.seen().hanging
     }
 
-    /// How many push messages came.
+    /// Returns the number of push messages.
     pub fn pushed(&self) -> usize {
         self.seen().pushed
     }
 
-    /// The number of requests without a valid signature.
+    /// Returns the number of requests without a valid signature.
     pub fn forged(&self) -> usize {
         self.seen().forged
     }
@@ -171,7 +172,7 @@ impl Vendor {
     }
 }
 
-/// Counts a hanging request, as long as the instance waits.
+/// Counts a hanging request for as long as the instance waits.
 struct HangingCall(Arc<Shared>);
 
 impl HangingCall {
@@ -191,7 +192,7 @@ fn id_of(question: &Value) -> String {
     format!("v/{}", question["request_id"].text())
 }
 
-/// Checks a signature over method, address and body, only from the header fields (RFC 9421 sections 2.5 and 3.2).
+/// Verifies a signature over method, address and body, with the header fields only (RFC 9421 sections 2.5 and 3.2).
 fn is_genuine(
     shared: &Shared,
     method: &Method,

@@ -1,4 +1,4 @@
-//! A web server with Debian's `mod_auth_openidc` in front of its pages.
+//! A web server that protects its pages with Debian's `mod_auth_openidc`.
 
 use std::fs;
 use std::ops::Deref;
@@ -15,10 +15,10 @@ use crate::harness::{
 };
 use crate::programs::{self, write_page};
 
-/// The settings of an instance that takes applications which are plain `http` on loopback, and calls them.
+/// The settings of an instance that accepts applications at plain `http` on loopback, and sends requests to them.
 const HOST: &str = "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
-/// The content of the private page: the user's name, as the module passes it to the server.
+/// The content of the private page: the user's name, which the module passes to the server.
 const PRIVATE_PAGE: &str = "Hello <!--#echo var=\"OIDC_CLAIM_name\" -->\n";
 
 /// A running Apache that admits users of the provider.
@@ -28,8 +28,8 @@ struct Apache {
 }
 
 impl Apache {
-    /// Starts one as an application of this instance. It is `http` on loopback, which only an instance for development
-    /// takes.
+    /// Starts Apache as an application of this instance. Its URL is plain `http` on loopback, so the instance must
+    /// allow insecure redirect URIs.
     async fn start(host: &TestHost, authentication: Authentication, directives: &str) -> Self {
         let mut registered = None;
         let server = programs::Apache::start("auth_openidc", async |base, folder| {
@@ -56,7 +56,7 @@ impl Apache {
         format!("{}/private/callback?{query}", self.base)
     }
 
-    /// What the module knows of the session of this browser.
+    /// Returns the data of this browser's session in the module.
     async fn known(&self, browser: &Browser) -> Value {
         let page = browser.get(&self.callback("info=json")).await;
         serde_json::from_str(&page.body)
@@ -105,7 +105,7 @@ fn configuration(
                 fs::copy(registration.folder.join(name), &own).expect("copied");
                 own
             });
-            // Without the public half this module crashes.
+            // Without the public key, this module crashes.
             format!(
                 "OIDCPrivateKeyFiles {}\nOIDCPublicKeyFiles {}",
                 key.display(),
@@ -138,7 +138,7 @@ OIDCOAuthRemoteUserClaim client_id
     )
 }
 
-/// An instance for development, an Apache in front of private pages, and Ada, who may see them.
+/// Starts an instance that allows insecure redirect URIs, and an Apache that protects private pages. Ada may see them.
 async fn served(authentication: Authentication, directives: &str) -> (TestHost, Apache, TestUser) {
     let host = super::host(HOST).await;
     let ada = host.ada().await;
@@ -152,7 +152,7 @@ async fn served(authentication: Authentication, directives: &str) -> (TestHost, 
     (host, apache, ada)
 }
 
-/// Ada opens the private page, is sent to sign in, and comes back; the page.
+/// Ada opens the private page, is redirected to sign in, and returns. Returns the page.
 async fn opens_the_private_page(
     host: &TestHost,
     apache: &Apache,
@@ -288,7 +288,7 @@ async fn apache_receives_the_backchannel_logout() {
     opens_the_private_page(&host, &apache, &ada, &browser).await;
     let known = apache.known(&browser).await;
 
-    // She signs out in another place of the same browser: the provider itself.
+    // She signs out at the provider itself, in the same browser.
     let page = browser.get("/oidc/session/end").await;
     let answer = [
         ("request", page.field("request")),
@@ -355,7 +355,7 @@ async fn apache_introspects_tokens_of_other_clients() {
     );
 }
 
-/// Neither Apache nor the provider knows her any more.
+/// Checks that neither Apache nor the provider has a session of the user.
 async fn requests_userinfo(host: &TestHost, apache: &Apache, browser: &Browser) {
     let page = browser.get(&apache.private()).await;
     assert!(

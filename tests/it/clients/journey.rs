@@ -21,7 +21,7 @@ pub(super) struct Journey {
 }
 
 impl Journey {
-    /// Prepares the flow: no user is signed in yet.
+    /// Prepares the flow. No user is signed in yet.
     pub(super) async fn new(
         library: Library,
         authentication: Authentication,
@@ -52,7 +52,7 @@ impl Journey {
         }
     }
 
-    /// The browser goes to the provider with these parameters, and she does what its pages ask of her.
+    /// Sends the browser to the provider with these parameters, and completes the provider's pages as Ada.
     pub(super) async fn visit(&mut self, parameters: Value) -> Page {
         let started = self
             .relying_party
@@ -62,7 +62,7 @@ impl Journey {
         complete_sign_in(&self.ada, page).await
     }
 
-    /// She signs in. Returns the data that the application received.
+    /// Signs Ada in. Returns the data that the application received.
     pub(super) async fn sign_in(&mut self, parameters: Value) -> Value {
         let back = self.visit(parameters).await;
         assert_eq!(back.parameter("iss"), self.host.issuer());
@@ -79,7 +79,7 @@ impl Journey {
         known
     }
 
-    /// The application gets a new secret, which the relying party does not have.
+    /// Rotates the application's secret. The relying party does not receive the new one.
     pub(super) async fn new_secret(&self) {
         let path = format!("/applications/{}/secret/rotate", self.registration.id);
         self.host.admin_ok(Method::POST, &path, Value::Null).await;
@@ -102,7 +102,7 @@ impl Journey {
         assert_eq!(account["roles"], json!(["reader", "editor"]));
     }
 
-    /// New tokens for the same user and the same sign-in.
+    /// Refreshes the tokens, and checks that they are for the same user and the same sign-in.
     pub(super) async fn refresh(&mut self, before: &Value) -> Value {
         let after = self.relying_party.call("refresh", json!({})).await;
         self.knows_ada(&after);
@@ -116,7 +116,7 @@ impl Journey {
         after
     }
 
-    /// What the provider says of the access token, then the revocation, then what it says now.
+    /// Introspects the access token, revokes the refresh token, and introspects the access token again.
     pub(super) async fn introspect_and_revoke(&mut self, scope: &str) {
         let returned = self.relying_party.call("introspect", json!({})).await;
         assert_eq!(
@@ -129,18 +129,18 @@ impl Journey {
             (&self.ada.user["sub"], &json!(scope)),
             "{returned}"
         );
-        // A token that was given to the holder of a certificate is bound to it (RFC 8705 section 3).
+        // A token that was issued to the holder of a certificate is bound to it (RFC 8705 section 3).
         let bound = self.registration.returned["method"] == Authentication::TlsCertificate.as_str();
         assert_eq!(returned["cnf"]["x5t#S256"].is_string(), bound, "{returned}");
         self.relying_party.call("revoke", json!({})).await;
-        // The refresh token took the access token along.
+        // The revocation of the refresh token also revoked the access token.
         assert_eq!(
             self.relying_party.call("introspect", json!({})).await,
             json!({"active": false})
         );
     }
 
-    /// The user signs out at the application, which redirects to the provider and back.
+    /// Signs the user out at the application, which redirects to the provider and back.
     pub(super) async fn sign_out(&mut self) {
         let signed_out = self.registration.returned["signed_out_uri"].clone();
         let parameters = json!({"post_logout_redirect_uri": signed_out, "state": "signed & out"});
@@ -170,17 +170,17 @@ impl Journey {
     }
 }
 
-/// The header of a JWT.
+/// Returns the header of a JWT.
 fn header(token: &str) -> Value {
     jwt_header(token)
 }
 
-/// From discovery to signing out, with everything in between.
+/// Runs all interactions, from discovery to logout.
 pub(super) async fn full_flow(library: Library, authentication: Authentication) {
     full_flow_with(library, authentication, json!({})).await;
 }
 
-/// The same with further settings of the application.
+/// Runs all interactions with further settings of the application.
 pub(super) async fn full_flow_with(
     library: Library,
     authentication: Authentication,
@@ -196,7 +196,7 @@ pub(super) async fn full_flow_with(
     journey.sign_out().await;
 }
 
-/// The application acts as itself.
+/// The application requests a token for itself, without a user.
 pub(super) async fn as_itself(library: Library, authentication: Authentication) {
     let mut journey = Journey::new(library, authentication, json!({})).await;
     let answer = journey

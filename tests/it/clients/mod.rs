@@ -1,5 +1,5 @@
-//! Real clients, configured only from discovery: npm's `openid-client`, Python's `Authlib`, and Debian's
-//! `mod_auth_openidc` in a real Apache. Each signs in, learns about the user, refreshes and signs out.
+//! Real clients that are configured from discovery only: npm's `openid-client`, Python's `Authlib`, and Debian's
+//! `mod_auth_openidc` in a real Apache. Each signs in, reads the user's claims, refreshes and signs out.
 
 mod apache;
 mod authlib;
@@ -15,7 +15,7 @@ use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 use crate::harness::{Page, TestHost, TestUser};
 
-/// An instance whose clock goes on: clients sign their assertions by the machine's clock.
+/// Starts an instance whose clock runs, because clients sign their assertions with the machine's time.
 pub async fn host(settings: &str) -> TestHost {
     let host = TestHost::start_with_settings(settings).await;
     tokio::spawn(keep_clock(Arc::clone(&host.clock)));
@@ -30,8 +30,8 @@ async fn keep_clock(clock: Arc<ManualClock>) {
     }
 }
 
-/// Goes through the instance's pages as a user does who wants to sign in, until the browser is sent to another host, or
-/// there is nothing left to do: that answer.
+/// Completes the instance's pages as a user who signs in. Ends when the instance redirects the browser to another host,
+/// or when no page requires an action. Returns that response.
 async fn complete_sign_in(ada: &TestUser, mut page: Page) -> Page {
     let base = page.origin();
     for _ in 0..12 {

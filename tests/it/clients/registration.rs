@@ -1,4 +1,4 @@
-//! Applications with each method of client authentication, and the registration that their developers have.
+//! Applications with each method of client authentication, and the registration data of their developers.
 
 use std::path::{Path, PathBuf};
 
@@ -12,24 +12,24 @@ use serde_json::{Value, json};
 use crate::harness::tls::{certificate_of, files, mtls_settings};
 use crate::harness::{EncodedCertificate, EncodedKey, TestHost, id, rsa_key, temp_folder};
 
-/// A method of client authentication, with how its key is registered.
+/// A method of client authentication, with the format in which its key is registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Authentication {
     SecretBasic,
     SecretPost,
     SecretJwt,
-    /// With an EC key, registered as a JSON Web Key.
+    /// An EC key, registered as a JSON Web Key.
     PrivateKeyJwk,
-    /// With an RSA key, registered in PEM form.
+    /// An RSA key, registered in PEM form.
     PrivateKeyPem,
-    /// With an RSA key, registered by a certificate.
+    /// An RSA key, registered as a certificate.
     PrivateKeyCertificate,
     TlsCertificate,
     None,
 }
 
 impl Authentication {
-    /// The name in the application's settings.
+    /// Returns the name in the application's settings.
     pub(super) const fn as_str(self) -> &'static str {
         match self {
             Self::SecretBasic => "client_secret_basic",
@@ -44,17 +44,17 @@ impl Authentication {
     }
 }
 
-/// An application as its own developer knows it.
+/// The registration data of an application's developer.
 pub(super) struct Registration {
     pub(super) id: String,
     pub(super) secret: Option<String>,
     /// The configuration of a relying party of these tests.
     pub(super) returned: Value,
-    /// Where its files are: `certificate.pem` and `key.pem`, if it has a certificate.
+    /// The folder with `certificate.pem` and `key.pem`, if the application has a certificate.
     pub(super) folder: PathBuf,
 }
 
-/// Registers an application that authenticates itself so, with further settings of the admin API.
+/// Registers an application with this authentication method and with further settings of the admin API.
 pub(super) async fn register(
     host: &TestHost,
     authentication: Authentication,
@@ -110,8 +110,8 @@ pub(super) async fn register(
     }
 }
 
-/// Makes the application's key, where the method has one: the public half for the instance, the private one for the
-/// application.
+/// Creates the application's key if the method has one. The instance receives the public key, and the application the
+/// private key.
 fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, returned: &mut Value) {
     match authentication {
         Authentication::PrivateKeyJwk => {
@@ -137,10 +137,10 @@ fn give_key(folder: &Path, authentication: Authentication, body: &mut Value, ret
     }
 }
 
-/// The listener of an instance for clients with certificates: its own certificate, with the key.
+/// The listener of an instance for clients with certificates. It has its own certificate and key.
 pub(super) struct Listener {
     folder: tempfile::TempDir,
-    /// The settings of an instance that has it.
+    /// The settings of an instance with this listener.
     pub(super) settings: String,
 }
 
@@ -151,7 +151,7 @@ impl Listener {
         Self { folder, settings }
     }
 
-    /// The file with its certificate, for clients to trust.
+    /// Returns the path of the listener's certificate, for clients to trust.
     pub(super) fn certificate_file(&self) -> PathBuf {
         self.folder.path().join("certificate.pem")
     }
@@ -162,7 +162,7 @@ fn jwk(key: &PKey<Private>) -> Jwk {
     RsaKeyPair::from_der(der).expect("a key").to_jwk_key_pair()
 }
 
-/// Adds these members, in place of those of the same names.
+/// Adds these members, and replaces existing members of the same names.
 pub fn merge(body: &mut Value, settings: Value) {
     let Value::Object(settings) = settings else {
         return;

@@ -1,11 +1,11 @@
-//! The relying parties in `tests/js` and `tests/py`, which execute calls in lines of JSON.
+//! The relying parties in `tests/js` and `tests/py`. They execute calls, each in a line of JSON.
 
 use serde_json::{Value, json};
 
 use super::registration::Registration;
 use crate::programs::Program;
 
-/// What a relying party is made of.
+/// The library of a relying party.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Library {
     /// npm's `openid-client`.
@@ -20,7 +20,7 @@ pub(super) struct RelyingParty {
 }
 
 impl RelyingParty {
-    /// Starts one for this application; it configures itself from the issuer's discovery document.
+    /// Starts a relying party for this application. It configures itself from the issuer's discovery document.
     pub(super) async fn start(library: Library, registration: &Registration) -> Self {
         let mut program = match library {
             Library::OpenidClient => Program::node("relying_party.mjs"),
@@ -30,14 +30,14 @@ impl RelyingParty {
         Self { program }
     }
 
-    /// A call that must succeed.
+    /// Executes a call that must succeed.
     pub(super) async fn call(&mut self, name: &str, details: Value) -> Value {
         let answer = self.attempt(name, details).await;
         assert!(answer.get("error").is_none(), "{name}: {answer}");
         answer
     }
 
-    /// A call, which may be refused in the protocol's terms.
+    /// Executes a call that may fail with an error of the protocol.
     pub(super) async fn attempt(&mut self, name: &str, details: Value) -> Value {
         let mut returned = json!({"call": name});
         for (name, value) in details.as_object().into_iter().flatten() {

@@ -17,7 +17,7 @@ use crate::harness::{
     Json, PATIENCE, Pipes, Run, TestHost, Text, binary, id, parse_json, write_file,
 };
 
-/// The verbs of the commands. Another one is added here only where none of these says what the operation does.
+/// The verbs of the commands. A new verb is added here only if none of these describes the operation.
 const VERBS: [&str; 30] = [
     "list", "show", "create", "update", "delete", "set", "activate", "add", "apply", "assign",
     "cancel", "compare", "end", "end-all", "enrol", "erase", "export", "import", "preview",
@@ -51,7 +51,7 @@ fn operations_and_commands_match_the_committed_table() {
     }
 }
 
-/// A command with an instance and a token in its environment.
+/// Returns a command with an instance and a token in its environment.
 fn command(host: &TestHost, arguments: &[&str]) -> Command {
     let mut command = Command::new(binary("assent"));
     command
@@ -73,7 +73,7 @@ async fn run(host: &TestHost, arguments: &[&str]) -> Output {
     ended(command(host, arguments)).await
 }
 
-/// What a command that must succeed prints.
+/// Runs a command that must succeed. Returns its output.
 pub(super) async fn done(host: &TestHost, arguments: &[&str]) -> String {
     let output = run(host, arguments).await;
     assert_eq!(
@@ -90,7 +90,7 @@ pub(super) async fn json_of(host: &TestHost, arguments: &[&str]) -> Value {
     parse_json(&done(host, &arguments).await)
 }
 
-/// What a command says that must fail, and its exit code.
+/// Runs a command that must fail. Returns its exit code and its message.
 async fn failed(host: &TestHost, arguments: &[&str]) -> (i32, String) {
     let output = run(host, arguments).await;
     assert_eq!(out(&output), "", "{arguments:?}");
@@ -516,7 +516,7 @@ async fn lists_are_printed_page_by_page() {
     let none = done(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");
 
-    // A reader that ends early, such as `head`, causes no error message.
+    // A reader such as `head` that closes the pipe early causes no error.
     for form in [&["--json"][..], &["-q"], &[]] {
         let mut command = command(&host, &[&["users", "list", "--all"][..], form].concat());
         let mut process = command
@@ -686,7 +686,7 @@ async fn an_ambiguous_name_is_rejected() {
         code == 2 && ids.iter().all(|id| said.contains(id)),
         "{said}"
     );
-    // The beginning of a name is none.
+    // A prefix of a name matches no application.
     assert_eq!(failed(&host, &["applications", "show", "Twi"]).await.0, 3);
     assert_eq!(
         json_of(&host, &["applications", "show", &ids[1]]).await["id"],
@@ -694,7 +694,7 @@ async fn an_ambiguous_name_is_rejected() {
     );
 }
 
-/// Runs a command at a terminal of 80 columns with this input. Returns the exit code and the output of the terminal.
+/// Runs a command at a terminal of 80 columns with this input. Returns the exit code and the terminal's output.
 async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String) {
     let mut command = Command::new("script");
     let line = format!(

@@ -1,11 +1,11 @@
-//! `assent authenticator`, where several requests are pending.
+//! `assent authenticator` with several pending requests.
 
 use assent::authenticator::Authenticator;
 
 use super::{assent, err, out};
 use crate::harness::{Application, Browser, Page, TestHost, TestUser, Text};
 
-/// Asks for a sign-in to this application in a browser of its own; the waiting page.
+/// Begins a sign-in to this application in a browser of its own. Returns the waiting page.
 async fn ask(host: &TestHost, ada: &TestUser, application: &Application) -> Page {
     let login = application.login_page(&Browser::new(&host.base), &[]).await;
     let name = ada.user["name"].text();
@@ -47,7 +47,7 @@ async fn approve_answers_exactly_the_named_request() {
         "{}",
         err(&unnamed)
     );
-    // The number of another pending request does not answer this one, nor that other.
+    // The number of another pending request approves neither this request nor the other one.
     let other = approve(&["--request", &id, "--number", &before.number()]).await;
     assert!(
         !other.status.success() && err(&other).contains("number_mismatch"),

@@ -1,4 +1,5 @@
-//! What containers and packages need: health checks, settings named by a variable, the place of the master key.
+//! The requirements of containers and packages: health checks, settings from a variable, and the path of the master
+//! key.
 
 use super::{assent, assent_with, err, out, serve, settings, stop};
 use crate::harness::{read_file, temp_folder, write_file};

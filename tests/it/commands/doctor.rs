@@ -16,7 +16,7 @@ async fn doctor(folder: &Path) -> Output {
     assent(folder, &["doctor", "--config", "assent.toml"]).await
 }
 
-/// The findings of a check as "level: text".
+/// Returns the findings of a check as "level: text".
 fn findings(of: &Output, check: &str) -> Vec<String> {
     let all: Value = parse_json(out(of));
     let all = all.as_array().expect("a list").iter();
@@ -107,7 +107,7 @@ async fn settings_of_postgresql_that_endanger_data_are_problems() {
         panic!("{of_database:?}")
     };
     assert!(speed.contains(": PostgreSQL "), "{speed}");
-    // The cluster of the tests forgets everything in a crash, and its only role is a superuser.
+    // The tests' PostgreSQL cluster has `fsync` off, and its only role is a superuser.
     let has = |words: &str| problems.iter().any(|one| one.contains(words));
     assert!(
         has("problem: fsync is off") && has("warning: the server connects as a superuser"),
@@ -154,7 +154,7 @@ async fn the_certificate_of_the_base_url_is_verified() {
     ];
     let trusted = assent(folder, &trusted).await;
     let found = findings(&trusted, "certificate");
-    // It is made for two days, and a second may have passed.
+    // The certificate is valid for two days, and a second may have passed.
     let days = ["1", "2"]
         .map(|days| format!("warning: the certificate of localhost is valid for {days} more days"));
     assert!(found.len() == 1 && days.contains(&found[0]), "{found:?}");

@@ -25,7 +25,7 @@ async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     assent_with(folder, arguments, &[]).await
 }
 
-/// The same with environment variables.
+/// Runs the command with environment variables.
 async fn assent_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
     let mut command = Command::new(binary("assent"));
     command
@@ -44,7 +44,7 @@ fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// Settings for a first start on a free port.
+/// Returns settings for a first start on a free port.
 fn settings(folder: &Path) -> String {
     let port = free_port();
     let text = format!(
@@ -58,7 +58,7 @@ fn settings(folder: &Path) -> String {
     format!("http://localhost:{port}")
 }
 
-/// Starts `assent serve`; the process and what it prints until it is ready.
+/// Starts `assent serve`. Returns the process, and its output until it is ready.
 async fn serve(folder: &Path) -> (Child, String) {
     let mut command = Command::new(binary("assent"));
     command
@@ -203,7 +203,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     stop(process).await;
 }
 
-/// Checks the settings with a text replaced.
+/// Checks the settings with a replaced text.
 async fn check_changed(folder: &Path, (old, new): (&str, &str)) -> Output {
     let settings = read_file(folder.join("assent.toml"));
     assert!(settings.contains(old), "{old}");
@@ -481,7 +481,7 @@ async fn config_check_warns_that_the_mtls_listener_ignores_the_certificate_heade
         (listener.clone(), false),
         (format!("{header}{listener}"), true),
     ] {
-        // These stand at the end of the table `[http]`.
+        // The lines belong to the end of the table `[http]`.
         let changed = good.replacen("[bootstrap]", &format!("{lines}[bootstrap]"), 1);
         write_file(folder.join("changed.toml"), changed);
         let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;

@@ -7,7 +7,7 @@ use super::api::{done, json_of};
 use crate::harness::{TestHost, component, id, write_file};
 use crate::saml::service_provider::TestServiceProvider;
 
-/// The line of a table that begins with this name, its columns apart.
+/// Returns the columns of the table row that begins with this name.
 fn row<'a>(shown: &'a str, name: &str) -> Vec<&'a str> {
     let cells = |line: &'a str| -> Vec<&'a str> {
         line.split("  ")
@@ -20,7 +20,7 @@ fn row<'a>(shown: &'a str, name: &str) -> Vec<&'a str> {
         .unwrap_or_else(|| panic!("no {name}: {shown}"))
 }
 
-/// The part of a text below this line, to the next empty one.
+/// Returns the part of a text after this line, up to the next empty line.
 fn part<'a>(shown: &'a str, head: &str) -> &'a str {
     let below = shown
         .split(head)
@@ -29,7 +29,7 @@ fn part<'a>(shown: &'a str, head: &str) -> &'a str {
     below.split("\n\n").next().unwrap_or(below)
 }
 
-/// `account-roles`, and after it the hostile mapper with this behaviour.
+/// Starts an instance with `account-roles`, and after it the hostile mapper with this behaviour.
 async fn start(behaviour: &str) -> TestHost {
     let plugins = format!(
         "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\

@@ -1,4 +1,4 @@
-//! The server as a service of systemd.
+//! The server as a systemd service.
 
 use tokio::net::UnixDatagram;
 

@@ -1,9 +1,9 @@
 //! The commands of the pages, run as written in a copy of the repository beside a running instance. Only the ports
-//! differ: the pages name those of `make run`, and tests run at the same time.
+//! differ: the pages use the ports of `make run`, and tests run at the same time.
 //!
 //! A block `sh` runs here. `sh,start` starts or builds the product. `scripts/packages pages` runs the blocks
-//! `sh,installed` in a system with the package. `sh,cluster` needs Docker or Kubernetes, and `sh,elsewhere` needs a
-//! machine with another program, such as Prometheus.
+//! `sh,installed` in a system with the package. `sh,cluster` needs Docker or Kubernetes. `sh,elsewhere` needs a machine
+//! with another program, such as Prometheus.
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::harness::{
     Pipes, Run, binary, component, free_port, in_time, read_file, temp_folder, write_file,
 };
 
-/// Where a block of commands runs.
+/// The words for the places where a block of commands may run.
 const PLACES: [&str; 4] = ["start", "installed", "cluster", "elsewhere"];
 
-/// A copy of the repository as it is after `make run`, with its running servers.
+/// A copy of the repository in its state after `make run`, with its running servers.
 pub struct Clone {
     folder: tempfile::TempDir,
     port: u16,
@@ -29,7 +29,8 @@ pub struct Clone {
 }
 
 impl Clone {
-    /// With the programs and plugins of this build; the rest are links to the repository.
+    /// Creates the copy and starts its servers. The programs and plugins come from this build. The other files are
+    /// links to the repository.
     pub async fn serve() -> Self {
         let folder = temp_folder();
         let path = folder.path();
@@ -56,7 +57,7 @@ impl Clone {
         for name in ["assent", "assent-demo"] {
             symlink(binary(name), programs.join(name)).expect("a link");
         }
-        // Its default is the server of `make run`.
+        // By default, the program uses the server of `make run`.
         let tool = format!(
             "#!/bin/sh\nASSENT_SERVER=http://localhost:{port} exec {} \"$@\"\n",
             binary("assent-plugin").display()
@@ -93,7 +94,7 @@ impl Clone {
         self.folder.path()
     }
 
-    /// A text with the ports of this instance.
+    /// Returns a text with the ports of this instance.
     pub fn with_ports(&self, text: &str) -> String {
         text.replace(":8080", &format!(":{}", self.port))
             .replace(":8081", &format!(":{}", self.demo_port))
@@ -140,14 +141,15 @@ impl Clone {
             .stdout(file.try_clone().expect("the file"))
             .stderr(file)
             .process_group(0)
-            // The projects of the pages have the same dependencies, so each is compiled once.
+            // The projects of the pages have the same dependencies. With a shared folder, each dependency is compiled
+            // once.
             .env("CARGO_TARGET_DIR", plugin_target())
             .stdin(Stdio::null())
             .kill_on_drop(true);
         let mut bash = bash.start();
         let group = bash.id().expect("it runs");
         let status = in_time(bash.wait()).await.expect("it ends");
-        // Programs that a failed page left running.
+        // A failed page may leave programs running, so the whole process group is killed.
         let group = rustix::process::Pid::from_raw(group.cast_signed()).expect("a process");
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
         match status.success() {
@@ -157,12 +159,12 @@ impl Clone {
     }
 }
 
-/// The folder of the builds of plugin projects, as of the other tests of `assent-plugin`.
+/// Returns the folder for the builds of plugin projects, which the other tests of `assent-plugin` use too.
 fn plugin_target() -> PathBuf {
     crate::plugins::authoring::shared_target()
 }
 
-/// The device of the first administrator, as the pages expect it.
+/// Commands that enrol the device of the first administrator, which the pages require.
 const ENROL: &str = "set -euo pipefail\n\
     target/debug/assent authenticator enrol \"$(target/debug/assent admin enrolment admin 2>/dev/null)\" \
     --store data/phone.json\n";

@@ -1,11 +1,11 @@
-//! The page with the endpoints has each route of the server.
+//! The page of the endpoints contains each route of the server.
 
 use std::path::Path;
 
 use super::root;
 use crate::harness::read_file;
 
-/// The paths of `.route("/...")` and `.nest("/...")` in a source.
+/// Returns the paths of `.route("/...")` and `.nest("/...")` in a source.
 fn routes(source: &str) -> Vec<String> {
     let calls = [".route(", ".nest("]
         .into_iter()
@@ -24,7 +24,7 @@ fn the_page_has_each_route() {
     for file in ["router.rs", "portal/mod.rs"] {
         for route in routes(&read_file(http.join(Path::new(file)))) {
             let documented = match route.as_str() {
-                // Routes of the authenticator's own router.
+                // The authenticator's own router serves these routes.
                 "/manifest.webmanifest" | "/sw.js" => format!("/authenticator{route}"),
                 "/api" => "/authenticator/api".to_owned(),
                 "/authenticator" => "/authenticator/".to_owned(),

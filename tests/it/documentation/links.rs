@@ -6,7 +6,7 @@ use super::markdown::Page;
 use super::{pages, root};
 use crate::harness::read_file;
 
-/// `a/../b` as `b`.
+/// Normalizes a path: `a/../b` becomes `b`.
 fn normal(path: &Path) -> PathBuf {
     let mut parts = PathBuf::new();
     for part in path.components() {
@@ -45,7 +45,7 @@ fn each_link_leads_to_a_file_and_a_heading() {
                 broken.push(format!("{place}: no such file"));
                 continue;
             }
-            // The book has only what is in its folder.
+            // The book contains only the files in its folder.
             if page.path.starts_with("docs") && !path.starts_with("docs") {
                 broken.push(format!("{place}: outside of the book"));
             }
@@ -68,7 +68,7 @@ fn each_link_leads_to_a_file_and_a_heading() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// `{{#include ../../path}}` of mdBook.
+/// Checks the files of mdBook's `{{#include ../../path}}`.
 #[test]
 fn each_included_file_exists() {
     let mut missing = Vec::new();

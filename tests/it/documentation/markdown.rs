@@ -7,7 +7,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// A page.
 pub struct Page {
-    /// The path from the root.
+    /// The path from the root of the repository.
     pub path: PathBuf,
     pub text: String,
     links: Vec<Link>,
@@ -25,7 +25,7 @@ pub struct Link {
 
 /// A fenced block of code.
 pub struct Block {
-    /// The words after the fence, separated by commas: the language, and where it is valid.
+    /// The words after the fence, separated by commas: the language, and where the block is valid.
     pub info: Vec<String>,
     pub text: String,
     pub line: usize,
@@ -36,7 +36,7 @@ impl Block {
         self.info.first().map_or("", String::as_str)
     }
 
-    /// Whether the block has the language, and no other word.
+    /// Returns whether the block has this language and no other word.
     pub fn is_only(&self, language: &str) -> bool {
         self.info.len() == 1 && self.language() == language
     }
@@ -114,7 +114,8 @@ impl Page {
         self.links.iter()
     }
 
-    /// The commands of the page as a script, which names each block before it runs. `None` if there are none.
+    /// Returns the commands of the page as a script that prints the name of each block before it runs. Returns `None`
+    /// if the page has no commands.
     pub fn script(&self) -> Option<String> {
         let blocks = self.blocks.iter().filter(|block| block.is_only("sh"));
         let blocks: Vec<String> = blocks
@@ -126,7 +127,7 @@ impl Page {
         (!blocks.is_empty()).then(|| format!("set -euo pipefail\n{}", blocks.concat()))
     }
 
-    /// The sentences of paragraphs and lists.
+    /// Returns the sentences of paragraphs and lists.
     pub fn sentences(&self) -> Vec<String> {
         let parts = self
             .paragraphs
@@ -144,7 +145,7 @@ impl Page {
     }
 }
 
-/// The anchor of a heading (mdBook: lower case, spaces as hyphens, without other marks).
+/// Returns the anchor of a heading (mdBook: lower case, spaces as hyphens, without other marks).
 fn anchor(heading: &str) -> String {
     heading
         .trim()

@@ -1,5 +1,5 @@
-//! The book in `docs` and the other pages of the project: they are complete, their links lead somewhere, their
-//! settings are valid, and their commands succeed as written.
+//! The book in `docs` and the other pages of the project: the pages are complete, their links resolve, their settings
+//! are valid, and their commands succeed as written.
 
 mod commands;
 mod endpoints;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::harness::read_file;
 use markdown::Page;
 
-/// The pages outside of the book.
+/// The pages outside the book.
 const OTHERS: [&str; 8] = [
     "README.md",
     "CHANGELOG.md",
@@ -36,7 +36,7 @@ fn root() -> PathBuf {
         .to_owned()
 }
 
-/// The Markdown files below a folder, as paths from the root.
+/// Returns the Markdown files below a folder, as paths from the root.
 fn markdown_files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).expect("a folder") {
@@ -51,7 +51,7 @@ fn markdown_files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// All pages of the book and of the project, by their paths from the root.
+/// Returns all pages of the book and of the project, by their paths from the root.
 fn pages() -> Vec<Page> {
     let root = root();
     let mut files = markdown_files(&root.join("docs"));

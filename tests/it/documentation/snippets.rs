@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{is_generated, pages};
 use crate::harness::{temp_folder, write_file};
 
-/// The languages of the blocks. Commands have where they run: see [`super::commands`].
+/// The languages of the blocks. Blocks of commands also have the place where they run: see [`super::commands`].
 const LANGUAGES: [&str; 20] = [
     "sh", "text", "toml", "json", "js", "ts", "rust", "python", "nginx", "caddy", "http", "yaml",
     "ini", "apache", "php", "xml", "html", "wit", "sql", "hcl",

@@ -14,7 +14,7 @@ async fn requests_are_answered_while_the_log_pipe_is_full() {
     let folder = temp_folder();
     let metrics = free_port();
     let settings = format!("[metrics]\nlisten = \"127.0.0.1:{metrics}\"");
-    // The pipe is open as long as the process, and has no reader.
+    // The pipe stays open while the process runs, and has no reader.
     let server = ServerProcess::start(folder.path(), "", &settings, Stdio::piped()).await;
     let client = http_client();
     let nowhere = stream::iter(0..REQUESTS).for_each_concurrent(16, |_| async {
@@ -28,7 +28,7 @@ async fn requests_are_answered_while_the_log_pipe_is_full() {
         metrics.contains("\nassent_log_dropped_lines_total "),
         "{metrics}"
     );
-    // Nor is its end held up.
+    // The shutdown is not delayed either.
     server.signal("INT").await;
     assert!(server.ended().await.success());
 }

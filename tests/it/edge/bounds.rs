@@ -16,10 +16,10 @@ async fn connect(host: &TestHost) -> TcpStream {
     TcpStream::connect(address).await.expect("a connection")
 }
 
-/// The first line of the answer to these bytes, after which the client says nothing more.
+/// Sends these bytes and nothing more. Returns the first line of the response.
 async fn first_line(host: &TestHost, bytes: &[u8]) -> String {
     let mut stream = connect(host).await;
-    // The instance may have answered and gone before all is written.
+    // The instance may respond and close the connection before all bytes are written.
     let _ = stream.write_all(bytes).await;
     let mut answer = vec![0; 1024];
     let read = in_time(stream.read(&mut answer)).await.expect("an answer");
@@ -97,7 +97,7 @@ async fn an_oversized_content_length_is_rejected_before_the_body() {
             "{path}"
         );
     }
-    // One that does not say so is refused where it becomes too large.
+    // A request without `Content-Length` is rejected when its body exceeds the limit.
     let chunk = "x".repeat(64 * 1024);
     let unsaid = format!(
         "POST /oidc/token HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n\
@@ -110,7 +110,7 @@ async fn an_oversized_content_length_is_rejected_before_the_body() {
     );
 }
 
-/// A rejected request returns a page to a browser, and plain text to a program.
+/// A browser receives a page for a rejected request, and a program receives plain text.
 #[tokio::test]
 async fn every_rejection_in_a_browser_is_a_page() {
     let host = TestHost::start().await;
@@ -187,7 +187,7 @@ async fn every_rejection_in_a_browser_is_a_page() {
             );
         }
     }
-    // A body that is no form; the framework has a text of its own for it.
+    // The body is no form. The framework would answer with a text of its own.
     let body = client
         .post(format!("{}/session/end", host.base))
         .header("accept", "text/html")
@@ -201,7 +201,7 @@ async fn every_rejection_in_a_browser_is_a_page() {
     );
 }
 
-/// Arrays and objects of this depth, closed and unclosed.
+/// Returns arrays and objects of this depth, closed and unclosed.
 fn nested(depth: usize) -> Vec<String> {
     [
         ("[".repeat(depth), "]".repeat(depth)),
@@ -227,7 +227,7 @@ async fn assert_serves(host: &TestHost) {
 async fn deeply_nested_json_is_rejected_at_each_endpoint() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // As deep as the bodies of these endpoints may be long.
+    // The depths reach the largest bodies that these endpoints accept.
     let depths = [600, 10_000, 30_000];
     for text in depths.into_iter().flat_map(nested) {
         let start = &text[..20];
@@ -259,7 +259,7 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
                 );
             }
         }
-        // The reader skips unknown members without recursion, so the test uses a member that it reads.
+        // The parser skips unknown members without recursion, so the test uses a known member.
         for path in ["/enrolments/preview", "/enrolments"] {
             let request = http_client().post(format!("{}/authenticator/api{path}", host.base));
             let request = request
@@ -268,7 +268,7 @@ async fn deeply_nested_json_is_rejected_at_each_endpoint() {
             let status = request.response().await.status();
             assert!(status.is_client_error(), "{path} {status} {start}");
         }
-        // A body that a device has signed.
+        // The body has a valid signature of a device.
         for (method, path, member) in [
             (Method::POST, "/authenticator/api/qr-sign-ins", "token"),
             (
@@ -332,7 +332,7 @@ async fn deeply_nested_claims_requests_are_rejected() {
     assert_serves(&host).await;
 }
 
-/// An application's library reads JSON, whatever refused its request.
+/// Endpoints of applications answer in JSON, whatever part of the server rejected the request.
 #[tokio::test]
 async fn application_endpoints_reject_in_json() {
     let host = TestHost::start().await;
@@ -392,7 +392,7 @@ async fn a_client_that_never_reads_is_disconnected() {
     let host = TestHost::start_with_settings("[http]\nwrite_timeout = \"1s\"").await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n".repeat(100);
-    // It sends requests until both buffers are full; then only the instance can end this.
+    // The client sends requests until both buffers are full. After that, only the instance can end the connection.
     let asking = async { while stream.write_all(request.as_bytes()).await.is_ok() {} };
     in_time(asking).await;
 }
@@ -402,7 +402,7 @@ async fn a_long_polling_client_keeps_its_connection() {
     let host = TestHost::start_with_settings("[http]\nwrite_timeout = \"1s\"").await;
     let mut stream = connect(&host).await;
     let request = "GET /authenticator HTTP/1.1\r\nhost: localhost\r\n\r\n";
-    // A waiting client is no stalled one: between two requests more time passes than an answer may lie unread.
+    // An idle client is not stalled: the interval between two requests exceeds the write timeout.
     for _ in 0..2 {
         stream.write_all(request.as_bytes()).await.expect("written");
         let mut start = [0; 15];
@@ -416,7 +416,7 @@ async fn a_long_polling_client_keeps_its_connection() {
     }
 }
 
-/// ATTACKS: 5,000 idle connections of one address. They are closed at once, and others are served.
+/// ATTACKS: one IP address opens 5,000 idle connections. The server closes them at once and serves other clients.
 #[tokio::test]
 async fn idle_connections_of_one_ip_leave_room_for_others() {
     let settings = "[http]\nconnections_per_network = 20";
@@ -425,7 +425,7 @@ async fn idle_connections_of_one_ip_leave_room_for_others() {
     for _ in 0..20 {
         idle.push(connect(&host).await);
     }
-    // Each further one is closed without an answer.
+    // The server closes each further connection without a response.
     for _ in 0..100 {
         let mut more = connect(&host).await;
         let _ = more
@@ -452,7 +452,7 @@ async fn idle_connections_of_one_ip_leave_room_for_others() {
         .await
         .expect("an answer");
     assert_eq!(&start, b"HTTP/1.1 200 OK");
-    // The end of one frees a place.
+    // The end of one connection allows another one.
     drop(idle);
     let again = async {
         while http_client()
@@ -497,7 +497,7 @@ async fn a_connection_without_a_request_times_out_sooner() {
         let read = in_time(late.read(&mut [0; 1])).await;
         assert!(read.is_err() || read.is_ok_and(|read| read == 0));
     }
-    // By now the used connection was quiet for as long.
+    // The used connection has now been idle for as long as the others.
     used.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n")
         .await
         .expect("written");

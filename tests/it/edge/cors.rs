@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 
 use crate::harness::{Log, Respond, TestHost, Text, http_client, id};
 
-/// Where the single-page application runs.
+/// The origin of the single-page application.
 const SPA: &str = "https://books.example";
-/// What such an application calls.
+/// The endpoints that such an application calls.
 const SHARED: [(&str, &str); 6] = [
     ("GET", "/oidc/.well-known/openid-configuration"),
     ("GET", "/oidc/jwks"),
@@ -65,7 +65,7 @@ async fn a_single_page_application_reads_responses_and_errors() {
     }
     let response = ask(&host, "GET", "/oidc/me", &[("origin", SPA)]).await;
     assert_eq!(response.status(), StatusCode::UNAUTHORIZED);
-    // Errors that are made before the endpoint is asked.
+    // Errors that occur before the endpoint receives the request.
     let refused = http_client()
         .post(format!("{}/oidc/token", host.base))
         .header("origin", SPA)
@@ -189,7 +189,7 @@ async fn origins_follow_their_applications_within_seconds() {
     assert!(!may().await);
 }
 
-/// Requests from any number of origins query the database once a second at most.
+/// Requests from any number of origins query the database at most once a second.
 #[tokio::test]
 async fn unknown_origins_cause_no_queries() {
     let (host, _) = host_with("spa", &format!("{SPA}/callback")).await;
@@ -207,7 +207,7 @@ async fn unknown_origins_cause_no_queries() {
         }
     };
     flood(0).await;
-    // Without a database each query is an error in the log.
+    // The database is closed, so each query causes an error in the log.
     host.host.store.close().await;
     let log = Log::capture();
     let queries = || {

@@ -1,5 +1,4 @@
-//! Draining: after SIGTERM the instance is not ready but still serves, and no long poll waits until its
-//! end.
+//! Draining: after SIGTERM the instance is not ready but still serves, and no long poll waits until its end.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -15,7 +14,7 @@ async fn get(base: &str, path: &str) -> (StatusCode, String) {
     (response.status(), response.read_text().await)
 }
 
-/// Waits until it says that it drains.
+/// Waits until the instance reports that it is draining.
 async fn draining(base: &str) {
     in_time(async {
         while get(base, "/readyz").await
@@ -38,7 +37,7 @@ async fn after_sigterm_the_instance_serves_but_is_not_ready() {
     assert_eq!(get(&server.base, "/healthz").await.0, StatusCode::OK);
     let discovery = "/oidc/.well-known/openid-configuration";
     assert_eq!(get(&server.base, discovery).await.0, StatusCode::OK);
-    // A second one ends it before its time.
+    // A second signal ends the draining early.
     server.signal("TERM").await;
     assert!(server.ended().await.success());
 }
@@ -69,7 +68,7 @@ async fn long_polls_are_answered_when_draining_begins() {
         let path = "/authenticator/api/requests";
         let waiting = ada.device.call(Method::GET, path, "?wait=30", Vec::new());
         tokio::join!(waiting, events.text(), async {
-            // Whether it comes before the requests or after them, they do not wait for their time.
+            // The requests end early in either order, whether draining begins before or after them.
             host.host.draining.begin();
         })
     })
@@ -81,7 +80,7 @@ async fn long_polls_are_answered_when_draining_begins() {
     assert!(!events.contains("changed"), "it asks again: {events}");
     assert!(started.elapsed() < Duration::from_secs(25));
 
-    // The next request goes to another connection, and so perhaps to another instance.
+    // The next request uses a new connection, so it may reach another instance.
     let page = browser.get("/").await;
     assert_eq!(page.headers["connection"], "close");
     assert_eq!(page.status, StatusCode::OK);

@@ -1,5 +1,5 @@
-//! No page can be shown in a frame of another site (clickjacking). The harness holds each page of each test to it
-//! (`Browser`); here are the pages by name.
+//! No page can be shown in a frame of another site (clickjacking). The harness checks each page of each test
+//! (`Browser`). Here the pages are listed by name.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::harness::{Browser, Page, TestHost, Text, id};
 use crate::saml::service_provider::TestServiceProvider;
 
-/// The page can't be framed: by the policy of today's browsers, and by the header of older ones.
+/// Checks that the page cannot be framed: by the policy of current browsers, and by the header for older ones.
 fn assert_unframeable(page: &Page, marker: &str) {
     assert!(
         page.body.contains(marker),
@@ -46,14 +46,14 @@ async fn sign_in_and_sign_out_pages_cannot_be_framed() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     assert_unframeable(&browser.get("/").await, "href=\"/sign-in\"");
-    // The login page, and the page with an error in its form.
+    // The login page, and the same page with an error in its form.
     let login = ada.application.login_page(&browser, &[]).await;
     assert_unframeable(&login, "name=\"name\"");
     assert_unframeable(
         &login.submit(&login.path(), &[("name", "no name")]).await,
         "name=\"name\"",
     );
-    // Consent, the form that carries an answer, the choice of an account.
+    // Consent, the form that carries a response, and the account selection.
     let browser = Browser::new(&host.base);
     let waiting = ada
         .begin_sign_in(&browser, &[("response_mode", Some("form_post"))])
@@ -71,11 +71,11 @@ async fn sign_in_and_sign_out_pages_cannot_be_framed() {
         .followed()
         .await;
     assert_unframeable(&choice, "/continue\"");
-    // Signing out.
+    // Logout.
     let question = browser.get("/session/end").await;
     assert_unframeable(&question, "action=\"/session/end\"");
     assert_unframeable(&browser.get("/session/ended").await, "<h1");
-    // The waiting page, and the end of a denied sign-in.
+    // The waiting page, and the page of a denied sign-in.
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     assert_unframeable(&waiting, "id=\"number\"");
     let request = ada.device.pending_requests(5).await.remove(0);
@@ -178,7 +178,7 @@ async fn saml_and_error_pages_cannot_be_framed() {
     let forged = browser.post("/sign-out", &[("csrf", "forged")]).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
     assert_unframeable(&forged, "<h1");
-    // Responses that are no pages have the header for older browsers, too.
+    // Responses without a page also have the header for older browsers.
     for path in ["/healthz", "/oidc/jwks", "/oidc/me", "/admin/api/v1/users"] {
         assert_eq!(
             browser.get(path).await.headers["x-frame-options"],

@@ -20,7 +20,7 @@ async fn head_requests_sign_no_user_in_or_out() {
         "GET, POST",
     );
     assert_refused(&browser.head("/admin").await, "GET");
-    // The answer of a login is given once: to who asks for it.
+    // The result of a sign-in is returned only once. A HEAD request must not use it up.
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&waiting).await;
     assert_refused(&browser.head(&waiting.url).await, "GET, POST");

@@ -1,4 +1,4 @@
-//! An attacker cannot lock a network out: neither by a cross-site page nor by unauthenticated calls.
+//! An attacker cannot lock out a network, neither with a cross-site page nor with unauthenticated calls.
 
 use assent_store::sql;
 use reqwest::{Client, Method, RequestBuilder, StatusCode};
@@ -8,26 +8,26 @@ use crate::harness::{
     Body, Browser, Respond, TestHost, Text, http_client, http_client_builder, id,
 };
 
-/// The headers of a browser's request that another site's page sends by `fetch`.
+/// The headers of a request that a page of another site sends with `fetch`.
 const FOREIGN: [(&str, &str); 4] = [
     ("sec-fetch-site", "cross-site"),
     ("sec-fetch-mode", "no-cors"),
     ("sec-fetch-dest", "empty"),
     ("origin", "https://evil.example"),
 ];
-/// The headers of an image there.
+/// The headers of a request for an image on such a page.
 const IMAGE: [(&str, &str); 3] = [
     ("sec-fetch-site", "cross-site"),
     ("sec-fetch-mode", "no-cors"),
     ("sec-fetch-dest", "image"),
 ];
-/// The headers of a frame there.
+/// The headers of a request for a frame on such a page.
 const FRAME: [(&str, &str); 3] = [
     ("sec-fetch-site", "cross-site"),
     ("sec-fetch-mode", "navigate"),
     ("sec-fetch-dest", "iframe"),
 ];
-/// The headers of a link there.
+/// The headers of a request for a link on such a page.
 const LINK: [(&str, &str); 3] = [
     ("sec-fetch-site", "cross-site"),
     ("sec-fetch-mode", "navigate"),
@@ -56,7 +56,8 @@ async fn limited(limits: &str) -> TestHost {
     TestHost::start_with_settings(&settings).await
 }
 
-/// ATTACKS: calls without proof from an office's address; approvals, console and recovery still work there.
+/// ATTACKS: an attacker sends calls without proof from an office's address. Approvals, the console and recovery still
+/// work there.
 #[tokio::test]
 async fn unsigned_device_calls_lock_out_no_shared_network() {
     let host = TestHost::start().await;
@@ -104,7 +105,7 @@ async fn unsigned_device_calls_lock_out_no_shared_network() {
         );
     }
 
-    // The phone, the console, its machine's token and recovery still work.
+    // The device, the console, the operator token and recovery still work.
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let me = console
@@ -120,7 +121,7 @@ async fn unsigned_device_calls_lock_out_no_shared_network() {
     assert_eq!(recovered.location().path(), "/recover/done");
 }
 
-/// A rejection of a valid device for another reason does not count as a missing proof.
+/// The rejection of an authenticated device for another reason does not count as a missing proof.
 #[tokio::test]
 async fn wrong_numbers_of_an_authenticated_device_are_not_unauthenticated_requests() {
     let host = limited("unauthenticated_requests = { per_minute = 1, burst = 1 }").await;
@@ -305,7 +306,7 @@ async fn a_cross_site_page_can_neither_begin_sign_ins_nor_exhaust_their_limits()
         row.0
     };
     assert_eq!(logins().await, 0);
-    // A token is renewed in a frame; that has a limit of its own.
+    // Applications renew tokens in a frame. These requests have a rate limit of their own.
     for _ in 0..4 {
         let answer = with(client.get(&silent), &FRAME).response().await;
         assert!(
@@ -319,7 +320,7 @@ async fn a_cross_site_page_can_neither_begin_sign_ins_nor_exhaust_their_limits()
         StatusCode::TOO_MANY_REQUESTS
     );
     assert_eq!(logins().await, 0);
-    // An application leads its users here, by a link and by a form.
+    // An application sends its users to this endpoint with a link and with a form.
     assert_eq!(
         status(with(client.get(&auth), &LINK)).await,
         StatusCode::SEE_OTHER

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::harness::{Body, Browser, Respond, TestHost, Text, http_client};
 
-/// Holds that the answer may be repeated in two seconds; its body.
+/// Checks that the response allows a retry after two seconds. Returns its body.
 async fn unavailable(request: RequestBuilder) -> Value {
     let response = request.response().await;
     assert_eq!(

@@ -1,4 +1,4 @@
-//! Overload: the least urgent requests are rejected first, and nothing waits in a queue for long.
+//! Overload: the server rejects the least urgent requests first, and no request waits in a queue for long.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::harness::{
     Body, Database, HostOptions, Json, Respond, TestHost, Text, http_client, in_time,
 };
 
-/// Requests that are executed for as long as they are held.
+/// Returns requests that count as executing until the caller drops them.
 fn executing(host: &TestHost, class: RequestClass, count: usize) -> Vec<AdmittedRequest> {
     let begin = |_| {
         let request = host.host.admission.enter(class);
@@ -85,7 +85,7 @@ async fn the_least_urgent_requests_are_rejected_first() {
     let page = requests.page().await;
     assert_rejected(&page);
     assert!(page.read_text().await.contains("The server is busy"));
-    // A page that lost its events loads itself again, so events have the class of pages.
+    // A page that lost its event stream reloads itself, so events have the class of pages.
     assert_rejected(&requests.get("/login/x/events").response().await);
     let waiting = requests
         .get("/authenticator/api/requests?wait=30")
@@ -123,7 +123,7 @@ async fn the_least_urgent_requests_are_rejected_first() {
     assert_eq!(requests.token().await.status(), StatusCode::BAD_REQUEST);
 }
 
-/// Executed requests are counted until their responses: all of them were released.
+/// A request counts until its response is complete. All of these requests have released their capacity.
 #[tokio::test]
 async fn completed_requests_release_their_capacity() {
     let host = TestHost::start().await;
@@ -134,14 +134,15 @@ async fn completed_requests_release_their_capacity() {
         requests.console().await;
     }
     let capacity = host.host.admission.capacity();
-    // With as many requests as its share leaves, the class is still admitted; the reserved ones are in use.
+    // The load leaves exactly one place in the share of this class. The server still admits the class, although the
+    // reserved places are in use.
     let _load = executing(&host, RequestClass::Administration, capacity / 2 - 1);
     assert_eq!(requests.console().await.status(), StatusCode::OK);
     let _last = executing(&host, RequestClass::Administration, 1);
     assert_rejected(&requests.console().await);
 }
 
-/// Another connection holds the database's lock, so that writes queue up.
+/// Another connection holds the database's lock, so writes queue up.
 #[tokio::test]
 async fn queued_writes_are_rejected_after_two_seconds_and_not_executed() {
     let host = Arc::new(
@@ -156,7 +157,7 @@ async fn queued_writes_are_rejected_after_two_seconds_and_not_executed() {
     let mut writes = JoinSet::new();
     let mut sent = 0;
     let mut outcomes = Vec::new();
-    // The first batch has begun, and waits for the lock. Later writes wait for their turn.
+    // The first batch has begun and waits for the lock. Later writes wait in the queue.
     let rejected = async {
         loop {
             let (host, name) = (Arc::clone(&host), format!("user{sent}"));

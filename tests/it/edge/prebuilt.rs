@@ -15,7 +15,7 @@ const PATHS: [&str; 4] = [
     "/healthz",
 ];
 
-/// The bytes of a response, its header lines sorted, without the date and the request id.
+/// Returns the header lines, sorted, and the body of a response, without the date and the request id.
 async fn response(
     host: &TestHost,
     method: &str,
@@ -42,7 +42,7 @@ async fn response(
     (lines, body.to_owned())
 }
 
-/// With a query the router responds.
+/// Compares the prebuilt responses with those of the router, which answers requests with a query.
 async fn assert_same_responses(host: &TestHost) {
     for path in PATHS {
         for method in ["GET", "HEAD", "POST", "DELETE", "OPTIONS"] {
@@ -52,7 +52,7 @@ async fn assert_same_responses(host: &TestHost) {
                 "origin: https://evil.example\r\n".to_owned(),
                 "accept: text/html\r\nif-none-match: *\r\ncookie: a=b\r\n".to_owned(),
             ] {
-                // Each page of an error has a reference of its own.
+                // Each error page has a reference number of its own.
                 if headers.starts_with("accept") && !matches!(method, "GET" | "HEAD") {
                     continue;
                 }
@@ -103,7 +103,7 @@ async fn prebuilt_responses_equal_those_of_the_router() {
         "{lines:?}"
     );
 
-    // It is a part of the responses that the connection closes then.
+    // While the instance drains, its responses announce the end of the connection.
     let browser = Browser::new(&host.base);
     assert_eq!(
         browser.get("/oidc/jwks").await.headers.get("connection"),
@@ -135,7 +135,7 @@ async fn prebuilt_responses_need_no_database_and_follow_the_keys() {
     assert_eq!(served().await, 4);
     host.host.store.close().await;
     assert_eq!(served().await, 4);
-    // The next keys sign from then on, and the former ones leave two days later.
+    // By then the next keys sign, and the former keys have left the set after two days.
     host.advance(3 * 24 * 60 * 60);
     assert_eq!(served().await, 2);
     assert_same_responses(&host).await;

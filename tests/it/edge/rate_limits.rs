@@ -17,7 +17,7 @@ async fn host_with(limits: &str) -> TestHost {
     TestHost::start_with_settings(&settings).await
 }
 
-/// A request of a client at this IP, as the trusted proxy reports it.
+/// Sends a request of a client with this IP address, which the trusted proxy reports.
 async fn ask(
     host: &TestHost,
     method: Method,
@@ -51,7 +51,7 @@ struct Answer {
 }
 
 impl Answer {
-    /// It says that there were too many, and for how many seconds to wait.
+    /// Checks that the response is 429 (Too Many Requests). Returns its `Retry-After` in seconds.
     fn retry_after(&self) -> u64 {
         assert_eq!(self.status, StatusCode::TOO_MANY_REQUESTS, "{}", self.body);
         self.headers["retry-after"].text().parsed()
@@ -90,7 +90,7 @@ async fn login_pages_are_limited_per_ip() {
         assert!(refused.body.contains(text), "{text}: {}", refused.body);
     }
     assert!(!refused.body.contains("this name"), "none was typed");
-    // A link keeps the request, and can't be made to lead or to say anything else.
+    // The link repeats the request. An attacker cannot change its target or its text.
     let refused = get("/oidc/auth?state=x&a=\"><b>", "192.0.2.1").await;
     let address = "href=\"/oidc/auth?state=x&#38;a=%22%3E%3Cb%3E\">Try again</a>";
     assert!(refused.body.contains(address), "{}", refused.body);
@@ -108,7 +108,7 @@ async fn login_pages_are_limited_per_ip() {
         "{}",
         posted.body
     );
-    // Others go on, and other pages too.
+    // Other clients and other pages are not affected.
     assert_eq!(
         get("/oidc/auth", "192.0.2.2").await.status,
         StatusCode::BAD_REQUEST
@@ -151,7 +151,7 @@ async fn console_sign_ins_are_limited_per_ip() {
         10,
         "they count together"
     );
-    // What writes nothing goes on, and so do others.
+    // Requests without a write are not affected. Neither are other clients.
     assert_eq!(
         get("/admin/users", "192.0.2.1").await.status,
         StatusCode::OK
@@ -203,7 +203,7 @@ async fn logout_requests_are_limited_per_ip() {
                 .starts_with("text/html"),
             "{method} {path}"
         );
-        // All of them count together, and a sign-in counts for itself.
+        // All of these endpoints share one limit. Sign-ins have a limit of their own.
         for (method, path) in &endpoints {
             assert_eq!(
                 call(method, path, &from).await.status,
@@ -253,7 +253,7 @@ async fn a_client_cannot_forge_its_ip() {
         StatusCode::BAD_REQUEST
     );
     assert_eq!(get("198.51.100.2, 192.0.2.1").await.retry_after(), 10);
-    // Without a trusted proxy the header means nothing.
+    // Without a trusted proxy, the server ignores the header.
     let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 6, burst = 1 }\n";
     let host = TestHost::start_with_settings(settings).await;
     assert_eq!(
@@ -362,9 +362,9 @@ async fn client_auth_failures_are_limited_and_successes_do_not_count() {
     for _ in 0..3 {
         assert_eq!(call(&web.id, "guess", "192.0.2.1").await, failed);
     }
-    // Even a correct guess is rejected now.
+    // The server now rejects even the correct secret.
     assert_eq!(call(&web.id, good, "192.0.2.1").await, held);
-    // No other client is limited: not the application elsewhere, and not another one behind the same address.
+    // The limit affects neither the application at another address nor another application at the same address.
     assert_eq!(call(&web.id, good, "192.0.2.2").await, passed);
     assert_eq!(call(&other.id, "guess", "192.0.2.1").await, failed);
     host.advance(10);

@@ -14,8 +14,7 @@ use crate::harness::{
     http_client_builder,
 };
 
-/// The answer to an authorization request with these changes: the parameters of the redirect, or `None` for a sign-in
-/// that began.
+/// Sends an authorization request. Returns the parameters of the redirect, or `None` if a sign-in began.
 async fn answer(host: &TestHost, address: &str) -> Option<Vec<(String, String)>> {
     let client = http_client_builder()
         .redirect(reqwest::redirect::Policy::none())
@@ -86,7 +85,7 @@ async fn control_characters_in_state_and_nonce_are_rejected() {
     }
 }
 
-/// ATTACKS: 64 KiB of `state`. The storage of every request is bounded.
+/// ATTACKS: `state` has 64 KiB. The server stores a bounded amount for every request.
 #[tokio::test]
 async fn stored_request_values_are_bounded() {
     let host = TestHost::start().await;
@@ -121,7 +120,7 @@ async fn stored_request_values_are_bounded() {
         host.base,
         application.request(&[("state", Some(&"x".repeat(65_536)))])
     ));
-    // The connection may end before all of it is sent.
+    // The connection may end before the client has sent everything.
     if let Ok(refused) = huge.send().await {
         assert!(refused.status().is_client_error());
     }
@@ -167,11 +166,11 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
         let request = browser.request(Method::GET, &ada.application.request(&[]));
         let answer = request.header("x-forwarded-for", from).response().await;
         assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-        // Ids of one moment have no order.
+        // Ids of the same millisecond have no order.
         host.advance(1);
         answer.headers()["location"].text().to_owned()
     };
-    // A sign-in with a typed name is never evicted.
+    // The server never evicts a sign-in with a submitted name.
     let requested = Browser::new(&host.base);
     let waiting = ada.begin_sign_in(&requested, &[]).await;
     let victim = Browser::new(&host.base);
@@ -196,7 +195,7 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
         StatusCode::NOT_FOUND,
         "{database:?}: the oldest is evicted"
     );
-    // Another network has its own, and an IPv6 network is one.
+    // Another network has a bound of its own, and an IPv6 network counts as one.
     for number in 0..5 {
         begin(&Browser::new(&host.base), &format!("2001:db8::{number}")).await;
     }
@@ -218,8 +217,8 @@ async fn pending_sign_ins_are_bounded_per_network_and_in_total(database: Databas
     );
 }
 
-/// The requests in the audit log, the oldest first; with a token of its own, since these tests take longer than one
-/// lives.
+/// Returns the `sign-in.requested` entries of the audit log, the oldest first. It uses a new operator token, because
+/// these tests take longer than a token is valid.
 async fn requested(host: &TestHost) -> Vec<Value> {
     let (token, _) = admin::issue_admin_token(&host.host, &AuditContext::SERVER)
         .await
@@ -262,7 +261,7 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
     for number in 0..40 {
         type_name("ada", &format!("2001:db8::{number}")).await;
         type_name("nobody", "192.0.2.1").await;
-        // So that no other limit is reached.
+        // The pause avoids all other rate limits.
         host.advance(5);
     }
     assert_eq!(requested().await.len(), 30, "{database:?}");
@@ -303,7 +302,7 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
         .await
         .expect("a count");
     assert_eq!(left, 0, "{database:?}");
-    // From then on each has an entry again.
+    // From then on, each request has an entry again.
     type_name("ada", "2001:db8::1").await;
     assert_eq!(requested().await.len(), 33, "{database:?}");
 }

@@ -1,4 +1,4 @@
-//! Traces and metrics over OTLP, and `/metrics`: complete, and without anything about a user.
+//! Traces and metrics over OTLP, and `/metrics`. They are complete, and contain no data about users.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,10 +22,10 @@ use crate::harness::{
     http_client, id, in_time, shipped, temp_folder, utf8, write_file,
 };
 
-/// The trace that a proxy began.
+/// The id of the trace that a proxy began.
 const TRACE: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 const PARENT: &str = "00f067aa0ba902b7";
-/// The address of the client that the proxy names.
+/// The address of the client, which the proxy reports.
 const CLIENT: &str = "203.0.113.77";
 
 /// The requests that the collector received: the path, the headers and the body of each request.
@@ -43,7 +43,7 @@ async fn take(State(received): State<Received>, request: Request) -> StatusCode 
     StatusCode::OK
 }
 
-/// A collector, and what it received.
+/// Starts a collector. Returns its address and the requests that it received.
 async fn collector() -> (String, Received) {
     let received = Received::default();
     let router = axum::Router::new()
@@ -81,7 +81,8 @@ fn is_text(span: &Span, key: &str, text: &str) -> bool {
     attribute(span, key) == Some(Attribute::StringValue(text.to_owned()))
 }
 
-/// A server that exports to this collector, with `http` in its table, and its address of metrics.
+/// Starts a server that exports to this collector, with `http` in its table of the settings. Returns it with the
+/// address of its metrics.
 async fn server(folder: &Path, http: &str, endpoint: &str) -> (ServerProcess, Admin, String) {
     let metrics = free_port();
     write_file(
@@ -106,7 +107,7 @@ async fn server(folder: &Path, http: &str, endpoint: &str) -> (ServerProcess, Ad
     (server, admin, format!("http://127.0.0.1:{metrics}/metrics"))
 }
 
-/// Exchanges a code in a request with the proxy's trace. Returns the status, the request's id and the answer.
+/// Exchanges a code in a request with the proxy's trace. Returns the status, the request id and the body.
 async fn exchange(base: &str, user: &TestUser, code: &str) -> (StatusCode, String, Value) {
     let application = &user.application;
     let form = [
@@ -130,7 +131,7 @@ async fn exchange(base: &str, user: &TestUser, code: &str) -> (StatusCode, Strin
     (status, id, response.read_json().await)
 }
 
-/// Waits until the collector has a span for which this holds.
+/// Waits until the collector has received a span for which `is_it` returns true.
 async fn arrives(received: &Received, is_it: impl Fn(&Span) -> bool) -> Span {
     in_time(async {
         loop {
@@ -174,11 +175,11 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
         )
         .await;
 
-    // A rejected exchange is in the log.
+    // A rejected exchange is logged.
     let (status, rejected, _) = exchange(&server.base, &user, &code).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
 
-    // The exchange is a part of the proxy's trace, and has its use case, its write and its plugin within it.
+    // The exchange is part of the proxy's trace. It contains spans of its use case, its write and its plugin.
     let token_request = arrives(&received, |span| span.name == "POST /oidc/token").await;
     assert_eq!(hex::encode(&token_request.trace_id), TRACE);
     assert_eq!(hex::encode(&token_request.parent_span_id), PARENT);
@@ -235,7 +236,7 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
 
     server.signal("INT").await;
     assert!(server.ended().await.success());
-    // The line of the log and the trace lead to each other.
+    // The log line contains the trace id, and the trace contains the request id.
     let log = std::fs::read_to_string(folder.path().join("log")).expect("the log");
     let line = log.lines().find(|line| line.contains(&rejected));
     assert!(line.is_some_and(|line| line.contains(TRACE)), "{log}");
@@ -283,8 +284,8 @@ async fn a_run_is_traced_and_measured_without_anything_about_its_user() {
     }
 }
 
-/// The names, types and texts of the metrics in the list that the alert rules, the dashboard and the reference page
-/// are checked against or made from.
+/// Returns the names, types and descriptions of the metrics in the list. The alert rules and the dashboard are checked
+/// against this list, and the reference page is generated from it.
 fn documented() -> BTreeSet<String> {
     let list = include_str!("../../../packaging/monitoring/metrics.txt").lines();
     let lines = list.map(|line| {
@@ -296,7 +297,7 @@ fn documented() -> BTreeSet<String> {
     lines.flatten().collect()
 }
 
-/// The names, types and texts of the metrics that the server serves.
+/// Returns the names, types and descriptions of the metrics that the server serves.
 fn served(text: &str) -> BTreeSet<String> {
     let about = text.lines().filter_map(|line| line.strip_prefix("# "));
     about
@@ -305,7 +306,7 @@ fn served(text: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// The value of an exported counter with a label of this value.
+/// Returns the value of an exported counter that has a label with this value.
 fn exported_counter(received: &Received, name: &str, label: &str) -> Option<i64> {
     use opentelemetry_proto::tonic::metrics::v1::metric::Data;
     use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value;
@@ -353,7 +354,7 @@ async fn a_client_continues_no_trace_of_its_own() {
     assert!(server.ended().await.success());
 }
 
-/// The requests of users do not wait for a collector, and its absence is one line in the log.
+/// Requests of users do not wait for a collector. Its absence causes one line in the log.
 #[tokio::test]
 async fn a_collector_that_cannot_be_reached_holds_up_nobody() {
     let folder = temp_folder();

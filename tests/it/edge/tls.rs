@@ -1,4 +1,4 @@
-//! The listeners that speak TLS.
+//! The TLS listeners.
 
 use std::process::Command;
 
@@ -37,8 +37,8 @@ async fn an_instance_with_a_certificate_serves_only_https() {
     );
 }
 
-/// An address by http that leads to this instance by https: the authenticator of the tests trusts no self-signed
-/// certificate.
+/// Starts an HTTP forwarder to the HTTPS listener of this instance, because the tests' authenticator trusts no
+/// self-signed certificate. Returns its address.
 async fn plain_way_to(host: &TestHost) -> String {
     let forward = async |State((client, base)): State<(Client, String)>, request: Request| {
         let (head, body) = request.into_parts();
@@ -169,7 +169,7 @@ async fn the_mtls_listener_serves_only_application_endpoints() {
             "invalid_client"
         );
     }
-    // The other listener speaks as it did.
+    // The other listener is not affected.
     assert!(
         get(format!("{}/healthz", host.base))
             .await
@@ -178,8 +178,8 @@ async fn the_mtls_listener_serves_only_application_endpoints() {
     );
 }
 
-/// A certificate is no secret. A header with it proves nothing where the client itself performs the handshake, behind
-/// any proxy.
+/// A certificate is not secret. Where the client itself performs the handshake, a header with a certificate proves
+/// nothing, even behind a proxy.
 #[tokio::test]
 async fn the_mtls_listener_ignores_the_certificate_header() {
     let folder = temp_folder();
@@ -188,7 +188,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
     settings.push_str("[rate_limits]\nclient_auth_failures = { per_minute = 1, burst = 3 }\n");
     let host = TestHost::start_with_settings(&settings).await;
     let (victim, attacker) = (certificate_of("books"), certificate_of("stranger"));
-    // The certificate is younger than the instance, because the instance's clock stands still.
+    // The certificate is newer than the instance, because the instance's clock stands still.
     host.advance(60);
     let body = json!({
         "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
@@ -230,7 +230,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
             StatusCode::UNAUTHORIZED
         );
     }
-    // Nor does the client choose the address that its failures count for.
+    // The client cannot choose the address to which its failures count.
     assert_eq!(
         ask(client(&server, None), mtls.as_str(), true, "192.0.2.2").await,
         StatusCode::UNAUTHORIZED
@@ -239,7 +239,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
         ask(client(&server, None), mtls.as_str(), true, "192.0.2.3").await,
         StatusCode::TOO_MANY_REQUESTS
     );
-    // A right certificate is no guess, so it passes.
+    // A valid certificate is not a guess, so the server accepts it.
     assert_eq!(
         ask(
             client(&server, Some(&victim)),
@@ -250,7 +250,7 @@ async fn the_mtls_listener_ignores_the_certificate_header() {
         .await,
         StatusCode::OK
     );
-    // At the other listener the proxy performs the handshake.
+    // At the other listener, the proxy performs the handshake.
     let main = format!("{}/oidc/token", host.base);
     assert_eq!(
         ask(Client::new(), &main, true, "192.0.2.1").await,

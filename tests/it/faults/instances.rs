@@ -1,9 +1,9 @@
-//! One of two instances has a fault at a COMMIT: the other serves, no acknowledged write is lost, and nothing is used
-//! twice. `scripts/faults` has each fault at each COMMIT; these are one of each kind.
+//! One of two instances has a fault at a COMMIT. The other one serves, no acknowledged write is lost, and no single-use
+//! value is accepted twice. `scripts/faults` tests each fault at each COMMIT. Here is one test of each kind.
 
 use crate::flows::{Cluster, Fault, Flow, record, run};
 
-/// The fault at the first COMMIT of the flow whose transaction has such a statement.
+/// Runs the flow with the fault at the first COMMIT whose transaction contains such a statement.
 async fn hit(flow: Flow, statement: &str, fault: Fault) {
     let mut cluster = Cluster::start().await;
     let points = record(&cluster, flow).await;

@@ -1,4 +1,5 @@
-//! Faults of the network to PostgreSQL: each request ends, the instance recovers by itself, and no action runs twice.
+//! Network faults on the way to PostgreSQL: each request ends, the instance recovers by itself, and no action runs
+//! twice.
 
 mod instances;
 mod messages;
@@ -12,12 +13,12 @@ use serde_json::{Value, json};
 
 use crate::harness::{Browser, Database, Respond, TestHost, http_client, in_time};
 
-/// How long a request may take during a fault.
+/// The longest permitted duration of a request during a fault.
 const LONGEST: Duration = Duration::from_secs(10);
-/// What a busy machine may add to it.
+/// The additional time that a busy machine may need.
 const BUSY: Duration = Duration::from_secs(3);
 
-/// Reads, or with a name writes a user; how it was answered, and after which time.
+/// Lists the users, or creates a user if there is a name. Returns the status and the duration.
 async fn timed(host: &TestHost, name: Option<String>) -> (StatusCode, Duration) {
     let began = Instant::now();
     let (status, _) = match name {
@@ -36,7 +37,7 @@ async fn add_user(host: &TestHost, name: &str) -> (StatusCode, Value) {
     host.admin(Method::POST, "/users", body).await
 }
 
-/// Sixteen requests at the same moment, half of which write.
+/// Sends sixteen concurrent requests, of which half write.
 async fn sixteen(host: &TestHost, prefix: &str) -> Vec<(StatusCode, Duration)> {
     join_all((0..16).map(|n| timed(host, (n % 2 == 0).then(|| format!("{prefix}{n}"))))).await
 }
@@ -49,7 +50,7 @@ async fn requests_time_out_when_the_database_freezes() {
     }
     proxy.freeze();
     let thawing = async {
-        // The fault lasts that long.
+        // The duration of the fault.
         tokio::time::sleep(Duration::from_secs(8)).await;
         proxy.thaw();
     };
@@ -66,7 +67,7 @@ async fn requests_time_out_when_the_database_freezes() {
     }
 }
 
-/// No time limit of the server ends it, since the server is frozen too.
+/// No time limit of the database ends the statement, because the database is frozen too.
 #[tokio::test]
 async fn a_statement_ends_when_the_database_freezes() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
@@ -93,7 +94,7 @@ async fn requests_succeed_after_all_database_connections_reset() {
     }
 }
 
-/// As after a fail-over that left the old primary running.
+/// The situation after a failover in which the old primary still runs.
 #[tokio::test]
 async fn a_read_only_database_is_an_outage_until_it_takes_writes() {
     let host = TestHost::start_on(Database::Postgres).await;
@@ -107,7 +108,7 @@ async fn a_read_only_database_is_an_outage_until_it_takes_writes() {
         let text =
             format!("ALTER DATABASE \"{database}\" SET default_transaction_read_only = {value}");
         connection.batch(&text).await.expect("altered");
-        // It holds for new connections.
+        // The setting applies to new connections.
         let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
              WHERE datname = current_database() AND pid <> pg_backend_pid() AND $1 = 'on'";
         sql::query(others)
@@ -127,7 +128,7 @@ async fn a_read_only_database_is_an_outage_until_it_takes_writes() {
         assert_eq!(response.status(), StatusCode::SERVICE_UNAVAILABLE);
         assert!(response.headers().contains_key("retry-after"));
     }
-    // Only the error itself makes the instance reconnect.
+    // Only the error makes the instance reconnect.
     set_read_only("off").await;
     let (status, user) = in_time(async {
         loop {

@@ -1,4 +1,4 @@
-//! Verification of our own ID tokens (`id_token_hint`), and tokens that must be rejected.
+//! Verification of ID tokens that the server issued (`id_token_hint`), and tokens that it must reject.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ use crate::harness::{Json, Text, base64url, jwt_header, rsa_key};
 
 const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 
-/// A ring, and the private key of its RS256 key, as only the instance has it: to make tokens that are wrong in one
-/// point.
+/// A key ring, and the private key of its RS256 key, which normally only the instance has. The tests use it to create
+/// tokens with a single fault.
 struct Fixture {
     ring: Arc<KeyRing>,
     ours: PKey<Private>,
@@ -63,14 +63,14 @@ impl Fixture {
         }
     }
 
-    /// A good header, with these members changed.
+    /// Returns a valid header with these members changed.
     fn header(&self, changes: Value) -> Value {
         let mut header = json!({"alg": "RS256", "kid": self.kid, "typ": "JWT"});
         header.members_mut().extend(object(changes));
         header
     }
 
-    /// A token with this header and a signature by our key.
+    /// Returns a token with this header and a signature with the key of the ring.
     fn signed(&self, header: &Value) -> String {
         with_signature(&header.to_string(), |message| rs256(&self.ours, message))
     }
@@ -118,7 +118,7 @@ async fn an_expired_id_token_hint_is_accepted() {
             .expect("signed");
         assert_eq!(fixture.verify(&token), Ok(object(claims())));
     }
-    // The forgeries below differ from this one in one point each.
+    // Each of the forgeries below differs from this token in one point.
     assert_eq!(
         fixture.verify(&fixture.signed(&fixture.header(json!({})))),
         Ok(object(claims()))

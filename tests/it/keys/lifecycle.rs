@@ -35,7 +35,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
         .await;
     assert_eq!(signing(&host), first);
 
-    // Only the time decides.
+    // The change happens at that time, without any action.
     installation
         .clock
         .advance(std::time::Duration::from_secs(1));
@@ -192,7 +192,7 @@ async fn an_immediate_rotation_activates_the_pending_key(database: Database) {
     assert_eq!(stages(&host), [Retired, Signing]);
 }
 
-/// Clients that cache the key set find a key there before they receive a token with its signature.
+/// Clients cache the key set. A key is in their cache before they receive a token with its signature.
 #[both_databases]
 async fn an_immediate_rotation_waits_for_the_caches_of_clients(database: Database) {
     let installation = Installation::new(database).await;
@@ -230,7 +230,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
     let first = signing(&host);
     let forged = token(&host, RS256, claims()).await;
 
-    // None waits, so one is made.
+    // No key is pending, so the server creates one.
     let revoked = signing_keys::revoke(&host, &first, &AuditContext::SERVER)
         .await
         .expect("revoked");
@@ -253,7 +253,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
         Ok(signing_keys::RevocationOutcome::Unknown)
     ));
 
-    // One waits, and takes its place; revoked before its time, it takes none.
+    // A pending key replaces the revoked active key. A pending key that is revoked itself replaces no key.
     let second = signing(&host);
     signing_keys::rotate(&host, RS256, Takeover::InTime, &AuditContext::SERVER)
         .await
@@ -278,7 +278,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
         (vec![Revoked, Revoked, Revoked, Signing], waiting.clone())
     );
 
-    // One that is retired does not come back.
+    // A retired key does not become active again.
     let third = waiting;
     signing_keys::rotate(&host, RS256, Takeover::Now, &AuditContext::SERVER)
         .await
@@ -316,7 +316,7 @@ async fn a_revoked_key_is_removed_at_once_and_another_signs(database: Database) 
     assert_eq!(stages(&host), [Archived, Signing, Published]);
 }
 
-/// The revocation of a key that signs waits for the other instances. The caller may not.
+/// The revocation of the active key waits for the other instances. Its caller may disconnect earlier.
 #[tokio::test]
 async fn a_revocation_completes_without_its_caller() {
     let host = TestHost::start().await;
@@ -343,10 +343,10 @@ async fn a_revocation_completes_without_its_caller() {
     assert_ne!(signing(&host.host), revoked);
 }
 
-/// One instance's clock is wrong. By it, the key that signs was replaced long ago.
+/// The clock of one instance is wrong. By that clock, the active key was replaced long ago.
 #[both_databases]
 async fn a_clock_far_ahead_publishes_and_deletes_no_key(database: Database) {
-    // SQLite has no clock, so a run is compared with earlier ones: each time with one whose clock is right.
+    // SQLite has no clock, so the server compares a run with earlier ones. Each earlier run here has a correct clock.
     for days in [3, 93, 500] {
         let installation = Installation::new(database).await;
         let host = installation.host().await;
@@ -359,7 +359,7 @@ async fn a_clock_far_ahead_publishes_and_deletes_no_key(database: Database) {
         let ahead = installation.host_by(&clock, "").await;
         signing_keys::maintain(&ahead).await.expect("maintained");
         assert_eq!(private_halves(&host).await, before, "{days} days ahead");
-        // A clock that is right would do it.
+        // An instance with a correct clock would make the change.
         signing_keys::maintain_at(&host, clock.now())
             .await
             .expect("maintained");
@@ -367,7 +367,7 @@ async fn a_clock_far_ahead_publishes_and_deletes_no_key(database: Database) {
     }
 }
 
-/// The stored keys, and whether each has its private half.
+/// Returns the stored keys, and whether each has its private key.
 async fn private_halves(host: &Services) -> Vec<(KeyId, bool)> {
     let stored = host.store.signing_keys().await.expect("read");
     let with_half = |key: SigningKey| (key.id, matches!(key.material, KeyMaterial::Sealed(_)));

@@ -17,7 +17,7 @@ use super::*;
 use crate::harness::{Application, HostOptions, TestHost, connect, jwt_claims};
 use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 
-/// Puts a new master key in place of the one in this folder; the file of the replaced one.
+/// Replaces the master key in this folder. Returns the path of the previous key.
 pub(crate) fn replace_master_key(folder: &Path) -> PathBuf {
     let (current, previous) = (folder.join("master.key"), folder.join("previous.key"));
     std::fs::rename(&current, &previous).expect("renamed");
@@ -29,7 +29,7 @@ pub(crate) fn previous_is(file: &Path) -> String {
     format!("previous_master_key_file = \"{}\"", file.display())
 }
 
-/// The generations of the keys that sealed the signing keys in the database.
+/// Returns the generations of the sealing keys that encrypted the signing keys in the database.
 async fn generations(url: &str) -> Vec<Option<u32>> {
     let mut connection = connect(url).await;
     let statement = "SELECT sealed FROM signing_keys WHERE sealed IS NOT NULL";
@@ -46,7 +46,7 @@ async fn stage(host: &Services) -> ReplacementStage {
     found.expect("read").stage
 }
 
-/// Lets that time pass, and then lets the instance look after its sealing keys.
+/// Advances the clock, and lets the instance maintain its sealing keys.
 async fn pass(installation: &Installation, host: &Services, time: Duration) {
     installation.clock.advance(time);
     sealing_keys::maintain_at(host, host.now())
@@ -54,7 +54,7 @@ async fn pass(installation: &Installation, host: &Services, time: Duration) {
         .expect("looked after");
 }
 
-/// The reason for which an instance does not start.
+/// Returns the reason why an instance does not start.
 async fn rejection(installation: &Installation, settings: &str) -> String {
     let host = installation.try_host(&installation.clock, settings).await;
     host.expect_err("another master key").to_string()
@@ -86,7 +86,7 @@ async fn identifiers_and_values_survive_a_new_master_key(database: Database) {
     let host = installation.host_with(&previous_is(&previous)).await;
     assert_eq!(stage(&host).await, ReplacementStage::Waits { instances: 0 });
     pass(&installation, &host, Duration::ZERO).await;
-    // Until all instances know the new sealing key, the old one seals.
+    // The old sealing key encrypts until all instances know the new one.
     assert_eq!(
         generation_of(&host.seal("a", b"b").expect("sealed")),
         Some(1)
@@ -100,7 +100,7 @@ async fn identifiers_and_values_survive_a_new_master_key(database: Database) {
     assert_eq!(stage(&host).await, ReplacementStage::Expires);
     host.store.close().await;
 
-    // The old master key opens nothing any more, and the new one everything.
+    // The old master key no longer decrypts any value. The new one decrypts all of them.
     std::fs::rename(
         installation.folder.path().join("master.key"),
         installation.folder.path().join("new.key"),
@@ -175,7 +175,7 @@ async fn concurrent_instances_create_one_sealing_key(database: Database) {
     }
 }
 
-/// An instance with a replaced master key and a token family whose tokens are valid until 40 days after the
+/// Starts an instance with a replaced master key. The tokens of a token family are valid until 40 days after the
 /// replacement.
 async fn replaced(installation: &Installation) -> Arc<Services> {
     installation.host().await.store.close().await;
@@ -195,7 +195,7 @@ async fn replaced(installation: &Installation) -> Arc<Services> {
     host
 }
 
-/// How many sealing keys there are after the instance has deleted what nothing needs.
+/// Lets the instance delete unused sealing keys. Returns the number of the remaining ones.
 async fn left(host: &Services) -> usize {
     sealing_keys::delete_replaced_at(host, host.now())
         .await
@@ -238,7 +238,7 @@ async fn a_revocation_of_all_tokens_ends_the_need_for_replaced_sealing_keys(data
     assert_eq!(left(&host).await, 1);
 }
 
-/// An attacker with write access to the database and a replaced key could put it back into use in this way.
+/// An attacker with write access to the database and a replaced key could try to put that key back into use.
 #[both_databases]
 async fn a_removed_or_delayed_sealing_key_stays_in_use(database: Database) {
     let installation = Installation::new(database).await;
@@ -256,7 +256,7 @@ async fn a_removed_or_delayed_sealing_key_stays_in_use(database: Database) {
     connection.close().await;
 }
 
-/// AES-256-GCM with the master key, as the release without sealing keys sealed.
+/// Encrypts with AES-256-GCM and the master key, as the release without sealing keys did.
 fn sealed_by_master_key(master: &[u8], purpose: &str, plain: &[u8]) -> String {
     let (nonce, mut tag) = ([3; 12], [0; 16]);
     let cipher = Cipher::aes_256_gcm();
@@ -315,7 +315,7 @@ async fn an_installation_without_sealing_keys_is_adopted(database: Database) {
     let adopted = installation.host().await;
     assert_eq!(signing(&adopted), kid);
     assert_eq!(stage(&adopted).await, ReplacementStage::None);
-    // Instances of that release go on reading what this one seals.
+    // Instances of that release can still decrypt the values that this instance encrypts.
     let cookie = adopted.seal("a cookie", b"plain").expect("sealed");
     assert!(!cookie.contains('.'), "{cookie}");
     adopted.store.close().await;
@@ -327,7 +327,7 @@ async fn an_installation_without_sealing_keys_is_adopted(database: Database) {
     assert!(host.sealing_keys.open("a cookie", &cookie).is_ok());
 }
 
-/// The identifiers that an application learned, and a refresh token.
+/// Refreshes the tokens. Returns the user's identifiers and the new refresh token.
 async fn refreshed(host: &TestHost, application: &Application, token: &str) -> (Value, String) {
     let (status, answer) = refresh(&host.base, application, token, &[]).await;
     assert_eq!(status, StatusCode::OK, "{answer}");

@@ -49,12 +49,12 @@ impl Installation {
         self.host_with("").await
     }
 
-    /// An instance with these settings in `[keys]`.
+    /// Creates an instance with these settings in `[keys]`.
     async fn host_with(&self, settings: &str) -> Arc<Services> {
         self.host_by(&self.clock, settings).await
     }
 
-    /// An instance with a clock of its own.
+    /// Creates an instance with a clock of its own.
     async fn host_by(&self, clock: &Arc<ManualClock>, settings: &str) -> Arc<Services> {
         self.try_host(clock, settings).await.expect("a host")
     }
@@ -76,7 +76,7 @@ impl Installation {
         app::compose(config::load(&file).expect("good settings"), surroundings).await
     }
 
-    /// Lets that time pass, and then lets the instance look after its keys.
+    /// Advances the clock, and lets the instance maintain its keys.
     async fn pass(&self, host: &Services, time: Duration) {
         self.clock.advance(time);
         signing_keys::maintain_at(host, host.now())
@@ -85,7 +85,7 @@ impl Installation {
     }
 }
 
-/// The `kid` of the key that signs with RS256.
+/// Returns the `kid` of the key that signs with RS256.
 fn signing(host: &Services) -> String {
     host.key_ring
         .signer(SigningAlgorithm::Rs256, host.now())
@@ -93,7 +93,7 @@ fn signing(host: &Services) -> String {
         .to_owned()
 }
 
-/// An ID token with these claims, by the key that signs.
+/// Returns an ID token with these claims and a signature of the active key.
 async fn token(host: &Services, algorithm: SigningAlgorithm, claims: Value) -> String {
     let Value::Object(claims) = claims else {
         panic!("claims are an object")
@@ -104,7 +104,7 @@ async fn token(host: &Services, algorithm: SigningAlgorithm, claims: Value) -> S
         .expect("signed")
 }
 
-/// The `kid`s of the RS256 keys in the key set, in their order.
+/// Returns the `kid`s of the RS256 keys in the key set, in their order.
 fn published(host: &Services) -> Vec<String> {
     let set = host.key_ring.published_key_set(host.now());
     let set: Value = parse_json(set.json());
@@ -117,7 +117,7 @@ fn published(host: &Services) -> Vec<String> {
         .collect()
 }
 
-/// The stages of the RS256 keys, the oldest key first.
+/// Returns the stages of the RS256 keys, the oldest key first.
 fn stages(host: &Services) -> Vec<KeyStage> {
     let known = host.key_ring.known(host.now()).into_iter();
     let mut known: Vec<_> = known

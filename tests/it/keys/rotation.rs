@@ -78,7 +78,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
     }
 }
 
-/// One instance revokes the active key and another the pending key: a third key signs, in either order.
+/// One instance revokes the active key and another the pending key. In either order, a third key becomes active.
 #[both_databases]
 async fn concurrent_revocations_leave_an_active_key(database: Database) {
     let installation = Installation::new(database).await;
@@ -94,7 +94,7 @@ async fn concurrent_revocations_leave_an_active_key(database: Database) {
         material: KeyMaterial::Sealed("a key".to_owned()),
         times,
     };
-    // One that is retired must not come back.
+    // A retired key must not become active again.
     let mut signing = key(KeyTimes::at_once(2, now));
     for first in [key(KeyTimes::at_once(1, now)), signing.clone()] {
         assert!(one.add_key(first, Vec::new()).await.expect("kept"));
@@ -163,7 +163,7 @@ async fn tokens_of_another_instance_are_accepted_at_once_and_unknown_keys_are_ch
             );
         }
     }
-    // The database was asked a moment ago; a second later it is asked again.
+    // The server read the keys from the database a moment ago. It reads them again after a second.
     assert_eq!(
         signing_keys::verify_own(&one, &tokens[1]).await,
         Err(IdTokenError::UnknownKey)
@@ -183,7 +183,7 @@ async fn the_key_set_is_served_from_memory_during_an_outage() {
     assert_eq!(published(&host), set);
 }
 
-/// An application's key set, as client libraries keep it: fetched again when a `kid` is not in it, and only then.
+/// The cached key set of an application. As in client libraries, it is fetched again only if a `kid` is not in it.
 #[derive(Default)]
 struct Client {
     keys: HashMap<String, Jwk>,
@@ -191,7 +191,7 @@ struct Client {
 }
 
 impl Client {
-    /// The `kid` of a token, its signature verified.
+    /// Verifies the signature of a token. Returns its `kid`.
     async fn verify(&mut self, id_token: &str, base: &str) -> String {
         let header: Value = jwt_header(id_token);
         let kid = header["kid"].text().to_owned();
@@ -219,7 +219,7 @@ impl Client {
     }
 }
 
-/// Waits until the instance publishes each key that the database holds.
+/// Waits until the instance publishes each key that is in the database.
 async fn all_published(instance: &Services, any: &Services) {
     let stored = any.store.signing_keys().await.expect("read");
     let stored = stored
@@ -239,7 +239,7 @@ async fn all_published(instance: &Services, any: &Services) {
     .await;
 }
 
-/// The `kid`s in the key set that an instance serves.
+/// Returns the `kid`s in the key set that an instance serves.
 async fn served(base: &str) -> HashSet<String> {
     let set: Value = get(format!("{base}/oidc/jwks")).await.read_json().await;
     set["keys"]
@@ -258,8 +258,8 @@ async fn until_served(base: &str, is_done: impl Fn(&HashSet<String>) -> bool) {
     .await;
 }
 
-/// No key signs before each instance has served it for as long as clients may cache the key set. A revoked key leaves
-/// the key set of each instance.
+/// A key signs only after each instance has served it for as long as clients may cache the key set. A revoked key
+/// leaves the key set of each instance.
 #[both_databases]
 async fn every_instance_serves_a_key_before_any_signs_with_it(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -276,7 +276,7 @@ async fn every_instance_serves_a_key_before_any_signs_with_it(database: Database
         panic!("{rotated:?}");
     };
     assert!(served(&host.base).await.contains(&next.key_id));
-    // The other instance reads the keys by itself, while time stands still.
+    // The other instance reads the keys by itself, although the clock stands still.
     until_served(&other_base, |set| set.contains(&next.key_id)).await;
     assert_eq!(
         (signing(&host.host), signing(&other)),
@@ -288,7 +288,7 @@ async fn every_instance_serves_a_key_before_any_signs_with_it(database: Database
         (next.key_id.clone(), next.key_id.clone())
     );
 
-    // The one that takes its place is served by both before the revocation takes effect.
+    // Both instances serve the replacement key before the revocation takes effect.
     let revoked = signing_keys::revoke(&host.host, &next.key_id, &AuditContext::SERVER).await;
     let Ok(signing_keys::RevocationOutcome::Done { signing: now, .. }) = revoked else {
         panic!("{revoked:?}");
@@ -301,7 +301,7 @@ async fn every_instance_serves_a_key_before_any_signs_with_it(database: Database
     second.stop().await;
 }
 
-/// Tokens come from one instance, and the key set from the other.
+/// One instance issues the tokens, and the other one serves the key set.
 #[both_databases]
 async fn a_rotation_under_load_fails_no_client(database: Database) {
     const ROTATIONS: usize = 5;
@@ -336,7 +336,7 @@ async fn a_rotation_under_load_fails_no_client(database: Database) {
         });
     }
     for number in 0..ROTATIONS {
-        // Each key is used before the next one comes.
+        // Each key signs tokens before the next rotation.
         let wanted = counted.borrow_and_update().0 + 12;
         let used = counted.wait_for(|(count, _)| *count >= wanted);
         in_time(used).await.expect("clients");

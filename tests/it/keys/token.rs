@@ -1,4 +1,4 @@
-//! A master key in a PKCS#11 token: SoftHSM, by the real binary.
+//! A master key in a PKCS#11 token: SoftHSM, with the real binary.
 
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
@@ -13,7 +13,7 @@ use crate::harness::{
 const MODULE: &str = "/usr/lib/softhsm/libsofthsm2.so";
 const PIN: &str = "5678";
 
-/// A token of a test's own.
+/// A PKCS#11 token that belongs to one test.
 struct Token {
     folder: tempfile::TempDir,
 }
@@ -72,7 +72,7 @@ impl Token {
         );
     }
 
-    /// Creates an AES key with this label, as the documentation says.
+    /// Creates an AES key with this label, as the documentation describes.
     async fn create_key(&self, label: &str, id: &str) {
         let arguments = [
             "--module",
@@ -93,7 +93,7 @@ impl Token {
         self.succeeds("pkcs11-tool", &arguments).await;
     }
 
-    /// The settings of `[keys]` with these keys of the token.
+    /// Returns the settings of `[keys]` with these keys of the token.
     fn settings(&self, keys: &str) -> String {
         let pin = self.folder.path().join("pin");
         format!(
@@ -103,7 +103,8 @@ impl Token {
     }
 }
 
-/// Starts the server with these settings; its fingerprint by `assent admin master-key`, and the number of sealing keys.
+/// Starts the server with these settings. Returns it with the output of `assent admin master-key`: the fingerprint, and
+/// the number of sealing keys.
 async fn started(token: &Token, folder: &Path, settings: &str) -> (ServerProcess, String) {
     let server =
         ServerProcess::start_with(folder, settings, ("SOFTHSM2_CONF", &token.configuration()))
@@ -129,7 +130,7 @@ async fn master_keys(folder: &Path) -> Vec<String> {
     rows.into_iter().map(|(key,)| key).collect()
 }
 
-/// The key set, which shows that the same signing keys are opened.
+/// Returns the key set. It shows whether the server can decrypt the same signing keys.
 async fn key_set(server: &ServerProcess) -> String {
     let address = format!("{}/oidc/jwks", server.base);
     get(&address).await.read_text().await
@@ -156,7 +157,7 @@ async fn the_master_key_moves_from_a_file_to_a_token() {
     let (server, printed) = started(&token, folder, &both).await;
     assert!(printed.contains("previous master key"), "{printed}");
     assert_eq!(key_set(&server).await, before);
-    // The server creates a sealing key for the new master key, and deletes what the old one wrapped.
+    // The server creates a sealing key for the new master key, and deletes the keys that the old one encrypts.
     in_time(async {
         while master_keys(folder).await.len() > 1 {
             tokio::task::yield_now().await;

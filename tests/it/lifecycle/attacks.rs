@@ -1,4 +1,4 @@
-//! Attacks on approvals that must fail, beside those in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
+//! Attacks on approvals that must fail. Further ones are in `login.rs`, `oidc/attacks.rs` and `channels/proofs.rs`.
 
 use assent_model::session::Amr;
 use assent_store::{AnswerOutcome, DeviceAnswer};
@@ -74,7 +74,7 @@ async fn requests_codes_and_tokens_are_not_interchangeable() {
 async fn a_relayed_sign_in_is_not_approved_in_another_context() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
-    // The user is at a page of the attacker, in Firefox on Linux; the attacker's server relays to the instance.
+    // The user visits a page of the attacker with Firefox on Linux. The attacker's server relays to the instance.
     let relay = http_client_builder()
         .cookie_store(true)
         .build()
@@ -90,7 +90,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
     let url = login.url().clone();
     let body = login.read_text().await;
     let csrf = between(&body, "name=\"csrf\" value=\"", "\"");
-    // Whatever it says of whom it speaks for is not believed.
+    // The server ignores all claims of the relay about the client.
     let form = [("csrf", csrf), ("name", "ada")];
     let forged = [
         ("x-forwarded-for", "203.0.113.7"),
@@ -108,7 +108,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         (request.browser.as_str(), request.place.as_str()),
         ("Chrome on Windows", "This computer")
     );
-    // A device that shows the user's own browser instead signs another content.
+    // If the device shows the user's own browser instead, it signs another text.
     let shown = assent::authenticator::PendingRequest {
         browser: "Firefox on Linux".to_owned(),
         ..request.clone()
@@ -191,7 +191,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
         .map(|(of, _)| *of)
         .collect();
     won.sort_unstable();
-    // Who denied may also say that it was not theirs, once.
+    // After a denial, the user may also report the request, once.
     assert!(
         [&[0][..], &[1], &[2], &[1, 2]].contains(&&won[..]),
         "{database:?}: {won:?}"

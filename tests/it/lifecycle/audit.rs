@@ -44,7 +44,7 @@ async fn each_stage_of_a_sign_in_is_audited_without_secrets(database: Database) 
     let returned = entries(&host, &format!("user={}", id(&ada.user))).await;
     let (before, sign_in) = returned.split_at(5);
     let mut before = events(before);
-    // The clock stood still for these.
+    // These entries have the same time, because the clock stood still.
     before.sort_unstable();
     let enrolled = [
         "account.created",
@@ -349,7 +349,7 @@ async fn audit_entries_expire_and_invited_users_do_not(database: Database) {
             .len()
     };
     assert_eq!(left(29).await, 2, "{database:?}");
-    // On PostgreSQL a partition of a week goes at once.
+    // On PostgreSQL, retention drops a partition of one week at once.
     let expired = if database == Database::Postgres {
         38
     } else {

@@ -1,4 +1,4 @@
-//! Concurrent approval requests: an attacker types a user's name while the user signs in. See "MFA fatigue and
+//! Concurrent approval requests: an attacker submits a user's name while the user signs in. See "MFA fatigue and
 //! concurrent requests" in `docs/explanation/threat-model.md`.
 
 use assent_test_macros::both_databases;
@@ -20,7 +20,7 @@ const UNLIMITED: &str = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 
                          }\nsign_ins_per_ip = { per_minute = 0 }\n\
                          actions_per_device = { per_minute = 0 }\n";
 
-/// Types a name in this browser. Returns the waiting page, or its replacement.
+/// Submits a name in this browser. Returns the waiting page, or the page in its place.
 async fn typed(browser: &Browser, ada: &TestUser, name: &str) -> Page {
     // A browser with a session is asked for the name too.
     let login = ada
@@ -35,7 +35,7 @@ async fn typed(browser: &Browser, ada: &TestUser, name: &str) -> Page {
     }
 }
 
-/// The body of a waiting page without the parts that differ at each login.
+/// Returns the body of a waiting page without the parts that differ in each sign-in.
 fn normalized_body(page: &Page, name: &str) -> String {
     let login = page.path();
     without_code(&page.body)
@@ -49,12 +49,12 @@ fn normalized_body(page: &Page, name: &str) -> String {
         .replace(&format!("<bdi>{name}</bdi>"), "<bdi>NAME</bdi>")
 }
 
-/// How many requests are pending on the phone.
+/// Returns the number of requests that are pending on the device.
 async fn pending(ada: &TestUser) -> usize {
     ada.device.pending_requests(0).await.len()
 }
 
-/// Types the number at every pending request. Whether one was approved.
+/// Enters the number for each pending request. Returns whether one was approved.
 async fn approve_any(ada: &TestUser, number: &str) -> bool {
     for request in ada.device.pending_requests(0).await {
         match ada.device.decide(&request, Some(number)).await {
@@ -65,19 +65,19 @@ async fn approve_any(ada: &TestUser, number: &str) -> bool {
     false
 }
 
-/// The attacker: every few seconds a new browser, with the same browser string and from the same network, at either
-/// instance.
+/// The attacker uses a new browser every few seconds, at alternating instances. It has the user's browser string and
+/// network.
 struct Attacker<'a> {
     host: &'a TestHost,
     ada: &'a TestUser,
     bases: [String; 2],
     count: usize,
-    /// The pages that may still be waiting, with their numbers and the moment of the request.
+    /// The pages that may still wait, each with its number and the time of the request.
     pages: VecDeque<(Page, String, i64)>,
 }
 
 impl Attacker<'_> {
-    /// Asks once more, and compares the number with that of each page that still waits.
+    /// Begins another request, and checks that its number differs from those of all waiting pages.
     async fn ask(&mut self, owner: &str) {
         self.host.advance(5);
         let now = self.host.host.now().seconds();
@@ -100,7 +100,7 @@ impl Attacker<'_> {
         self.pages.push_back((page, number, now));
     }
 
-    /// None of the attacker's browsers was signed in.
+    /// Checks that none of the attacker's browsers was signed in.
     async fn assert_not_signed_in(&self) {
         for (page, number, _) in &self.pages {
             let again = page.again().await;
@@ -134,7 +134,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
         pages: VecDeque::new(),
     };
 
-    // Within the five, in an unknown browser: the owner's page stays open, and its number is its own.
+    // The user's request is one of the five, from an unknown browser. Its page stays open, and its number is unique.
     let browser = Browser::new(&host.base);
     let page = typed(&browser, &ada, "ada").await;
     for _ in 0..20 {
@@ -157,7 +157,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
     attacker.assert_not_signed_in().await;
 
     for _ in 0..5 {
-        // When the five are taken: an unknown browser gets no place, and her number approves no other request.
+        // All five places are taken. An unknown browser gets no place, and the user's number approves no other request.
         let unknown = Browser::new(&host.base);
         attacker.ask("").await;
         let page = typed(&unknown, &ada, "ada").await;
@@ -167,7 +167,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
         assert!(!approve_any(&ada, &page.number()).await, "{database:?}");
         assert_eq!(page.again().await.number(), page.number());
         attacker.assert_not_signed_in().await;
-        // The code of the same page always works.
+        // The code on the same page always works.
         ada.device.scan_code(&code(&page)).await;
         let by_scan = page.again().await;
         attacker.ask(&by_scan.number()).await;
@@ -179,7 +179,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
                 .parameter("code")
                 .starts_with("ac_")
         );
-        // And the browser of before always has a place.
+        // The known browser always has a place.
         for _ in 0..8 {
             attacker.ask("").await;
         }
@@ -228,7 +228,7 @@ async fn only_the_same_browser_replaces_a_request_for_known_and_unknown_names() 
             elsewhere.number(),
             "{name}"
         );
-        // Two names in one browser: that they are of one user must not show.
+        // The names of one user in one browser. The pages must not reveal that they belong to the same user.
         let address = typed(&browser, &ada, &format!("{name}@example.org")).await;
         for page in [&second, &address] {
             assert_eq!(page.again().await.number(), page.number(), "{name}");
@@ -254,7 +254,8 @@ async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(data
         );
     }
     host.advance(1);
-    // A browser in which she signed in before gets its place. One, however often she begins there.
+    // A browser in which she signed in before has a place of its own. It has only one, however often she begins a
+    // sign-in.
     for _ in 0..2 {
         let page = typed(&known, &ada, "ada").await;
         assert_eq!(
@@ -264,7 +265,7 @@ async fn the_sixth_request_is_not_sent_and_its_page_matches_an_unknown_name(data
         );
         assert_eq!(pending(&ada).await, 6, "{database:?}");
     }
-    // A place that is free again is taken again.
+    // A new request takes a place that became free.
     let request = ada.device.pending_requests(0).await.remove(0);
     assert_eq!(ada.device.deny(&request).await, "denied");
     typed(&Browser::new(&host.base), &ada, "ada").await;
@@ -309,7 +310,7 @@ async fn a_number_of_another_request_names_it_for_a_report() {
         let other =
             serde_json::from_value(other.clone()).expect("all members under a report's signature");
         assert_eq!(request, other, "{state}");
-        // An answer to an unknown number has no other members.
+        // The response to an unknown number has no other members.
         let signature = ada
             .device
             .signature(&ada.device.statement(&own_request, Some("01")).text());
@@ -356,7 +357,7 @@ async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names(
             refused.body
         );
     }
-    // Thirty numbers are left: for her own browser, and for scans.
+    // Thirty numbers are left for the user's own browser and for QR sign-ins.
     let page = typed(&known, &ada, "ada").await;
     assert!(approve_any(&ada, &page.number()).await);
     let browser = Browser::new(&host.base);
@@ -365,7 +366,7 @@ async fn requests_from_unknown_browsers_are_limited_for_known_and_unknown_names(
     assert!(approve_any(&ada, &login.again().await.number()).await);
 }
 
-/// Known browsers may be shared with others, who must not use up the numbers of QR sign-ins and protected actions.
+/// Other users may share a known browser. They must not use up the numbers of QR sign-ins and protected actions.
 #[both_databases]
 async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
     let host = TestHost::start_with(HostOptions {
@@ -382,7 +383,7 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
     }
     let mut last = None;
     for count in 1..=15 {
-        // By both names: the limit is the user's.
+        // Both names count, because the limit applies to the user.
         let page = typed(&shared, &ada, ["ada", "ada@example.org"][count % 2]).await;
         assert_eq!(page.status, StatusCode::OK, "{database:?} {count}");
         last = Some(page);
@@ -425,7 +426,7 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
         approve_any(&ada, &login.again().await.number()).await,
         "{database:?}"
     );
-    // Once they have expired, there are numbers again.
+    // The numbers of expired requests are free again.
     host.advance(120);
     assert_eq!(
         typed(&own, &ada, "ada").await.status,
@@ -462,7 +463,7 @@ async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
             .parameter("code")
             .starts_with("ac_")
     );
-    // The number of requests to a user is limited there, too.
+    // The number of requests to a user is limited from a known browser too.
     for _ in 0..2 {
         typed(&known, &ada, "ada").await;
     }
@@ -491,7 +492,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
             typed(&Browser::new(&host.base), &ada, "ada").await;
         }
     };
-    // After a report of an attacker's request the browser stays known, but a cooldown holds every typed request.
+    // After a report of an attacker's request, the browser stays known. A cooldown holds every typed request.
     fill().await;
     let request = ada.device.pending_requests(5).await.remove(0);
     ada.device.submit_report(&request).await;
@@ -510,7 +511,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
     fill().await;
     typed(&known, &ada, "ada").await;
     assert_eq!(pending(&ada).await, 5, "{database:?}");
-    // It has one of the five places like any other, until she signs in there again.
+    // The browser has one of the five places, like any other, until she signs in there again.
     host.advance(121);
     let page = typed(&known, &ada, "ada").await;
     assert_eq!(pending(&ada).await, 1, "{database:?}");
@@ -521,7 +522,7 @@ async fn a_report_from_a_known_browser_revokes_all_known_browsers(database: Data
     assert_eq!(pending(&ada).await, 6, "{database:?}");
 }
 
-/// The limit of unknown browsers is used up, so a browser that became an unknown one would be refused.
+/// The limit of unknown browsers is used up, so the server would reject a browser that became unknown.
 #[both_databases]
 async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     let settings = "[rate_limits]\nsign_ins_per_user_name = { per_minute = 1, burst = 3 }\nprompts_per_user = { \
@@ -534,7 +535,7 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
     .await;
     let ada = host.ada().await;
     let shared = Browser::new(&host.base);
-    // One of the three.
+    // One of the three requests.
     ada.sign_in(&shared).await;
     for _ in 0..2 {
         assert_eq!(
@@ -571,12 +572,12 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
             "{database:?}: it has a place of unknown browsers"
         );
     }
-    // By her other name the cookie counts as well.
+    // The cookie also counts for her other name.
     assert_eq!(
         typed(&shared, &ada, "ada@example.org").await.status,
         StatusCode::OK
     );
-    // Ada signs in there by the code, and is known again.
+    // Ada signs in there with QR sign-in, so the browser is known again.
     host.advance(121);
     let page = typed(&shared, &ada, "ada").await;
     ada.device.scan_code(&code(&page)).await;
@@ -628,7 +629,7 @@ async fn the_known_browser_cookie_is_bound_to_its_browser_and_user() {
     }
     typed(&known, &bob, "bob").await;
     assert_eq!(pending(&bob).await, 5, "another user");
-    // A browser that sends her cookie beside its own.
+    // A browser that sends the user's cookie beside its own.
     let client = http_client_builder()
         .redirect(reqwest::redirect::Policy::none())
         .build()
@@ -698,7 +699,7 @@ async fn a_device_waits_for_changes_of_pending_requests() {
         first.submit(&cancel, &[])
     );
     assert_eq!(ids(&left), id(&two[1]), "one less");
-    // In another order, and with an unknown id: the same set, so the call waits to its end.
+    // The same set in another order and with an unknown id, so the call waits until its end.
     assert_eq!(
         list(format!("?wait=0&shown_requests={},x", ids(&left)))
             .await

@@ -21,7 +21,7 @@ use crate::harness::{
 };
 use crate::store::{Fixture, NOW, ada, approval, audited, entry, fixture, login, request};
 
-/// Asks by a name, in a browser of its own.
+/// Begins a sign-in with this name, in a browser of its own. Returns the waiting page.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
@@ -61,7 +61,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
             "{database:?}"
         );
         host.advance(u64::try_from(pause).expect("seconds") - 1);
-        // By whichever name; and the browser sees what it always sees.
+        // The cooldown applies to both names, and the browser sees the usual page.
         for name in ["ada", "ada@example.org"] {
             let page = request_as(&host, &ada, name).await;
             assert!(
@@ -69,7 +69,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
                 "{database:?}: {name} after {pause} s"
             );
             assert_eq!(page.again().await.number(), page.number());
-            // Otherwise the request arrives when the cooldown ends.
+            // Without the cancellation, the request would arrive when the cooldown ends.
             page.cancel().await;
         }
         let (_, second, base) = host
@@ -113,7 +113,7 @@ async fn denials_expire_after_a_day_and_cooldowns_can_be_disabled() {
         }
         host.advance(86_400);
     }
-    // Two that are more than ten minutes apart begin none.
+    // Two denials that are more than ten minutes apart begin no cooldown.
     for _ in 0..2 {
         request_as(&host, &ada, "ada").await;
         deny(&ada).await;
@@ -217,7 +217,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
             "{database:?}: it waits"
         );
     }
-    // Ada signs in by a scan during the cooldown.
+    // Ada uses QR sign-in during the cooldown.
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
     ada.device.scan_code(&crate::qr_sign_in::code(&login)).await;
@@ -501,7 +501,7 @@ async fn prompts_per_user_are_limited_without_changing_the_page() {
         let page = request_as(&host, &ada, name).await;
         assert_eq!(page.number().len(), 2);
         assert_eq!(is_prompted(&ada).await, requested, "{name}");
-        // Not a denial, which may begin a cooldown.
+        // A cancellation is not a denial, which could begin a cooldown.
         page.cancel().await;
         assert!(!is_prompted(&ada).await);
     }
@@ -592,7 +592,7 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
             .await
             .expect("added")
     );
-    // The second of two: the first was at a device.
+    // The second of two denials. The first was on a device.
     let (first, _) = requested_by(store, &user, "ada@example.org").await;
     let deny = DeviceAnswer::Deny { device: device.id };
     assert_eq!(
@@ -622,8 +622,8 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
     );
 }
 
-/// A report, and a request by the user's other name at the same moment: the request comes first, and is ended; or it
-/// finds the cooldown. On PostgreSQL the two are in different transactions.
+/// A report and a request with the user's other name occur at the same moment. Either the request is first and the
+/// report ends it, or the request finds the cooldown. On PostgreSQL, the two are in different transactions.
 #[both_databases]
 async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database) {
     let Fixture { store, .. } = &fixture(database).await;
@@ -663,7 +663,7 @@ async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database
             ApprovalStage::Requested
         };
         assert_eq!(stored.stage, expected, "{database:?} {round}");
-        // Otherwise lifting the cooldown sends it.
+        // Without the cancellation, the end of the cooldown would release the request.
         store.cancel_approval(other, NOW).await.expect("cancelled");
         store
             .lift_cooldown(user.id, entry(Event::CooldownLifted), NOW)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{entries, events};
 use crate::harness::{Browser, Database, Device, Json, TestHost, TestUser, Text, id};
 
-/// What the device has to tell, by event.
+/// Returns the account notifications of the device.
 async fn notifications(device: &Device) -> Vec<Value> {
     let answer = device.call_ok(Method::GET, "/requests", None).await;
     answer["notifications"].items().clone()
@@ -28,7 +28,7 @@ async fn link(device: &Device) -> String {
     created["link"].text().to_owned()
 }
 
-/// Ada with a second device, whose link the first made.
+/// Returns Ada with a second device, which uses an enrolment link of the first.
 async fn with_second(host: &TestHost) -> (TestUser, Device) {
     let ada = host.ada().await;
     host.advance(1);
@@ -254,7 +254,7 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
         assert!(events(&returned).contains(&event), "{returned:?}");
     }
 
-    // To the first two it says that it was them.
+    // The device confirms the first two notifications.
     let seen = json!({"last": returned[1]["id"]});
     ada.device
         .call_ok(Method::POST, "/notifications/read", Some(seen.clone()))
@@ -314,7 +314,7 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
         .text()
         .to_owned();
     assert!(begin.elapsed().as_secs() < 20, "it did not wait to the end");
-    // What it shows already is nothing to wake for; a request is.
+    // A known notification does not wake the device. A request does.
     let waits = async {
         let known = wait(&format!("&last_notification={last}")).await;
         assert_eq!(
@@ -338,7 +338,8 @@ async fn a_device_revoked_while_it_waits_receives_no_notification() {
         Vec::new(),
     );
     let revokes = async {
-        // It waits by then, or is refused at once: either way it must not hear of the request.
+        // By now the call waits, or the server rejects it at once. In both cases the device must not receive the
+        // request.
         tokio::time::sleep(std::time::Duration::from_millis(300)).await;
         ada.device
             .call_ok(
@@ -430,11 +431,11 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
             .to_string();
         assert!(error.starts_with("link_not_found"), "{database:?} {error}");
     };
-    // An administrator's new link ends the older one.
+    // A new link of an administrator ends the older one.
     let first = created().await;
     let second = created().await;
     refused(&first).await;
-    // Such as links that were made before this was so.
+    // The test bypasses the rule to get a second link, such as a link from before the rule existed.
     in_state("active").await;
     let third = created().await;
     in_state("invited").await;
@@ -451,7 +452,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
     for link in [&second, &third] {
         refused(link).await;
     }
-    // Links of an active user were requested with a device, or by the user.
+    // An active user requested these links, or used a device to request them.
     let (fourth, fifth) = (created().await, created().await);
     for link in [&fourth, &fifth] {
         Device::enrol(link, "Further").await;

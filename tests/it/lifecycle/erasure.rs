@@ -13,7 +13,7 @@ use super::entries;
 use crate::channels::wait_until;
 use crate::harness::{Browser, Database, Parsed, TestHost, id, read_bytes};
 
-/// All that the database holds, as text.
+/// Returns the whole content of the database as text.
 pub async fn database_dump(host: &TestHost, database: Database) -> String {
     let mut connection = host.connection().await;
     let mut text = String::new();
@@ -81,7 +81,7 @@ pub async fn database_dump(host: &TestHost, database: Database) -> String {
 #[both_databases]
 async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: Database) {
     let host = TestHost::start_on(database).await;
-    // A name that no identifier holds by chance.
+    // No identifier contains this name by chance.
     let ada = host
         .user_with_account("augusta", host.web_application().await)
         .await;
@@ -95,7 +95,7 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         let request = &ada.device.pending_requests(5).await[0];
         ada.device.deny(request).await;
     }
-    // In the following cooldown the request reaches no device, and holds only the name.
+    // During the following cooldown, the request reaches no device and contains only the name.
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     host.admin_ok(
         Method::PATCH,
@@ -133,7 +133,7 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
     let erased = host
         .admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;
-    // Traces are kept a while after what they are of.
+    // Claim traces are stored slightly later than the tokens that they describe.
     let late = ClaimTrace {
         id: TraceId::new(host.clock.now(), &SystemEntropy),
         token: "late".to_owned(),
@@ -157,7 +157,7 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
         (&Value::Null, &json!("terminated"))
     );
     let (mut left, mut host_entry) = (database_dump(&host, database).await.to_lowercase(), 0);
-    // The administrator's own address, in the entries that tell of the application, its secret and the erasure.
+    // The address of the administrator, in the entries about the application, its secret and the erasure.
     let origin = "{\"ip_address\":\"127.0.0.1\"}";
     while let Some(at) = left.find(origin) {
         left.replace_range(at..at + origin.len(), "");
@@ -222,8 +222,8 @@ async fn an_erased_user_cannot_be_restored_and_frees_the_name(database: Database
     );
 }
 
-/// What a row was too long for is in pages of its own, which are overwritten when it goes; who copies the file does not
-/// take them along.
+/// SQLite stores long values in overflow pages. The erasure overwrites them, so a copy of the file does not contain
+/// them.
 #[tokio::test]
 async fn erasure_overwrites_the_pages_of_sqlite() {
     let mut host = TestHost::start().await;
@@ -252,7 +252,7 @@ async fn erasure_overwrites_the_pages_of_sqlite() {
     host.stop().await;
 }
 
-/// Waits until what is in SQLite's journal is in the file.
+/// Waits until SQLite has written its journal to the database file.
 async fn wait_for_checkpoint(host: &TestHost) {
     let mut connection = host.connection().await;
     wait_until("the journal is written", async || {

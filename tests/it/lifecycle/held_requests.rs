@@ -1,4 +1,4 @@
-//! Requests during a cooldown: they are held, and arrive when it ends or is lifted, if their page still waits.
+//! Requests during a cooldown are held. They arrive when the cooldown ends or is lifted, if their page still waits.
 
 use assent_test_macros::both_databases;
 use reqwest::Method;
@@ -7,14 +7,14 @@ use serde_json::json;
 use super::entries;
 use crate::harness::{Browser, Database, HostOptions, Page, TestHost, TestUser, id};
 
-/// Begins a sign-in by a name, in a browser of its own.
+/// Begins a sign-in with this name, in a browser of its own. Returns the waiting page.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
     login.submit_name(name).await
 }
 
-/// Two denials, which begin a cooldown of 30 seconds.
+/// Denies two requests, which begins a cooldown of 30 seconds.
 async fn begin_cooldown(host: &TestHost, ada: &TestUser) {
     for _ in 0..2 {
         request_as(host, ada, "ada").await;
@@ -25,7 +25,7 @@ async fn begin_cooldown(host: &TestHost, ada: &TestUser) {
     assert_eq!(until, Some(host.host.now().seconds() + 30));
 }
 
-/// What is pending once the instance has looked at the held requests.
+/// Lets the instance process the held requests. Returns the names of the pending ones.
 async fn pending_now(host: &TestHost, ada: &TestUser) -> Vec<String> {
     let store = &host.host.store;
     store
@@ -50,7 +50,7 @@ async fn a_held_request_arrives_when_the_cooldown_ends(database: Database) {
     given_up.cancel().await;
     host.advance(29);
     assert!(pending_now(&host, &ada).await.is_empty(), "{database:?}");
-    // The device waits, and is woken at the end of the cooldown.
+    // The device waits, and wakes up at the end of the cooldown.
     let (pending, ()) = tokio::join!(pending_names(&ada, 10), async { host.advance(1) });
     assert_eq!(pending, ["ada"], "{database:?}");
     ada.approve(&page).await;
@@ -78,11 +78,11 @@ async fn a_held_request_arrives_when_the_cooldown_ends(database: Database) {
 async fn a_held_request_arrives_when_the_user_lifts_the_cooldown(database: Database) {
     let mut host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    // The cooldown of a report is longer than any request.
+    // The cooldown of a report lasts longer than any request.
     request_as(&host, &ada, "ada").await;
     let request = &ada.device.pending_requests(5).await[0];
     assert_eq!(ada.device.submit_report(request).await, "reported");
-    // Asked at another instance, which then stops.
+    // Another instance received the request, and then stops.
     let options = HostOptions {
         database,
         ..HostOptions::default()
@@ -94,7 +94,7 @@ async fn a_held_request_arrives_when_the_user_lifts_the_cooldown(database: Datab
     assert!(pending_names(&ada, 0).await.is_empty(), "{database:?}");
     second.stop().await;
     ada.device.end_cooldown().await;
-    // At once: the transaction that lifts the cooldown releases the request.
+    // There is no delay, because the transaction that lifts the cooldown releases the request.
     assert_eq!(pending_names(&ada, 0).await, ["ada"], "{database:?}");
     let here = elsewhere.at(&host.base);
     ada.approve(&here.get(&page.path()).await).await;
@@ -131,7 +131,7 @@ async fn a_held_request_waits_for_the_end_of_the_last_cooldown(database: Databas
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     begin_cooldown(&host, &ada).await;
-    // The third denial of a request that began before: two minutes.
+    // A denial of a request that began earlier is the third one. It sets a cooldown of two minutes.
     let login = ada
         .application
         .login_page(&Browser::new(&host.base), &[])
@@ -176,7 +176,7 @@ async fn a_held_request_does_not_survive_a_suspension(database: Database) {
     }
 }
 
-/// Held requests take the places of pending ones, so that not more than five arrive at once.
+/// Held requests take the places of pending ones, so at most five arrive at once.
 #[both_databases]
 async fn held_requests_take_the_places_of_pending_ones(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -44,8 +44,8 @@ impl Statements {
         locked(&self.0).iter().any(|text| text.contains(words))
     }
 
-    /// Those since the last time that a request to the login page asks, without what goes on beside it: keeping keys,
-    /// deliveries, and the channels, for which no response waits.
+    /// Returns the statements since the last call that belong to the login page. Background work is omitted: the
+    /// maintenance of keys, deliveries and channels, for which no response waits.
     fn take(&self) -> Vec<String> {
         let beside = |statement: &str| {
             [
@@ -74,7 +74,7 @@ impl Statements {
     }
 }
 
-/// What a browser is answered that asks for a sign-in by this name, without what differs at each login.
+/// Returns the status, the headers and the body of a page, without the parts that differ in each sign-in.
 async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, String) {
     let same = |text: &str| {
         let login = page.path();
@@ -107,7 +107,7 @@ async fn answered(page: &Page, name: &str) -> (u16, Vec<(String, String)>, Strin
         .map(|(name, value)| (name.to_string(), same(value.text())))
         .collect();
     headers.sort();
-    // The lengths of names differ, and so do those of pages.
+    // The lengths of the names differ, so the lengths of the pages differ too.
     headers.retain(|(name, _)| name != "content-length");
     (page.status.as_u16(), headers, same(&page.body))
 }
@@ -117,12 +117,13 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
  {
     let statements = Statements::default();
     let_one_thread_listen();
-    // For this thread, on which all of this test's instance runs. Another thread reports the statements of SQLite.
+    // The subscriber covers this thread, on which the whole instance of this test runs. SQLite is unsuitable, because
+    // another thread logs its statements.
     let _guard =
         tracing::subscriber::set_default(tracing_subscriber::registry().with(statements.clone()));
     let host = TestHost::start_on(Database::Postgres).await;
     let application = host.web_application().await;
-    // The page with the button for passkeys: neither it nor its challenge depends on a name.
+    // The page has the button for passkeys. Neither the button nor its challenge depends on a name.
     host.admin_ok(
         Method::PATCH,
         &format!("/applications/{}", application.id),
@@ -156,7 +157,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
     };
     paused.device.submit_report(&request(&paused).await).await;
 
-    // The first run of retention, of which this is the last statement, is over then; the next one is minutes away.
+    // This is the last statement of the first run of retention. The next run is minutes away.
     in_time(async {
         while !statements.have("FROM saml_keys k WHERE") {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
@@ -187,7 +188,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         let waiting = browser.get(&login.url).await;
         let shown = answered(&waiting, name).await;
         statements.take();
-        // The same once more, while the first one is open; and after it expired.
+        // A second request while the first one is open, and the page after it has expired.
         let browser = Browser::new(&host.base);
         let login = application.login_page(&browser, &[]).await;
         statements.take();
@@ -216,7 +217,7 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         assert_eq!(shown, nobody_shown, "{name}");
         assert_eq!(ended, nobody_ended, "{name}");
     }
-    // Who is known was asked, and so all of this was not for nothing.
+    // The known user received the requests, so the comparison was meaningful.
     let requested = super::entries(
         &host,
         &format!("user={}&event=sign-in.requested", id(&known.user)),

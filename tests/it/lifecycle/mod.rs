@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use crate::harness::{TestHost, Text};
 
-/// The entries of the audit log that this query names, the oldest first.
+/// Returns the audit entries that match this query, the oldest first.
 pub async fn entries(host: &TestHost, query: &str) -> Vec<Value> {
     let path = format!("/audit?limit=200&{query}");
     let mut answer = host.admin_ok(Method::GET, &path, Value::Null).await;
@@ -28,7 +28,7 @@ pub async fn entries(host: &TestHost, query: &str) -> Vec<Value> {
     items
 }
 
-/// Their events.
+/// Returns the events of the entries.
 pub fn events(entries: &[Value]) -> Vec<&str> {
     entries.iter().map(|entry| entry["event"].text()).collect()
 }

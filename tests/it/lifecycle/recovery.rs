@@ -14,7 +14,7 @@ async fn remaining_codes(device: &Device) -> Value {
     device.call_ok(Method::GET, "/devices", None).await["recovery_codes"].clone()
 }
 
-/// Tries a code, in a browser of its own.
+/// Submits a code, in a browser of its own.
 async fn submit_code(host: &TestHost, name: &str, code: &str) -> Page {
     let page = Browser::new(&host.base).get("/recover").await;
     let answer = page
@@ -27,7 +27,7 @@ async fn submit_code(host: &TestHost, name: &str, code: &str) -> Page {
     }
 }
 
-/// The link on the page of a valid code.
+/// Returns the link on the page of a valid code.
 fn link_of(page: &Page) -> String {
     let path = page
         .body
@@ -315,7 +315,8 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
     );
     let third = Device::enrol(&of_administrator, "Third").await;
 
-    // Those that the thief made in place of hers end as well; so does a link, where she makes new ones.
+    // The codes that the thief created in place of the user's codes end as well. A link ends when the user creates new
+    // codes.
     third.recovery_codes().await;
     ada.device
         .call_ok(
@@ -341,7 +342,7 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
 async fn concurrent_code_creation_leaves_ten_valid_codes(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    // Newer codes replace those that are not confirmed yet, so some of these confirmations are late.
+    // Newer codes replace unconfirmed ones, so some of these confirmations are late.
     let create = async || {
         let created = ada
             .device
@@ -408,7 +409,7 @@ async fn old_codes_stay_valid_until_the_device_confirms_the_new_ones(database: D
     assert_eq!(confirmed(&ada.device, &confirm).await, done);
     assert!(!is_valid(&old[1]).await, "{database:?}");
     assert!(is_valid(&new[0]).await, "{database:?}");
-    // Where the answer was lost, the device repeats the call.
+    // If the response was lost, the device repeats the call.
     assert_eq!(confirmed(&ada.device, &confirm).await, done);
     assert_eq!(created_events().await, 2, "{database:?}");
     assert_eq!(remaining_codes(&ada.device).await, 9);

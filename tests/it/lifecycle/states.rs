@@ -46,7 +46,7 @@ async fn a_user_is_invited_until_the_first_device_is_enrolled(database: Database
         returned[0]["actor"],
         json!({"kind": "device", "id": device.device().to_string()})
     );
-    // A second one changes nothing.
+    // The enrolment of a second device changes nothing.
     host.authenticator(&user).await;
     assert_eq!(
         entries(
@@ -201,7 +201,7 @@ async fn invalid_lifecycle_transitions_are_rejected_with_a_reason() {
     }
 }
 
-/// What was begun in Ada's name, in all the ways there are.
+/// Everything that can be open in the name of Ada: codes, tokens, sessions and sign-ins.
 struct OpenGrants {
     unexchanged: String,
     access: String,
@@ -230,7 +230,7 @@ impl OpenGrants {
         }
     }
 
-    /// Nothing of it is of use.
+    /// Checks that none of it is valid.
     async fn assert_revoked(&self, host: &TestHost, ada: &TestUser, when: &str) {
         let (_, answer) = ada
             .application
@@ -300,7 +300,7 @@ async fn suspension_and_termination_revoke_everything_at_once_and_for_good(datab
             set(&host, &path, "active").await;
             started.assert_revoked(&host, &ada, "active again").await;
             assert!(!started.session.get("/").await.body.contains("Hello,"));
-            // A grant of the very moment of the suspension counts as one before it.
+            // A grant in the same millisecond as the suspension counts as earlier.
             host.advance(1);
             let code = ada.sign_in(&Browser::new(&host.base)).await;
             assert_eq!(
@@ -360,7 +360,7 @@ async fn a_closed_account_does_not_end_requests_of_other_applications() {
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
     set(&host, &format!("/accounts/{}", id(&account)), "suspended").await;
-    // Nor is it replaced by a request for the closed account.
+    // A request for the closed account does not replace it either.
     let attacker = Browser::new(&host.base);
     let login = other.login_page(&attacker, &[]).await;
     login.submit(&login.path(), &[("name", "ada")]).await;

@@ -1,4 +1,4 @@
-//! The connection to the SMTP server: TLS, authentication, and the test email with the server's answer.
+//! The connection to the SMTP server: TLS, authentication, and the test email with the server's response.
 
 use assent::domain::mail;
 use assent::smtp::SmtpStep;
@@ -13,7 +13,7 @@ async fn test_mail(host: &TestHost) -> (StatusCode, Value) {
     host.admin(Method::POST, "/mail/test", body).await
 }
 
-/// The step at which the check of the connection fails.
+/// Returns the step at which the check of the connection fails.
 async fn failed_step(host: &TestHost) -> SmtpStep {
     let checked = mail::check_connection(&host.host).await;
     checked.expect("a server").expect_err("a failure").step
@@ -77,7 +77,7 @@ async fn a_wrong_password_fails_at_the_authentication_and_is_not_shown() {
 
 #[tokio::test]
 async fn nothing_is_sent_without_the_required_tls() {
-    // The server offers no STARTTLS.
+    // The server does not offer STARTTLS.
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings().replace("\"none\"", "\"starttls\"");
     let host = TestHost::start_with_settings(&settings).await;

@@ -1,4 +1,4 @@
-//! What the emails say, and that no value adds a header to them.
+//! The contents of the emails, and the protection against header injection by values.
 
 use assent::domain::mail::letter::Letter;
 use assent_model::language::Language;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{MailServer, Security, invite, link_in};
 use crate::harness::{TestHost, Text, id};
 
-/// The values of a header.
+/// Returns the values of a header.
 fn header<'m>(message: &'m Value, name: &str) -> Vec<&'m str> {
     let headers = message["headers"].as_array().expect("headers");
     headers

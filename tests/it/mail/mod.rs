@@ -21,12 +21,12 @@ async fn invite(host: &TestHost, users: &[&Value]) -> Value {
     host.admin_ok(Method::POST, "/invitations", body).await
 }
 
-/// The invitation of a user, once it is in this state.
+/// Waits until the invitation of a user is in this state, and returns it.
 async fn invitation_in(host: &TestHost, user: &Value, state: &str) -> Value {
     invitation_once(host, user, |invitation| invitation["state"] == state).await
 }
 
-/// The invitation of a user, once it is as expected. Requests follow each other until then.
+/// Waits until the invitation of a user is as expected, and returns it. The requests follow each other without a delay.
 async fn invitation_once(
     host: &TestHost,
     user: &Value,
@@ -47,7 +47,7 @@ async fn invitation_once(
     .await
 }
 
-/// The link in a message.
+/// Returns the link in a message.
 fn link_in(message: &Value) -> String {
     let text = message["text"].text();
     text.lines()
@@ -57,7 +57,7 @@ fn link_in(message: &Value) -> String {
         .to_owned()
 }
 
-/// Whether a link still works.
+/// Returns whether a link is still valid.
 async fn is_open(host: &TestHost, link: &str) -> bool {
     let (_, token) = link.split_once("#enrol=").expect("a token");
     let response = crate::harness::http_client()
@@ -72,7 +72,7 @@ async fn is_open(host: &TestHost, link: &str) -> bool {
     response.status().is_success()
 }
 
-/// The events of the audit log about a user, the latest first.
+/// Returns the events of the audit log about a user, the latest first.
 async fn events(host: &TestHost, user: &Value) -> Vec<String> {
     let path = format!("/audit?user={}&limit=200", id(user));
     let list = host.admin_ok(Method::GET, &path, Value::Null).await;

@@ -157,13 +157,13 @@ async fn attempts_end_if_the_server_stays_away() {
     );
 }
 
-/// Lets time pass, and has the instance look for work at once.
+/// Advances the clock, and lets the instance look for work at once.
 fn later(host: &TestHost, seconds: u64) {
     host.advance(seconds);
     host.host.wakeups.send(Wakeup::MailQueued);
 }
 
-/// When the last attempt was.
+/// Returns the time of the last attempt.
 fn attempted(invitation: &Value) -> String {
     invitation["delivery_at"].text().to_owned()
 }
@@ -216,7 +216,7 @@ async fn two_instances_send_each_invitation_once(database: Database) {
 async fn another_instance_sends_what_a_stopped_one_had_leased(database: Database) {
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings();
-    // Without the table [mail] an instance sends nothing.
+    // Without the table `[mail]`, an instance sends nothing.
     let host = host_on(database, "").await;
     let with_mail = HostOptions {
         database,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::harness::{temp_folder, tls};
 use crate::programs::Program;
 
-/// How the connection to the server is protected.
+/// The protection of the connection to the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Security {
     None,
@@ -39,7 +39,7 @@ impl MailServer {
         Self::start_at(security, None).await
     }
 
-    /// A server at this port, or at a free one.
+    /// Starts a server at this port, or at a free one.
     pub async fn start_at(security: Security, port: Option<u64>) -> Self {
         let folder = temp_folder();
         let (certificate, key) = tls::certificate_of("localhost");
@@ -64,12 +64,12 @@ impl MailServer {
         }
     }
 
-    /// The settings of an instance that sends by this server.
+    /// Returns the settings of an instance that sends through this server.
     pub fn settings(&self) -> String {
         self.settings_with(USER.1)
     }
 
-    /// The same with this password.
+    /// Returns the settings with this password.
     pub fn settings_with(&self, password: &str) -> String {
         let mut settings = format!(
             "[mail]\nserver = \"localhost:{}\"\nsecurity = \"{}\"\nfrom = \"Books & Co <id@example.org>\"\n",
@@ -86,18 +86,18 @@ impl MailServer {
         settings
     }
 
-    /// Has the server answer each message with this, or accept them again.
+    /// Makes the server answer each message with this response. With `None`, the server accepts messages again.
     pub async fn answer(&mut self, answer: Option<&str>) {
         self.program.ask(&json!({"answer": answer})).await;
     }
 
-    /// Waits until so many messages were transferred, accepted or not.
+    /// Waits until `count` messages were transferred, accepted or not.
     pub async fn attempts(&mut self, count: u64) -> u64 {
         let answer = self.program.ask(&json!({"attempts": count})).await;
         answer["attempts"].as_u64().expect("a number")
     }
 
-    /// The accepted messages, once there are so many.
+    /// Waits until there are `count` accepted messages, and returns them.
     pub async fn messages(&mut self, count: usize) -> Vec<Value> {
         let answer = self.program.ask(&json!({"messages": count})).await;
         answer["messages"].as_array().expect("a list").clone()

@@ -1,4 +1,4 @@
-//! `assent migrate`, and `assent serve` that needs it.
+//! `assent migrate`, and `assent serve`, which requires its migrations.
 
 use std::path::Path;
 use std::process::Output;

@@ -1,4 +1,4 @@
-//! Migrations that are interrupted, that wait for others, or that run twice at the same time.
+//! Migrations that are interrupted, that wait for locks, or that run twice at the same time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,7 +36,7 @@ const NO_COMPONENTS: Migration = Migration::new(
 const FILL: Migration =
     Migration::new("9004_expand_fill_labels", "").with_backfill(label_two_users);
 
-/// A slice of two users. It fails where the test wants it.
+/// Backfills a slice of two users. Fails where the test requires it.
 fn label_two_users(
     connection: &mut Connection,
     after: String,
@@ -183,7 +183,7 @@ async fn processes_that_migrate_at_once_apply_each_migration_once(database: Kind
     let folder = temp_folder();
     let empty = database.create(folder.path()).await;
     let all = newer(&[BY_UPDATE, LABELS, FILL]);
-    // On an empty database, then on one of this release.
+    // First an empty database, then a database of this release.
     let mut fixture = Fixture::new(database).await;
     fixture.add_users(&["ada", "bob", "cleo"]).await;
     for (url, expected) in [(&empty, all), (&fixture.url, &all[MIGRATIONS.len()..])] {
@@ -199,7 +199,7 @@ async fn processes_that_migrate_at_once_apply_each_migration_once(database: Kind
     assert_eq!(labelled, ["ada", "bob", "cleo"]);
 }
 
-/// A statement that waits for a lock would hold up all requests that come after it.
+/// A statement that waits for a lock would block all later requests.
 #[tokio::test]
 async fn a_migration_that_waits_for_a_lock_lets_requests_pass() {
     let mut fixture = Fixture::new(Kind::Postgres).await;
@@ -217,7 +217,8 @@ async fn a_migration_that_waits_for_a_lock_lets_requests_pass() {
     )
     .await;
     in_time(fixture.texts("SELECT id FROM users")).await;
-    // A pooler would give another transaction another session, so the lock of migrations is one of a transaction.
+    // Behind a pooler, another transaction could use another session. So the lock of migrations belongs to a
+    // transaction.
     let held = fixture
         .texts(
             "SELECT state FROM pg_locks JOIN pg_stat_activity USING (pid)
@@ -230,7 +231,7 @@ async fn a_migration_that_waits_for_a_lock_lets_requests_pass() {
     assert_eq!(names(&outcome.applied), ["9003_expand_labels"]);
 }
 
-/// Probes write to `instances`, so a contracting migration must not hold that table while it waits for others.
+/// Probes write to `instances`, so a contracting migration must not lock that table while it waits for others.
 #[tokio::test]
 async fn instances_stay_ready_while_a_contracting_migration_waits() {
     let mut fixture = Fixture::new(Kind::Postgres).await;
@@ -258,7 +259,7 @@ async fn instances_stay_ready_while_a_contracting_migration_waits() {
     )
     .await;
     new.probe(&SystemClock).await.expect("ready");
-    // It did not write a heartbeat before, and is notified now.
+    // This instance wrote no heartbeat before. Now its probe returns the error.
     let refused = old.probe(&SystemClock).await;
     assert!(
         matches!(refused, Err(StoreError::Contracted)),

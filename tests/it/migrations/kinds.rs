@@ -1,4 +1,4 @@
-//! Expanding and contracting migrations, and who applies them.
+//! Expanding and contracting migrations, and the commands that apply them.
 
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ async fn an_older_release_runs_until_the_schema_is_contracted(database: Kind) {
     running.close().await;
     started.close().await;
 
-    // Without a heartbeat nothing shows that it runs.
+    // Without a heartbeat, the migration cannot detect the instance.
     let silent = open_store(fixture.url.url()).await.expect("a store");
     let outcome = fixture.migrate(newer(&[NOTES, NO_TRACES])).await;
     assert_eq!(
@@ -106,7 +106,7 @@ async fn a_contracting_migration_waits_for_older_instances(database: Kind) {
     assert_eq!(instance.process_id, i64::from(std::process::id()));
     assert!(instance.to_string().contains(&instance.id), "{instance}");
 
-    // The new release runs beside it, and does not hold it up.
+    // The new release runs beside the instance, and does not block it.
     let options = DatabaseOptions {
         migrations: all,
         ..DatabaseOptions::default()
@@ -138,7 +138,7 @@ async fn an_instance_without_heartbeats_counts_as_ended(database: Kind) {
     assert_eq!(names(&outcome.applied), ["9003_contract_no_traces"]);
 }
 
-/// PostgreSQL's clock counts. A heartbeat of an instance with another clock is as fresh as any.
+/// The server uses PostgreSQL's clock, so a heartbeat of an instance with a wrong clock is equally recent.
 #[tokio::test]
 async fn an_instance_whose_clock_differs_counts_as_running() {
     let fixture = Fixture::new(Kind::Postgres).await;
@@ -153,7 +153,7 @@ async fn an_instance_whose_clock_differs_counts_as_running() {
     assert_eq!(postponed.instances.len(), 1);
 }
 
-/// What a contracting migration removes is read by its backfill.
+/// The backfill of a contracting migration reads the column that the migration removes.
 fn keep_labels(
     connection: &mut Connection,
     after: String,

@@ -1,4 +1,4 @@
-//! Migrations of the schema, beside instances that run.
+//! Migrations of the schema beside running instances.
 
 mod commands;
 mod interruptions;
@@ -10,12 +10,12 @@ use assent_store::{Database, MIGRATIONS, Migration, MigrationOutcome, StoreError
 
 use crate::harness::{Database as Kind, DatabaseUrl, open_store, temp_folder};
 
-/// The migrations of a newer release: those of this one and more.
+/// Returns the migrations of a newer release: the ones of this release, and further ones.
 fn newer(more: &[Migration]) -> &'static [Migration] {
     [MIGRATIONS, more].concat().leak()
 }
 
-/// A database with the schema of this release, and with a connection of the test.
+/// A database with the schema of this release, and a connection of the test.
 struct Fixture {
     url: DatabaseUrl,
     connection: Connection,
@@ -53,7 +53,7 @@ impl Fixture {
         }
     }
 
-    /// The texts of a column.
+    /// Returns the texts of a column.
     async fn texts(&mut self, statement: &'static str) -> Vec<String> {
         let rows: Vec<(String,)> = sql::query_as(statement)
             .fetch_all(&mut self.connection)
@@ -62,7 +62,7 @@ impl Fixture {
         rows.into_iter().map(|(text,)| text).collect()
     }
 
-    /// The names of the applied migrations that this release does not have.
+    /// Returns the names of the applied migrations that this release does not have.
     async fn applied(&mut self) -> Vec<String> {
         let mut names = self
             .texts("SELECT name FROM schema_migrations ORDER BY version")
@@ -71,7 +71,7 @@ impl Fixture {
     }
 }
 
-/// The file names of migrations.
+/// Returns the file names of migrations.
 fn names(migrations: &[Migration]) -> Vec<String> {
     migrations.iter().map(ToString::to_string).collect()
 }

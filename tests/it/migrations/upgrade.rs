@@ -1,4 +1,4 @@
-//! An upgrade under load: the instances of this release run on while a newer one expands the schema.
+//! An upgrade under load: the instances of this release continue while a newer one expands the schema.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -39,7 +39,7 @@ const MORE: [Migration; 3] = [
     ),
 ];
 
-/// A sign-in at the instance at `base`, the exchange, and an introspection. Each must succeed.
+/// Signs in at the instance at `base`, exchanges the code, and introspects the token. Each step must succeed.
 async fn sign_in(user: &TestUser, base: &str) {
     let code = user.sign_in(&Browser::new(base)).await;
     let (status, tokens) = user.application.exchange(base, &code, &[]).await;
@@ -101,7 +101,7 @@ async fn no_sign_in_fails_while_a_newer_release_expands_the_schema() {
     in_time(join(load, upgrade)).await;
 }
 
-/// How many runs are in the table: all, and those that have ended.
+/// Returns the number of runs in the table, and the number of the ended ones.
 async fn runs(connection: &mut Connection) -> (i64, i64) {
     sql::query_as("SELECT COUNT(*), COUNT(ended_at) FROM instances")
         .fetch_one(connection)
@@ -123,7 +123,7 @@ async fn an_instance_sends_heartbeats_until_it_stops(database: Kind) {
     assert_eq!(runs(&mut connection).await, (1, 1));
 }
 
-/// Compiling plugins can take long, and a contracting migration must not overlook the instance meanwhile.
+/// Compiling plugins can take long. During that time, a contracting migration must detect the instance.
 #[both_databases]
 async fn an_instance_is_visible_before_it_serves(database: Kind) {
     let mut host = TestHost::start_on(database).await;
@@ -159,7 +159,7 @@ async fn an_instance_on_a_contracted_schema_is_not_ready(database: Kind) {
         .expect("inserted");
     let contracted = async {
         loop {
-            // The result of a probe is used for a second.
+            // The result of a probe is cached for a second.
             let (status, body) = ready().await;
             if status == StatusCode::SERVICE_UNAVAILABLE {
                 return body;

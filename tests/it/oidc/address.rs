@@ -16,7 +16,7 @@ fn home() -> Value {
     })
 }
 
-/// Ada with an address, at an application that may request it.
+/// Creates Ada with an address, and an application that may request it.
 async fn resident(host: &TestHost) -> TestUser {
     let ada = host.ada().await;
     let path = format!("/users/{}", id(&ada.user));
@@ -36,7 +36,7 @@ async fn resident(host: &TestHost) -> TestUser {
     ada
 }
 
-/// The claims in the ID token and at UserInfo after a sign-in with this change of the request.
+/// Signs in with this change of the request. Returns the claims of the ID token and of UserInfo.
 async fn returned(host: &TestHost, ada: &TestUser, change: (&str, Option<&str>)) -> (Value, Value) {
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[change]).await;
@@ -241,7 +241,7 @@ async fn claim_map_and_the_preview_support_the_address() {
     );
     let host = TestHost::start_with_plugins(&rules).await;
     let ada = resident(&host).await;
-    // The user's record is always known, the claim with its scope only.
+    // The plugin always receives the user's record, and the claim only with its scope.
     let (claims, _) = returned(&host, &ada, ("scope", Some("openid"))).await;
     assert_eq!(
         (&claims["town"], claims.get("street")),

@@ -39,7 +39,7 @@ async fn token_types_are_not_interchangeable() {
         let (_, answer) = ada.application.exchange(&host.base, &wrong, &[]).await;
         assert_eq!(answer["error"], "invalid_grant");
     }
-    // An access token is no administrator's token, and no session.
+    // An access token is neither an operator token nor a session.
     let url = format!("{}/admin/api/v1/users", host.base);
     let answer = http_client().get(url).bearer_auth(access).response().await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);

@@ -4,7 +4,7 @@ use reqwest::StatusCode;
 
 use crate::harness::{Body, Browser, TestHost, Text, get};
 
-/// An error goes back to the application with `state` and `iss`.
+/// Checks that the error is returned to the application with `state` and `iss`.
 async fn expect_error(host: &TestHost, request: &str, error: &str) {
     let page = Browser::new(&host.base).get(request).await;
     assert_eq!(

@@ -26,11 +26,11 @@ use crate::harness::{
 const PRIVATE: &str =
     "allow_insecure_redirect_uris = true\n[egress]\nallow_private_addresses = true";
 
-/// How long nothing may come: longer than the worker's look at the database.
+/// The time without any notification. It is longer than the worker's poll interval.
 const QUIET: Duration = Duration::from_secs(4);
 
-/// An application's server. The path has the statuses of its responses, one after the other, the last one for all
-/// further requests: `503-200`. `hang` gets no response.
+/// The server of an application. The path lists the statuses of its responses in order, for example `503-200`. The last
+/// status repeats. The server never answers requests to `hang`.
 struct Receiver {
     origin: String,
     arrived: mpsc::UnboundedReceiver<String>,
@@ -63,7 +63,7 @@ impl Receiver {
         Self { origin, arrived }
     }
 
-    /// The next logout token.
+    /// Waits for the next logout token, and returns it.
     async fn next(&mut self) -> String {
         in_time(self.arrived.recv()).await.expect("a logout token")
     }
@@ -133,7 +133,7 @@ impl Fixture {
         }
     }
 
-    /// Ada signs in in a fresh browser; her ID token's claims and her access token.
+    /// Signs Ada in with a new browser. Returns the browser, the claims of her ID token, and her access token.
     async fn sign_in(&self) -> (Browser, Map<String, Value>, String) {
         let browser = Browser::new(&self.host.base);
         let code = self.ada.sign_in(&browser).await;
@@ -147,7 +147,7 @@ impl Fixture {
         (browser, claims, tokens["access_token"].text().to_owned())
     }
 
-    /// Lets that time pass and has the worker look.
+    /// Advances the clock, and lets the worker look for deliveries.
     fn pass(&self, seconds: u64) {
         self.host.advance(seconds);
         self.host.host.wakeups.send(Wakeup::LoggedOut);
@@ -158,7 +158,7 @@ async fn sign_out(browser: &Browser) {
     browser.get("/").await.submit("/sign-out", &[]).await;
 }
 
-/// The claims of a token, its signature verified with the published key that it names.
+/// Verifies the signature of a token with the published key that it names. Returns its claims.
 async fn verified(host: &TestHost, token: &str, token_type: &str) -> Map<String, Value> {
     let keys = get(format!("{}/jwks", host.issuer())).await;
     let keys = JwkSet::from_bytes(keys.bytes().await.expect("bytes")).expect("keys");
@@ -214,7 +214,7 @@ async fn the_logout_token_has_the_claims_of_the_specification() {
             userinfo(&it.host, &access).await.0,
             StatusCode::UNAUTHORIZED
         );
-        // A logout token is no hint.
+        // A logout token is not valid as a hint.
         let page = browser
             .get(&format!("/oidc/session/end?id_token_hint={token}"))
             .await;
@@ -241,7 +241,7 @@ async fn failed_deliveries_are_retried_with_a_fresh_logout_token(database: Datab
         json!(assent_model::clock::Clock::now(&*it.host.clock).seconds())
     );
     assert!(first != second && second != third);
-    // What came of it is kept before the time goes on.
+    // The worker stores the outcome before the clock advances.
     it.receiver.assert_quiet().await;
     it.pass(3600);
     it.receiver.assert_quiet().await;
@@ -339,7 +339,7 @@ async fn a_slow_application_delays_neither_the_user_nor_other_applications() {
     assert!(returned.expect("in time, while the others hang").is_some());
 }
 
-/// Queues deliveries: the session's ID, the application, and since when they wait.
+/// Queues deliveries. Each has the session id, the application, and the time since which it waits.
 async fn queue(host: &TestHost, deliveries: &[(String, String, i64)]) {
     let mut connection = host.connection().await;
     connection.batch("BEGIN").await.expect("begun");
@@ -366,8 +366,8 @@ async fn register_at(host: &TestHost, uri: &str) -> String {
     id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned()
 }
 
-/// An application that never responds, with very many logouts: a part of them is under way at once, and others are
-/// delivered meanwhile.
+/// One application never responds and has very many logouts. A part of them is in progress at once, and other
+/// applications receive theirs meanwhile.
 #[tokio::test]
 async fn logouts_of_one_application_are_delivered_concurrently() {
     let host = TestHost::start_with_settings(PRIVATE).await;
@@ -414,7 +414,7 @@ async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
     while verified(&host, &receiver.next().await, "logout+jwt").await["aud"] != json!(late) {
         before += 1;
     }
-    // Those that had their turn before, and the concurrent deliveries.
+    // Each slow application had one turn, in addition to the concurrent deliveries.
     assert!(before < SLOW + 256, "{before} were told before");
 }
 
@@ -423,7 +423,8 @@ async fn private_addresses_are_not_called_without_the_setting() {
     let host = TestHost::start_with_settings("allow_insecure_redirect_uris = true").await;
     let ada = host.ada().await;
     let mut receiver = Receiver::start().await;
-    // By its name, which is judged when it is called. No server speaks TLS there, so an attempt would fail and be repeated.
+    // The server checks the address of the name at the call. No TLS server runs there, so an attempt would fail and be
+    // repeated.
     receiver.origin = receiver.origin.replace("http://", "https://");
     register(&host, &ada.application, &receiver, "200").await;
     let browser = Browser::new(&host.base);
@@ -520,7 +521,7 @@ async fn another_user_in_the_same_browser_ends_the_first_session() {
 async fn offline_access_tokens_survive_the_logout() {
     let it = Fixture::new("200").await;
     let (browser, _, access) = it.sign_in().await;
-    // As a consent to `offline_access` would have it.
+    // The state after a consent to `offline_access`.
     let mut connection = it.host.connection().await;
     sql::query("UPDATE token_families SET offline = 1")
         .execute(&mut connection)

@@ -1,4 +1,4 @@
-//! Claims by settings only, in a real sign-in.
+//! Claims from settings only, in a real sign-in.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::claims::claims;
 use super::token::userinfo;
 use crate::harness::{Browser, Json, TestHost, component, id};
 
-/// The TOML of `[plugins]` with these rules.
+/// Returns the TOML of `[plugins]` with these rules.
 fn plugins(writes: &str, rules: &str) -> String {
     let file = component("claim-map");
     format!(
@@ -52,7 +52,7 @@ async fn id_token_and_userinfo_contain_claims_of_the_rules() {
     );
     let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
-    // One of the two claims of the scope that is not granted is asked for by its name, in one place.
+    // The scope is not granted. The request names one of its two claims, for the ID token only.
     let requested = json!({ "id_token": { "nickname": null } }).to_string();
     let code = ada
         .sign_in_with(&Browser::new(&host.base), &[("claims", Some(&requested))])

@@ -13,7 +13,7 @@ use crate::harness::{
     jwt_claims, parse_json,
 };
 
-/// The claims of an ID token, its signature verified with the published key.
+/// Exchanges the code, and verifies the ID token with the published key. Returns the claims and the access token.
 pub(super) async fn claims(
     host: &TestHost,
     ada: &TestUser,
@@ -80,7 +80,7 @@ async fn the_id_token_has_the_claims_of_the_specification() {
     assert!(info.get("nonce").is_none() && info.get("sid").is_none());
 }
 
-/// Each claim of the scopes that comes from the directory, by its name, with its value in the directory.
+/// The claims of the scopes are listed by name. Each must have the value in the directory.
 #[tokio::test]
 async fn id_token_and_userinfo_contain_each_claim_of_profile_email_and_phone() {
     let host = TestHost::start().await;
@@ -132,7 +132,7 @@ async fn id_token_and_userinfo_contain_each_claim_of_profile_email_and_phone() {
         assert_eq!(claims.get(name), Some(value), "{name} in the ID token");
         assert_eq!(info.get(name), Some(value), "{name} at UserInfo");
     }
-    // A verdict is the directory's, in both directions.
+    // The verification status comes from the directory, for both values.
     let verdicts = json!({"phone_number_verified": false, "email_verified": false});
     host.admin_ok(Method::PATCH, &path, json!({"profile": verdicts}))
         .await;
@@ -152,7 +152,7 @@ async fn the_account_claim_is_a_json_string_with_the_roles_and_comes_from_the_pl
     let account: Value = parse_json(claims["account"].text());
     assert_eq!(account["roles"], json!(["reader", "editor"]));
 
-    // Without the plugin there is no such claim: the instance does not make it.
+    // Without the plugin, the claim does not exist, because the instance does not create it.
     let host = TestHost::start_with_plugins("[plugins]").await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -247,7 +247,7 @@ fn hostile(config: &str) -> String {
     )
 }
 
-/// A hostile plugin fails the login that it takes part in, closed, and nothing else.
+/// A hostile plugin fails the sign-in in which it takes part, and no other. The sign-in fails closed.
 async fn fails_closed(config: &str) {
     let plugins = hostile(config);
     let host = TestHost::start_with_plugins(&plugins).await;
@@ -328,8 +328,8 @@ async fn users_without_an_account_learn_it_only_after_approval() {
     assert_eq!(back.parameter("error"), "access_denied");
 }
 
-/// One access token at full rate, while the plugin is slow: UserInfo returns that it is busy, and sign-ins of others
-/// succeed.
+/// A caller sends requests with one access token at full rate while the plugin is slow. UserInfo answers that it is
+/// busy, and sign-ins of other users succeed.
 #[tokio::test]
 async fn userinfo_at_full_load_starves_no_sign_in() {
     let plugins = format!(
@@ -371,7 +371,7 @@ async fn userinfo_at_full_load_starves_no_sign_in() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     };
-    // A result is reused within its second, so the clock goes on.
+    // A result is reused for one second, so the clock must run.
     let clock = async {
         loop {
             tokio::time::sleep(std::time::Duration::from_millis(100)).await;

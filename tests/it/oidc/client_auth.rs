@@ -1,4 +1,4 @@
-//! Client authentication: each method, and credentials that must be rejected.
+//! Client authentication: each method, and credentials that the server must reject.
 
 mod registration;
 mod secrets;
@@ -23,7 +23,7 @@ use crate::harness::{
 
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// A web application with these settings; the answer of the admin API.
+/// Creates a web application with these settings. Returns the response of the admin API.
 async fn application(host: &TestHost, settings: Value) -> Value {
     let mut body = json!({"name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"]});
     let members = settings.members().clone();
@@ -37,7 +37,7 @@ async fn secret_of(host: &TestHost, application: &Value) -> String {
     answer["client_secret"].text().to_owned()
 }
 
-/// Asks for a token by client credentials with these members; the status and the error, or an empty text.
+/// Requests a token by client credentials with these members. Returns the status, and the error or an empty text.
 async fn ask(host: &TestHost, form: &[(&str, &str)]) -> (u16, String) {
     let form: Vec<_> = [("grant_type", "client_credentials")]
         .iter()
@@ -72,7 +72,7 @@ fn pem(key: &PKey<Private>) -> String {
     key.public_pem()
 }
 
-/// The claims of a valid assertion of this client; `n` makes them unique.
+/// Returns the claims of a valid assertion of this client. `n` makes the `jti` unique.
 fn claims(host: &TestHost, client: &str, n: usize) -> Value {
     let now = host.clock.now().seconds();
     json!({"iss": client, "sub": client, "aud": host.issuer(), "exp": now + 60, "iat": now, "jti": format!("id-{n}")})
@@ -139,7 +139,7 @@ async fn client_secret_post_and_no_other_method() {
         .response()
         .await;
     assert_eq!(by_header.status(), StatusCode::UNAUTHORIZED);
-    // And the other way round.
+    // The reverse case.
     let basic = application(&host, json!({})).await;
     let secret = secret_of(&host, &basic).await;
     assert_eq!(
@@ -152,8 +152,8 @@ async fn client_secret_post_and_no_other_method() {
     );
 }
 
-/// Asks an endpoint about a token by HTTP Basic as Spring Security does: both parts form-urlencoded. The status and the
-/// body.
+/// Sends a request about a token with HTTP Basic. As in Spring Security, both parts are form-urlencoded. Returns the
+/// status and the body.
 async fn by_basic(
     host: &TestHost,
     path: &str,
@@ -207,7 +207,7 @@ async fn introspection_and_revocation_accept_basic_from_each_application_with_a_
                     "{method} {path}"
                 );
             }
-            // Two ways at once.
+            // Two authentication methods at once.
             let both = [("client_id", client), ("client_secret", secret.as_str())];
             let (status, answer) = by_basic(&host, path, client, &secret, &both).await;
             assert_eq!(
@@ -216,7 +216,7 @@ async fn introspection_and_revocation_accept_basic_from_each_application_with_a_
                 "{method} {path}"
             );
         }
-        // The token endpoint has the application's own method only.
+        // The token endpoint accepts only the application's own method.
         let form = [("grant_type", "client_credentials")];
         let expected = if method == "client_secret_basic" {
             200
@@ -229,7 +229,7 @@ async fn introspection_and_revocation_accept_basic_from_each_application_with_a_
             "{method}"
         );
     }
-    // An application without a secret has no password that would fit.
+    // No password is valid for an application without a secret.
     let key = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&rsa())});
     let web = application(&host, key).await;
     assert_eq!(
@@ -281,7 +281,7 @@ async fn client_secret_jwt_with_the_secret_of_the_method_change() {
         .await,
         refused()
     );
-    // A new secret ends the one before.
+    // A new secret ends the previous one.
     let newer = secret_of(&host, &web).await;
     assert_eq!(
         ask_with(&host, &by(&claims(&host, id(&web), 3), &secret)).await,
@@ -291,14 +291,14 @@ async fn client_secret_jwt_with_the_secret_of_the_method_change() {
         ask_with(&host, &by(&claims(&host, id(&web), 4), &newer)).await,
         accepted()
     );
-    // A change of anything else leaves it.
+    // Other changes of the application do not affect the secret.
     host.admin_ok(Method::PATCH, &path, json!({"name": "Other"}))
         .await;
     assert_eq!(
         ask_with(&host, &by(&claims(&host, id(&web), 5), &newer)).await,
         accepted()
     );
-    // Nor is it in the database as it is.
+    // The database does not contain the secret in plain text.
     let database = read_bytes(host.folder().join("assent.db"));
     let wal = std::fs::read(host.folder().join("assent.db-wal")).unwrap_or_default();
     assert!(![database, wal].iter().any(|file| {
@@ -428,7 +428,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
         refused()
     );
     assert_eq!(fetches.load(Ordering::SeqCst), 2);
-    // Strangers' signatures make one call, however many come at once, and one that fails takes nothing away.
+    // Invalid signatures cause one fetch, however many arrive at once. A failed fetch does not remove the known keys.
     *locked(&served) = "no keys today".to_owned();
     host.advance(11);
     let mut strangers = tokio::task::JoinSet::new();
@@ -471,7 +471,7 @@ async fn a_private_jwks_uri_is_not_called() {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a port");
-    // A name is judged when it is called, since it may lead elsewhere by then.
+    // The server checks the address of a name at the call, because the name may resolve to another address by then.
     let uri = format!(
         "https://localhost:{}/jwks",
         listener.local_addr().expect("an address").port()
@@ -560,7 +560,7 @@ async fn a_client_assertion_is_valid_once_on_all_instances() {
         .await;
     assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     running.stop().await;
-    // The same jti in another assertion is no new one; another client's is its own affair.
+    // The same `jti` in another assertion is a replay. Another client may use the same value.
     let mut again = claims(&host, id(&web), 1);
     again["exp"] = json!(host.clock.now().seconds() + 200);
     assert_eq!(ask_with(&host, &by_rsa(&again, &key)).await, refused());
@@ -600,7 +600,7 @@ async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_
             accepted()
         );
     }
-    // The other client's name beside an assertion that is valid for the signer.
+    // The id of the other client, with an assertion that is valid for the signer.
     let assertion = by_rsa(&claims(&host, first, 10), first_key);
     let form = [
         ("client_id", second.as_str()),
@@ -627,7 +627,7 @@ async fn client_assertions_with_forged_headers_are_rejected() {
     let settings = json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": public});
     let web = application(&host, settings).await;
     let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    // alg: none
+    // The algorithm `none`.
     for alg in ["none", "None", ""] {
         let unsigned = format!(
             "{}.{}.",
@@ -652,7 +652,7 @@ async fn client_assertions_with_forged_headers_are_rejected() {
             refused()
         );
     }
-    // A key that the header brings along, or says where to fetch.
+    // A key that the header contains or refers to.
     let (forger, der) = (rsa(), |key: &PKey<Private>| key.pkcs8_der());
     let pair = josekit::jwk::alg::rsa::RsaKeyPair::from_der(der(&forger)).expect("a pair");
     let jwk: Jwk = josekit::jwk::KeyPair::to_jwk_public_key(&pair);

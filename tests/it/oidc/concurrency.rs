@@ -15,7 +15,7 @@ use crate::harness::{
     TestUser, Text, http_client, id, jwt_claims,
 };
 
-/// Codes that her session gives, each for a nonce of its own.
+/// Returns codes of the user's session, each for a nonce of its own.
 async fn codes(ada: &TestUser, browser: &Browser, count: usize) -> Vec<(String, String)> {
     join_all((0..count).map(async |number| {
         let nonce = format!("nonce-{number}");
@@ -52,8 +52,8 @@ async fn limitless(database: Database) -> TestHost {
     .await
 }
 
-/// Each batch of PostgreSQL's writers locks the sessions of its sign-ins. Two that wait for each other are undone by
-/// PostgreSQL after a second, and written again.
+/// Each batch of a PostgreSQL writer locks the sessions of its sign-ins. PostgreSQL detects a deadlock of two batches
+/// after a second and rolls one back, and the server writes it again.
 #[tokio::test]
 async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     const SESSIONS: usize = 8;
@@ -74,7 +74,7 @@ async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     }
     let locks = || statements.count("UPDATE sessions SET signed_out = 0");
     let before = locks();
-    // Each group of all sessions begins with another one.
+    // The order of the sessions differs in each group, so each group begins with another session.
     let order = (0..SIGN_INS).map(|number| (number * 5 + number / SESSIONS) % SESSIONS);
     let request = ada.application.request(&[("prompt", Some("none"))]);
     let answers = join_all(order.map(|place| browsers[place].get(&request))).await;
@@ -84,8 +84,8 @@ async fn concurrent_sign_ins_in_the_same_sessions_are_written_once() {
     assert_eq!(locks() - before, SIGN_INS);
 }
 
-/// PostgreSQL gets the statements of concurrent sign-ins without a wait for each other's results, and rejects all after
-/// the first that fails.
+/// The statements of concurrent sign-ins go to PostgreSQL without a wait for each other's results. PostgreSQL rejects
+/// all statements after the first failed one.
 #[tokio::test]
 async fn a_sign_in_that_fails_does_not_fail_others_of_its_transaction() {
     let host = limitless(Database::Postgres).await;
@@ -119,7 +119,7 @@ async fn concurrent_codes_return_their_own_tokens_once(database: Database) {
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;
     let codes = codes(&ada, &browser, 70).await;
-    // Every other one is sent twice, at the same moment.
+    // Every second code is sent twice, at the same moment.
     let twice = codes.iter().step_by(2);
     let answers = join_all(codes.iter().chain(twice).map(async |(code, nonce)| {
         let (status, answer) = ada.application.exchange(&host.base, code, &[]).await;
@@ -178,7 +178,8 @@ async fn concurrent_applications_and_tokens_are_not_confused(database: Database)
         90,
         "{database:?}"
     );
-    // One is revoked, and one never was: neither changes what is said of the others that are asked about with it.
+    // One token is revoked, and one was never issued. Neither changes the results of the other tokens in the same
+    // batch.
     let (owner, revoked) = &tokens[7];
     let revocation = http_client().post(format!("{}/oidc/token/revocation", host.base));
     let revocation = revocation
@@ -226,7 +227,7 @@ async fn a_suspension_takes_effect_at_once_despite_earlier_reads(database: Datab
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let token = tokens["access_token"].text();
-    // A call that waited two seconds for the claim mapper gets 503 (busy). On a slow machine many do.
+    // A call that waited two seconds for the claim mapper receives 503 (busy). On a slow machine, many calls do.
     let patient = async || {
         for _ in 0..100 {
             let (status, _) = userinfo(&host, token).await;

@@ -1,9 +1,9 @@
-//! Modules of the OpenID Foundation's plan for a Basic OP that have no test of their own name beside this one.
+//! Modules of the OpenID Foundation's plan for a Basic OP that have no test of their own name in the other modules.
 //!
 //! `display_*`, `ui_locales`, `claims_*`, `login_hint`, `prompt_*`, `max_age_*`, `id_token_hint`, `acr_values`,
-//! `ensure_*`, `request_uri_unsigned`, `unsigned_request_object` and `response_type_missing` are in `parameters`, the
-//! form post plan in `form_post`, `userinfo_post_*` in `introspection`, `refresh_token` in `refresh`, the logout plans
-//! in `logout` and `backchannel`.
+//! `ensure_*`, `request_uri_unsigned`, `unsigned_request_object` and `response_type_missing` are in `parameters`. The
+//! form post plan is in `form_post`, `userinfo_post_*` in `introspection`, and `refresh_token` in `refresh`. The logout
+//! plans are in `logout` and `backchannel`.
 
 use josekit::jwk::Jwk;
 use josekit::jws::{JwsVerifier, PS256, RS256};
@@ -16,7 +16,7 @@ use crate::harness::{Body, Browser, Json, TestHost, TestUser, Text, get, id};
 
 type Claims = Map<String, Value>;
 
-/// Signs in with these scopes; the ID token's and UserInfo's claims.
+/// Signs in with these scopes. Returns the claims of the ID token and of UserInfo.
 async fn claims_for(host: &TestHost, ada: &TestUser, scope: &str) -> (Claims, Claims) {
     let code = ada
         .sign_in_with(&Browser::new(&host.base), &[("scope", Some(scope))])
@@ -28,7 +28,7 @@ async fn claims_for(host: &TestHost, ada: &TestUser, scope: &str) -> (Claims, Cl
     (claims, me.members().clone())
 }
 
-/// The algorithm and claims of an ID token whose signature fits the published key that it names.
+/// Verifies an ID token with the published key that it names. Returns its algorithm and claims.
 async fn verified(host: &TestHost, id_token: &str) -> (String, Claims) {
     let header = jwt::decode_header(id_token).expect("a header");
     let text = |name: &str| {
@@ -183,7 +183,7 @@ async fn discovery_is_identical_at_both_urls_and_accurate() {
         else {
             continue;
         };
-        // Nothing that is named is missing, whatever it says to a call like this.
+        // Every endpoint in the document exists. The status of a plain GET does not matter otherwise.
         let status = get(url).await.status();
         assert_ne!(status, StatusCode::NOT_FOUND, "{name}");
     }

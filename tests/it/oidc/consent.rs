@@ -1,4 +1,4 @@
-//! Consent: asked before an application receives claims, and its withdrawal.
+//! Consent: the question before an application receives claims, and the withdrawal.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -7,14 +7,15 @@ use serde_json::json;
 use super::token::userinfo;
 use crate::harness::{Browser, Database, HostOptions, Page, TestHost, TestUser, Text};
 
-/// Ada approved on her phone; the page that comes then.
+/// Approves a sign-in on Ada's device. Returns the next page.
 async fn approved(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Page {
     let waiting = ada.begin_sign_in(browser, changes).await;
     ada.approve(&waiting).await;
     browser.get(&waiting.url).await
 }
 
-/// Where a request leads in a browser with a session: to the application, or to a page.
+/// Sends a request from a browser with a session. Returns the page of the server, or `None` for a redirect to the
+/// application.
 async fn asks(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Option<Page> {
     let page = browser.get(&ada.application.request(changes)).await;
     let ours = page.location().path().starts_with("/login/");
@@ -160,7 +161,7 @@ async fn a_new_sign_in_does_not_extend_a_consent() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     ada.sign_in(&Browser::new(&host.base)).await;
-    // There is no question in these two weeks, neither in a new sign-in nor with the current session.
+    // In these two weeks the server does not ask for consent, neither in a new sign-in nor with the existing session.
     for _ in 0..2 {
         host.advance(6 * 86_400);
         let browser = Browser::new(&host.base);
@@ -262,7 +263,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
             "{form:?}"
         );
     }
-    // A valid CSRF token is no proof that the user saw the consent page.
+    // A valid CSRF token does not prove by itself that the user saw the consent page.
     for form in [
         vec![("decision", "allow"), ("csrf", csrf.as_str())],
         vec![("decision", "allow"), ("csrf", &csrf), ("user", &csrf)],
@@ -321,7 +322,7 @@ async fn another_user_in_the_browser_cannot_consent_for_the_first() {
     device.approve(&requests[0], &waiting.number()).await;
     browser.finish(&waiting.url).await.parameter("code");
 
-    // Ada's session ended, so her page leads back to the question who it is.
+    // Ada's session ended, so her page leads back to the page that asks for the name.
     let identify = page.decide("allow").await.followed().await;
     assert!(
         identify.body.contains("name=\"name\"") && !identify.asks_for_consent(),

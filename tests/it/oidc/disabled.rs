@@ -1,4 +1,4 @@
-//! Disabled applications: no endpoint serves them from the next request on, on any instance.
+//! Disabled applications: no endpoint of any instance serves them from the next request on.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -20,7 +20,7 @@ async fn set_enabled(host: &TestHost, application: &Application, enabled: bool) 
     changed
 }
 
-/// What introspection answers this application of a token.
+/// Introspects a token as this application. Returns the status and the body.
 async fn introspect(base: &str, application: &Application, token: &str) -> (StatusCode, Value) {
     let response = http_client()
         .post(format!("{base}/oidc/token/introspection"))
@@ -42,7 +42,7 @@ fn unauthorized((status, answer): &(StatusCode, Value)) {
     );
 }
 
-/// One instance disables it, the other one serves it no more. Its earlier grants do not come back.
+/// One instance disables the application, and the other one no longer serves it. Its earlier grants do not return.
 #[both_databases]
 async fn no_endpoint_of_any_instance_serves_a_disabled_application(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -59,7 +59,7 @@ async fn no_endpoint_of_any_instance_serves_a_disabled_application(database: Dat
     let code = ada.sign_in_with(&browser, &OFFLINE).await;
     let own = own_token(&other, &ada.application).await;
     let own = own.1["access_token"].text();
-    // The other instance knows the application, its tokens and the session.
+    // The other instance has the application, its tokens and the session in its cache.
     for token in [access, own] {
         let (_, answer) = introspect(&other, &server, token).await;
         assert_eq!(answer["active"], true, "{answer}");
@@ -93,7 +93,7 @@ async fn no_endpoint_of_any_instance_serves_a_disabled_application(database: Dat
             .text()
             .contains("invalid_token")
     );
-    // The browser is not sent to an application that may be disabled for a compromise.
+    // The server does not redirect the browser to an application that may be disabled because of a compromise.
     for request in [ada.application.request(&[]), silent.clone()] {
         let page = there.get(&request).await;
         assert_eq!(page.status, StatusCode::FORBIDDEN);
@@ -113,7 +113,7 @@ async fn no_endpoint_of_any_instance_serves_a_disabled_application(database: Dat
         let (_, answer) = introspect(&other, &server, token).await;
         assert_eq!(answer, json!({"active": false}));
     }
-    // The user's session is not of this application only, so it goes on.
+    // The user's session does not belong to this application only, so it continues.
     let code = there.get(&silent).await.parameter("code");
     let (status, tokens) = ada.application.exchange(&other, &code, &[]).await;
     assert_eq!(status, StatusCode::OK, "{tokens}");
@@ -130,7 +130,8 @@ async fn own_token(base: &str, application: &Application) -> (StatusCode, Value)
     (response.status(), response.read_json().await)
 }
 
-/// A sign-in under way ends with a page that says why, for each name alike, and asks no phone.
+/// A sign-in in progress ends with a page that shows the reason. The page is the same for each name, and no device
+/// receives a request.
 #[tokio::test]
 async fn a_sign_in_that_began_before_ends_with_a_page() {
     let host = TestHost::start().await;
@@ -151,7 +152,7 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
             page.body
         );
     }
-    // The devices show the request no longer, and it does not come back.
+    // The devices no longer show the request, and it does not return.
     assert_eq!(pending, 1);
     assert!(ada.device.pending_requests(0).await.is_empty());
     for (browser, page) in [(&asked, &waiting), (&approved, &finished)] {
@@ -167,7 +168,7 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
     assert!(!page.parameter("code").is_empty());
 }
 
-/// It may still revoke its tokens and sign users out, but no browser goes there.
+/// The application may still revoke its tokens and sign users out, but the server redirects no browser to it.
 #[tokio::test]
 async fn a_disabled_application_may_revoke_and_sign_out() {
     let host = TestHost::start().await;
@@ -201,7 +202,7 @@ async fn a_disabled_application_may_revoke_and_sign_out() {
     );
 }
 
-/// The tiles of the portal lead to applications that can be used, and a service account loses its rights.
+/// The portal shows only tiles of usable applications, and a disabled service account loses its permissions.
 #[tokio::test]
 async fn the_portal_and_the_admin_api_follow() {
     let host = TestHost::start().await;
@@ -265,7 +266,7 @@ async fn the_portal_and_the_admin_api_follow() {
         (&detail["before"]["enabled"], &detail["after"]["enabled"]),
         (&json!(true), &json!(false))
     );
-    // An export of the directory is not needed to know: the list says it.
+    // The list shows the state, so no export of the directory is necessary.
     let list = host
         .admin_ok(Method::GET, "/applications", Value::Null)
         .await;

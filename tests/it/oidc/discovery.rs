@@ -1,4 +1,5 @@
-//! The discovery document, member by member: an application configures itself from it, so no member changes unnoticed.
+//! The discovery document, member by member. Applications configure themselves from it, so no member may change
+//! unnoticed.
 
 use serde_json::{Value, json};
 
@@ -14,7 +15,7 @@ const SCOPES: [&str; 7] = [
     "groups",
     "offline_access",
 ];
-/// The claims of an ID token besides those of the scopes.
+/// The claims of an ID token, except the claims of the scopes.
 const OF_THE_TOKEN: [&str; 11] = [
     "iss",
     "sub",
@@ -73,7 +74,7 @@ const ASSERTION_ALGORITHMS: [&str; 7] = [
     "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256",
 ];
 
-/// The metadata of an instance at this issuer.
+/// Returns the metadata of an instance at this issuer.
 fn expected(issuer: &str) -> Value {
     let claims = [&OF_THE_TOKEN[..], &OF_THE_SCOPES].concat();
     json!({

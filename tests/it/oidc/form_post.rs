@@ -6,7 +6,7 @@ use crate::harness::{Browser, Page, TestHost, Text};
 
 const FORM_POST: (&str, Option<&str>) = ("response_mode", Some("form_post"));
 
-/// That the page posts to the application, and nowhere else.
+/// Checks that the page posts to the application and to no other address.
 fn expect_form(page: &Page, action: &str) {
     assert_eq!(page.status, StatusCode::OK, "{}", page.body);
     assert!(

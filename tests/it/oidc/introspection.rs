@@ -7,7 +7,7 @@ use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{Application, Body, Respond, TestHost, Text, http_client, id};
 
-/// A call of an application that authenticates itself by `client_secret_basic`, or says who it is.
+/// Sends a request of an application. It authenticates with `client_secret_basic`, or sends only its `client_id`.
 async fn call(
     host: &TestHost,
     application: &Application,
@@ -81,7 +81,7 @@ async fn client_credentials_return_only_a_token_for_ten_minutes() {
         (&active["active"], &active["sub"], &active["client_id"]),
         (&json!(true), &json!(web.id), &json!(web.id))
     );
-    // There is no user.
+    // The token belongs to no user.
     let (status, answer) = userinfo(&host, access(&tokens)).await;
     assert_eq!(
         (status, &answer["error"]),
@@ -146,7 +146,8 @@ async fn introspection_returns_the_members_of_the_specification() {
         "scope": "openid profile email offline_access", "exp": now + 3600, "iat": now,
     });
     assert_eq!(active, expected);
-    // A resource server that is another confidential application sees it too, but not the refresh token.
+    // Another confidential application, such as a resource server, may introspect the access token, but not the refresh
+    // token.
     let other = host.web_application().await;
     assert_eq!(introspect(&host, &other, access(&tokens)).await, expected);
     assert_eq!(
@@ -280,7 +281,7 @@ async fn revocation_of_a_refresh_token_revokes_its_family() {
             .1["error"],
         "invalid_grant"
     );
-    // Again, and unknown tokens: the same response.
+    // The response is the same for revoked and unknown tokens.
     for token in [access(&first), refresh_token(&second), "nonsense"] {
         assert_eq!(revoke(token).await.0, StatusCode::OK, "{token}");
     }

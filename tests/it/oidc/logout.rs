@@ -1,4 +1,4 @@
-//! Signing out (OpenID Connect RP-Initiated Logout 1.0). The tests of the conformance plan have its modules' names.
+//! Logout (OpenID Connect RP-Initiated Logout 1.0). Tests of the conformance plan have the names of their modules.
 
 mod sessions;
 
@@ -20,7 +20,7 @@ use crate::harness::{
 const AFTER: &str = "https://rp.example/signed-out";
 const AFTER_WITH_QUERY: &str = "https://rp.example/signed-out?from=assent";
 
-/// Ada, signed in in a browser, and what the application has of it.
+/// Ada with a signed-in browser, and the tokens of the application.
 struct Fixture {
     host: TestHost,
     ada: TestUser,
@@ -52,7 +52,7 @@ impl Fixture {
         self.browser.get(&request(parameters)).await
     }
 
-    /// The valid request, with `changes` made: a value replaces, `None` leaves out.
+    /// Sends the valid request with `changes`: a value replaces a parameter, and `None` removes it.
     async fn end_changed(&self, changes: &[(&str, Option<&str>)]) -> Page {
         let mut parameters = vec![
             ("id_token_hint", self.id_token.as_str()),
@@ -87,7 +87,8 @@ impl Fixture {
         );
     }
 
-    /// The page asks; after the confirmation the browser is signed out and stays here.
+    /// Checks that the page asks. After the confirmation the browser is signed out, without a redirect to the
+    /// application.
     async fn assert_asked_and_not_sent_on(&self, page: &Page) {
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
         assert!(
@@ -120,7 +121,7 @@ async fn sign_in(host: &TestHost, ada: &TestUser, browser: &Browser) -> (String,
     (text("id_token"), text("access_token"))
 }
 
-/// The request that the question's form carries.
+/// Returns the logout request in the form of the page.
 fn hidden(page: &Page) -> String {
     let (_, rest) = page
         .body
@@ -157,7 +158,7 @@ async fn rp_initiated_logout() {
     );
     assert!(page.headers["set-cookie"].text().contains("Max-Age=0"));
     assert!(!it.is_signed_in().await);
-    // The tokens of the session have ended, and the same request again leads to the same page.
+    // The access token of the session is invalid, and a repeated request redirects to the same address.
     assert_eq!(
         userinfo(&it.host, &it.access_token).await.0,
         StatusCode::UNAUTHORIZED
@@ -257,7 +258,7 @@ async fn a_posted_logout_can_be_continued_for_30_minutes_by_its_browser_only() {
         it.assert_refused(&it.browser.get(&carried(bad)).await)
             .await;
     }
-    // What is registered counts when it is used.
+    // The server checks the registration when it uses the address.
     let path = format!("/applications/{}", it.ada.application.id);
     it.host
         .admin_ok(
@@ -303,7 +304,7 @@ async fn an_overlong_posted_state_is_rejected() {
     assert_eq!(post(&long).await.followed().await.parameter("state"), long);
 }
 
-/// An ID token of Ada's that is as long as one may be.
+/// Returns an ID token of Ada with the maximum length.
 async fn long_hint(it: &Fixture) -> String {
     let mut claims = jwt_claims(&it.id_token).members().clone();
     claims.insert("account".to_owned(), json!(""));
@@ -367,7 +368,7 @@ async fn rp_initiated_logout_bad_post_logout_redirect_uri() {
             .await;
         it.assert_refused(&page).await;
     }
-    // One that another application registered is not this one's.
+    // An address of another application is not valid for this one.
     let other = it.host.web_application().await;
     let theirs = json!({"post_logout_redirect_uris": ["https://other.example/"]});
     it.host
@@ -416,7 +417,7 @@ async fn an_unsigned_or_foreign_hint_ends_no_session() {
                 .await;
         }
     }
-    // All of it is right, but for whose key it is.
+    // Everything is valid except the key of the signature.
     let key = rsa_key();
     let message = format!("{}.{}", parts[0], parts[1]);
     let mut signer = Signer::new(MessageDigest::sha256(), &key).expect("a signer");
@@ -446,7 +447,7 @@ async fn a_hint_of_another_application_than_client_id_is_rejected() {
 #[tokio::test]
 async fn rp_initiated_logout_no_id_token_hint() {
     let it = Fixture::new().await;
-    // Nothing names the application of the address.
+    // No parameter identifies the application of the address.
     let page = it.end_changed(&[("id_token_hint", None)]).await;
     it.assert_asked_and_not_sent_on(&page).await;
 }
@@ -513,7 +514,7 @@ async fn client_id_without_a_hint_asks_and_redirects_to_its_registered_uri() {
         "https://rp.example/signed-out?state=st%26te"
     );
     assert!(!it.is_signed_in().await);
-    // No user is left to ask.
+    // No user is signed in, so the server asks no question.
     assert_eq!(
         it.end_changed(&named).await.location().as_str(),
         "https://rp.example/signed-out?state=st%26te"
@@ -539,12 +540,12 @@ async fn client_id_without_a_hint_never_redirects_to_a_foreign_uri() {
                 .await,
         )
         .await;
-        // Nor without a session.
+        // The server also rejects the request without a session.
         let parameters = [("client_id", client), ("post_logout_redirect_uri", address)];
         let page = Browser::new(&it.host.base).get(&request(&parameters)).await;
         assert_eq!(page.status, StatusCode::BAD_REQUEST, "{client} {address}");
     }
-    // An address that is no longer registered when the user answers is none.
+    // The address is invalid if it is no longer registered when the user answers.
     let page = it
         .end(&[("client_id", &client), ("post_logout_redirect_uri", AFTER)])
         .await;
@@ -617,7 +618,7 @@ async fn rp_initiated_logout_query_added_to_post_logout_redirect_uri() {
             .await,
     )
     .await;
-    // A query that is registered is kept.
+    // A registered query remains.
     let page = it
         .end_changed(&[("post_logout_redirect_uri", Some(AFTER_WITH_QUERY))])
         .await;

@@ -1,5 +1,5 @@
-//! The parameters of an authorization request. Where a module of the OpenID Foundation's conformance plan asks for the
-//! same, the test has its name.
+//! The parameters of an authorization request. A test for a module of the OpenID Foundation's conformance plan has the
+//! name of the module.
 
 use assent::keys::TokenType;
 use assent_model::key::SigningAlgorithm;
@@ -12,7 +12,7 @@ use crate::harness::{Body, Browser, Json, Page, TestHost, TestUser, Text, get, i
 
 type Changes<'a> = &'a [(&'a str, Option<&'a str>)];
 
-/// Whether a request is answered without a page; else the page.
+/// Sends a request. Returns the response if it redirects to the application, and otherwise the page as the error.
 async fn without_page(
     ada: &TestUser,
     browser: &Browser,
@@ -32,14 +32,14 @@ async fn error(ada: &TestUser, browser: &Browser, changes: Changes<'_>) -> Strin
     page.parameter("error")
 }
 
-/// Signs in with these changes of the request, and agrees; what comes back.
+/// Signs in with these changes of the request, and gives consent. Returns the response to the application.
 async fn signs_in(ada: &TestUser, browser: &Browser, changes: Changes<'_>) -> Page {
     let waiting = ada.begin_sign_in(browser, changes).await;
     ada.approve(&waiting).await;
     browser.finish(&waiting.url).await
 }
 
-/// A token with these claims, signed by the instance's own key.
+/// Returns a token with these claims and a signature of the instance's own key.
 async fn hint(host: &TestHost, changes: Value, ada: &TestUser) -> String {
     let mut claims =
         json!({"iss": host.issuer(), "aud": ada.application.id, "sub": ada.user["sub"], "exp": 1});
@@ -521,7 +521,7 @@ async fn a_slim_id_token_returns_scope_claims_at_userinfo_only() {
     }
 }
 
-/// The `sub` and the claims of Ada that an application receives, in the ID token and at UserInfo.
+/// Returns the `sub` and the claims of Ada that an application receives, in the ID token and at UserInfo.
 async fn returned(host: &TestHost, ada: &TestUser) -> (String, Map<String, Value>) {
     let (returned, token) = claims(
         host,
@@ -558,7 +558,7 @@ async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
         "it would be the same everywhere"
     );
     assert_eq!(returned(&host, &ada).await.0, first, "it stays");
-    // The hint is the pairwise subject.
+    // The hint contains the pairwise subject.
     let browser = Browser::new(&host.base);
     signs_in(&ada, &browser, &[]).await;
     let silent = async |sub: &str| {
@@ -611,7 +611,7 @@ async fn a_pairwise_sid_differs_from_the_public_sid_and_signs_out() {
     let path = format!("/applications/{}", ada.application.id);
     host.admin_ok(Method::PATCH, &path, json!({"subject_type": "pairwise"}))
         .await;
-    // The same session, which answers at once.
+    // The same session answers without a new sign-in.
     let (pairwise, id_token) = sid_of(
         &browser
             .get(&ada.application.request(&[]))

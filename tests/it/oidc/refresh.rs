@@ -18,13 +18,13 @@ use crate::harness::{
     TestUser, Text, http_client, id, jwt_claims,
 };
 
-/// What asks for a refresh token.
+/// The parameters that request a refresh token.
 pub const OFFLINE: [(&str, Option<&str>); 2] = [
     ("prompt", Some("consent")),
     ("scope", Some("openid profile email offline_access")),
 ];
 
-/// Tokens with a refresh token among them.
+/// Signs in and returns tokens that include a refresh token.
 pub async fn offline_tokens(host: &TestHost, ada: &TestUser) -> Value {
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -32,14 +32,14 @@ pub async fn offline_tokens(host: &TestHost, ada: &TestUser) -> Value {
     tokens
 }
 
-/// The refresh token among these.
+/// Returns the refresh token from a token response.
 pub fn refresh_token(tokens: &Value) -> &str {
     tokens["refresh_token"]
         .as_str()
         .unwrap_or_else(|| panic!("no refresh token: {tokens}"))
 }
 
-/// Uses a refresh token.
+/// Uses a refresh token. Returns the status and the body.
 pub async fn refresh(
     base: &str,
     application: &Application,
@@ -172,10 +172,10 @@ async fn a_refresh_may_narrow_but_never_widen_the_scope() {
     .await;
     assert_eq!(less["scope"], "openid email");
     assert!(claims(&less)["name"].is_null());
-    // The next one may have all of it again.
+    // The next refresh may use the full scope again.
     let (_, all) = refresh(&host.base, &ada.application, refresh_token(&less), &[]).await;
     assert_eq!(all["scope"], "openid profile email offline_access");
-    // Without openid there is no ID token.
+    // Without `openid` there is no ID token.
     let (_, plain) = refresh(
         &host.base,
         &ada.application,
@@ -210,7 +210,7 @@ async fn the_reuse_of_a_refresh_token_revokes_its_family_also_after_a_restart(da
         (StatusCode::BAD_REQUEST, &json!("invalid_grant")),
         "{database:?}"
     );
-    // What came of it is worth nothing now, and can't be refreshed.
+    // The reuse revoked the family: its access tokens are invalid, and its refresh tokens fail.
     let (_, answer) = refresh(&base, &ada.application, refresh_token(&second), &[]).await;
     assert_eq!(answer["error"], "invalid_grant");
     for token in [access, first["access_token"].text()] {
@@ -265,7 +265,7 @@ async fn of_fifty_concurrent_refreshes_on_two_instances_one_succeeds(database: D
 
 #[both_databases]
 async fn of_fifty_refreshes_across_a_restart_one_succeeds(database: Database) {
-    // Without a window for lost answers each further use is a reuse.
+    // Without a grace period for lost responses, each further use is reuse.
     let settings = "[lifetimes]\nrefresh_token_grace = \"0s\"";
     let mut host = TestHost::start_with(HostOptions {
         database,
@@ -320,7 +320,7 @@ async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
     host.advance(10);
     let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     assert_eq!(status, StatusCode::OK, "{database:?}: {again}");
-    // The lost answer is worth nothing.
+    // The tokens of the lost response are invalid.
     assert_eq!(
         userinfo(&host, lost["access_token"].text()).await.0,
         StatusCode::UNAUTHORIZED
@@ -331,14 +331,14 @@ async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
     );
     let (status, third) = refresh(&host.base, &ada.application, refresh_token(&again), &[]).await;
     assert_eq!(status, StatusCode::OK, "{third}");
-    // A second repeat is a reuse.
+    // A second retry is reuse.
     let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
     assert_eq!(answer["error"], "invalid_grant");
     let (_, answer) = refresh(&host.base, &ada.application, refresh_token(&third), &[]).await;
     assert_eq!(answer["error"], "invalid_grant", "the family is revoked");
 }
 
-/// Waits until a query finds this number.
+/// Waits until a query returns this number.
 async fn wait_until(connection: &mut Connection, query: &'static str, expected: i64) {
     let deadline = tokio::time::Instant::now() + PATIENCE;
     loop {
@@ -370,10 +370,10 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
         let token = refresh_token(&first).to_owned();
         let request = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
         wait_until(&mut connection, WAITING, answered + 1).await;
-        // Its connection closes.
+        // This closes the connection.
         request.abort();
         if request.await.is_ok() {
-            // This machine was too slow for it: the repeat had its answer. Once more with another family.
+            // The test machine was too slow, so the retry had its response. The test starts again with another family.
             (answered, hung_up) = (answered + 1, 0);
             continue;
         }
@@ -447,7 +447,8 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     }
 }
 
-/// On PostgreSQL the first answer may be used by a transaction that ends between the look at it and its revocation.
+/// On PostgreSQL, a transaction may use the first response. It may end between the check of the family and its
+/// revocation.
 #[tokio::test]
 async fn using_a_response_during_its_retry_revokes_the_family() {
     const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND \
@@ -469,7 +470,7 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
         let (base, application) = (host.base.clone(), ada.application.clone());
         let token = refresh_token(&first).to_owned();
         let repeat = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
-        // It has seen nothing of the use, and waits for the row to revoke it.
+        // The retry has not seen the use, and waits for the row to revoke the family.
         wait_until(&mut observer, BLOCKED, 1).await;
         user.batch("COMMIT").await.expect("committed");
         let (status, answer) = repeat.await.expect("an answer");
@@ -588,7 +589,7 @@ async fn a_suspended_user_cannot_refresh_even_after_reactivation() {
                 refresh(&host.base, &ada.application, refresh_token(&tokens), &[]).await;
             assert_eq!(answer["error"], "invalid_grant", "{path} {state}");
         }
-        // A grant of the very moment of the suspension counts as one before it.
+        // A grant in the same millisecond as the suspension counts as earlier.
         host.advance(1);
     }
 }
@@ -617,7 +618,7 @@ async fn a_refresh_token_is_bound_to_its_application_and_endpoint() {
             "{wrong}"
         );
     }
-    // None of it did harm.
+    // The rejected requests have no effect on the token.
     assert_eq!(
         refresh(&host.base, &ada.application, token, &[]).await.0,
         StatusCode::OK
@@ -630,7 +631,7 @@ async fn the_reuse_of_a_code_revokes_its_refresh_token_too() {
     let ada = host.ada().await;
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
-    // The conformance suite's `codereuse-30seconds`.
+    // The module `codereuse-30seconds` of the conformance suite.
     host.advance(30);
     assert_eq!(
         ada.application.exchange(&host.base, &code, &[]).await.1["error"],

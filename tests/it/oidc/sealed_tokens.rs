@@ -12,7 +12,7 @@ use super::refresh::{OFFLINE, offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{Browser, Database, HostOptions, TestHost, Text, id, in_time};
 
-/// How many rows the tables have that requests of applications write.
+/// Returns the number of rows in each table that requests of applications write.
 async fn rows(host: &TestHost) -> Vec<i64> {
     let mut connection = host.connection().await;
     let mut counts = Vec::new();
@@ -64,7 +64,7 @@ async fn a_new_epoch_ends_all_tokens_on_every_instance(database: Database) {
     let after = offline_tokens(&host, &ada).await;
     let new = after["access_token"].text();
     assert_eq!(userinfo(&host, new).await.0, StatusCode::OK, "{database:?}");
-    // A restored backup has forgotten the epoch. The next one has another number all the same.
+    // A restored backup does not contain the epoch. The next epoch still has a different number.
     let mut connection = host.connection().await;
     sql::query("DELETE FROM token_epochs WHERE epoch > 1")
         .execute(&mut connection)
@@ -113,7 +113,7 @@ async fn a_refresh_changes_no_index() {
         tokens = next;
     }
     let mut connection = host.connection().await;
-    // The exchange of the code moves the end of the family, which has an index.
+    // The exchange of the code changes the retention time of the family, which has an index.
     let (all, in_place) = in_time(async {
         loop {
             let counts: (i64, i64) = sql::query_as(
@@ -156,7 +156,7 @@ async fn a_new_epoch_ends_codes_too(database: Database) {
     assert_eq!(answer["error"], "invalid_grant");
 }
 
-/// An instance that stopped while a retry waited leaves its mark behind.
+/// An instance that stops while a retry waits leaves its mark in the row.
 #[both_databases]
 async fn an_interrupted_retry_does_not_cost_the_family(database: Database) {
     let host = TestHost::start_with(HostOptions {
@@ -179,7 +179,7 @@ async fn an_interrupted_retry_does_not_cost_the_family(database: Database) {
     assert_eq!(status, StatusCode::OK, "{database:?}: {answer}");
 }
 
-/// The database cannot answer, so a 401 shows that no statement was sent.
+/// The database cannot respond, so a 401 shows that the server did not query it.
 #[tokio::test]
 async fn an_unknown_token_is_rejected_without_the_database() {
     let (host, proxy) = TestHost::start_behind_proxy().await;
@@ -187,7 +187,7 @@ async fn an_unknown_token_is_rejected_without_the_database() {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let token = tokens["access_token"].text();
-    // Another key, so another cipher: the first bytes name it.
+    // The first bytes name the key, so this token refers to another one.
     let forged = token.replacen("at_A", "at_B", 1);
     assert_ne!(forged, token);
     proxy.freeze();

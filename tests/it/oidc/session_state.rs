@@ -1,4 +1,4 @@
-//! `session_state` in the token response: off by default, and else equal to the `sid` of the ID token.
+//! `session_state` in the token response: off by default, and otherwise equal to the `sid` of the ID token.
 
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -32,7 +32,7 @@ async fn the_token_response_has_the_sid_again_if_the_application_wants_it() {
         assert_eq!(status, StatusCode::OK, "{second}");
         assert_eq!(second["session_state"], sid(&first));
         assert_eq!(second["session_state"], sid(&second));
-        // Without an ID token there is no session that the application could know.
+        // Without an ID token, the application does not know the session.
         let scope = [("scope", "profile")];
         let token = refresh_token(&second);
         let (status, third) = refresh(&host.base, &ada.application, token, &scope).await;

@@ -109,7 +109,7 @@ async fn the_token_endpoint_returns_the_errors_of_the_specification() {
         );
         assert!(answer["error_description"].is_string());
     }
-    // None of these spent the code.
+    // None of these requests used up the code.
     let (status, _) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK);
 }
@@ -141,7 +141,7 @@ async fn a_wrong_secret_is_invalid_client_with_a_challenge() {
             "invalid_client"
         );
     }
-    // A web application does not get by without its secret, nor a public one with a secret.
+    // A web application needs its secret, and a public application must not send one.
     let response = http_client()
         .post(&url)
         .form(&[("client_id", web.id.as_str())])
@@ -275,7 +275,7 @@ async fn of_fifty_concurrent_exchanges_of_a_code_one_succeeds(database: Database
             .all(|(_, answer)| answer["error"] == "invalid_grant"),
         "{database:?}: {bad:?}"
     );
-    // The reuse revoked what the one success gave.
+    // The reuse revoked the tokens of the only success.
     let token = good[0].1["access_token"].text();
     assert_eq!(userinfo(&host, token).await.0, StatusCode::UNAUTHORIZED);
     second.stop().await;
@@ -346,15 +346,15 @@ async fn of_fifty_exchanges_of_a_code_across_a_restart_one_succeeds(database: Da
     again.stop().await;
 }
 
-/// The instance stops while the code is redeemed. There is one success at most, for any answers before the stop, and
-/// none after the restart if there was one before.
+/// The instance stops while clients exchange the code. At most one request succeeds, before the stop or after the
+/// restart.
 #[both_databases]
 async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once(database: Database) {
     let mut host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let secret = ada.application.secret.clone();
-    // Unlike `exchange` it also takes no answer for one: the instance may be gone.
+    // Unlike `exchange`, a failed connection is allowed here, because the instance may have stopped.
     let attempt = |base: String| {
         let (code, id, secret) = (code.clone(), ada.application.id.clone(), secret.clone());
         let redirect_uri = ada.application.redirect_uri.clone();
@@ -393,7 +393,7 @@ async fn a_code_exchanged_during_a_shutdown_succeeds_at_most_once(database: Data
         .flatten()
         .filter(|status| status.is_success())
         .count();
-    // An answer may be lost together with its connection: then no client has the tokens.
+    // A response may be lost with its connection. Then no client has the tokens.
     let lost = statuses.iter().any(Option::is_none);
     assert!(
         successes == 1 || (successes == 0 && lost),
@@ -454,7 +454,7 @@ async fn userinfo_names_the_error_of_a_token() {
         "the specification names a missing token"
     );
     assert!(body["error_description"].is_string(), "{body}");
-    // Another way to authenticate is none (RFC 6750 section 3.1).
+    // The server accepts no other authentication scheme (RFC 6750 section 3.1).
     let basic = http_client()
         .get(&url)
         .basic_auth("ada", Some("x"))
@@ -480,7 +480,7 @@ async fn userinfo_names_the_error_of_a_token() {
     );
 }
 
-/// UserInfo with this token.
+/// Calls UserInfo with this token. Returns the status and the body.
 pub async fn userinfo(host: &TestHost, token: &str) -> (StatusCode, Value) {
     userinfo_at(&host.base, token).await
 }

@@ -1,4 +1,5 @@
-//! The operator's branding: a logo and colours, served without active content, and rejected at startup if invalid.
+//! The operator's branding: a logo and colours. They are served without active content, and rejected at startup if
+//! invalid.
 
 use std::path::Path;
 
@@ -10,7 +11,7 @@ use crate::harness::{
 };
 use crate::javascript::run;
 
-/// A logo that would do harm if it could.
+/// A logo with active content.
 const LOGO: &str = "<?xml version=\"1.0\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 2 1\" \
 onload=\"document.title = 'harm'\">\
     <script>document.title = 'harm'</script><rect width=\"2\" height=\"1\"/></svg>";
@@ -73,7 +74,7 @@ async fn branding_colours_have_their_own_stylesheet() {
     let settings = settings(folder.path());
     let host = TestHost::start_with_settings(&settings).await;
     let page = Browser::new(&host.base).get("/").await;
-    // Behind ours, so that it wins.
+    // The operator's stylesheet follows the server's own, so that it takes precedence.
     let (ours, own) = (
         page.body.find("/assets/assent."),
         page.body.find("/assets/colours."),

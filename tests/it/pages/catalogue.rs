@@ -1,4 +1,4 @@
-//! The message catalogue against the sources: no message is missing, unused, or used with other values, in any
+//! The message catalogue and the sources agree: no message is missing, unused, or used with other values, in any
 //! language.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use crate::harness::{Json, Text, parse_json, read_file};
 type Values = BTreeSet<String>;
 type Messages = BTreeMap<String, Values>;
 
-/// A place that names a message, and the values that it gives.
+/// A use of a message, with the values that it passes.
 #[derive(Debug)]
 struct Use {
     file: String,
@@ -20,7 +20,7 @@ struct Use {
     values: Values,
 }
 
-/// The messages of a file, each with the values that it takes.
+/// Returns the messages of a file, each with its values.
 fn messages(file: &str, source: &str) -> Messages {
     let resource = fluent_syntax::parser::parse(source)
         .unwrap_or_else(|(_, errors)| panic!("{file}: {errors:?}"));
@@ -69,12 +69,12 @@ fn collect(pattern: &Pattern<&str>, values: &mut Values) {
     }
 }
 
-/// The text before the next `end`.
+/// Returns the text before the next `end`.
 fn until(text: &str, end: char) -> &str {
     text.split(end).next().unwrap_or_default()
 }
 
-/// The values that calls behind a message give it: `.text("name", ...)`, one after the other.
+/// Returns the names of the values in the chained calls after a message, such as `.text("name", ...)`.
 fn chained(mut rest: &str) -> Values {
     let mut values = Values::new();
     loop {
@@ -96,7 +96,7 @@ fn chained(mut rest: &str) -> Values {
     }
 }
 
-/// The names in an object literal that a call has behind its first argument: `, { name: value, other }`.
+/// Returns the names in an object literal after the first argument of a call: `, { name: value, other }`.
 fn object(rest: &str) -> Values {
     let Some(rest) = rest.trim_start().strip_prefix(',') else {
         return Values::new();
@@ -127,7 +127,7 @@ fn object(rest: &str) -> Values {
     names
 }
 
-/// What a Rust source or a template names, by calls that begin like this.
+/// Returns the messages that a Rust source or a template uses, in calls that begin with `call`.
 fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
     let found = text
         .match_indices(call)
@@ -138,7 +138,7 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
             .strip_prefix('"')
             .map(|rest| until(rest, '"').to_owned())
         else {
-            // Only the catalogue's own functions pass ids on.
+            // Only the catalogue's own functions pass an id on.
             assert!(
                 rest.starts_with("id)"),
                 "{file}: {call} takes an id as it stands in the catalogue"
@@ -159,10 +159,10 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
     uses.collect()
 }
 
-/// What a script names: each literal that begins as the messages for scripts do.
+/// Returns the messages that a script uses: each literal with a prefix of the messages for scripts.
 fn named_by_script(file: &str, text: &str) -> Vec<Use> {
     let mut uses = Vec::new();
-    // Scripts receive only those messages.
+    // The server sends scripts only the messages with these prefixes.
     for call in ["text('", "phrase('"] {
         for (at, _) in text
             .match_indices(call)
@@ -191,7 +191,7 @@ fn named_by_script(file: &str, text: &str) -> Vec<Use> {
     uses
 }
 
-/// Everything that is wrong.
+/// Returns all differences between the catalogues and the uses.
 fn problems(catalogues: &[(&str, Messages)], uses: &[Use]) -> Vec<String> {
     let mut problems = Vec::new();
     for (language, messages) in catalogues {
@@ -249,7 +249,7 @@ fn all_uses() -> Vec<Use> {
         uses.extend(named(&file, &text, "layout.text("));
         uses.extend(named(&file, &text, "layout.say("));
     }
-    // The console has its English texts in place.
+    // The console has only English texts, in its scripts.
     for (file, text) in sources("assets", ".js")
         .into_iter()
         .filter(|(file, _)| !file.starts_with("assets/console/"))
@@ -259,7 +259,8 @@ fn all_uses() -> Vec<Use> {
     uses
 }
 
-/// Sentences are wider than a phone. In them U+2011 keeps such a word on one line; emails are plain text.
+/// A sentence is wider than the screen of a phone. U+2011 keeps such a word on one line. Emails are plain text, so they
+/// are exempt.
 #[test]
 fn no_line_of_a_sentence_ends_within_a_word() {
     for (file, source) in sources("messages", ".ftl") {
@@ -293,7 +294,7 @@ fn each_message_exists_and_is_used_in_every_language() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The test above sees what it is there for.
+/// The test above detects each kind of difference.
 #[test]
 fn missing_unused_and_mismatched_messages_are_detected() {
     let uses = |rust: &str, template: &str, script: &str| {
@@ -350,7 +351,7 @@ fn missing_unused_and_mismatched_messages_are_detected() {
     }
 }
 
-/// The app has words of its own, or a place of its own, for each error of the interface that it calls.
+/// The app has a text of its own, or a handler, for each error of the API that it calls.
 #[test]
 fn the_app_has_a_message_for_each_error_code() {
     let document: serde_json::Value = parse_json(assent::http::devices::openapi_document());
@@ -367,7 +368,7 @@ fn the_app_has_a_message_for_each_error_code() {
         codes.len() > 10 && codes.contains(&"key_in_use"),
         "{codes:?}"
     );
-    // The app has general words for a failure of the server, and its own calls are never those of another site.
+    // The app has a general text for a failure of the server, and its own calls are never cross-site.
     for code in codes.into_iter().filter(|code| {
         ![
             "server_error",

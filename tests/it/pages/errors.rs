@@ -1,4 +1,4 @@
-//! Error pages: each says what happened and what to do, where help is, and a reference that finds the line in the log.
+//! Error pages: each has the event, the next step, a contact for help, and a reference number that finds the log entry.
 
 use assent_model::language::Language;
 use assent_store::sql;
@@ -11,7 +11,8 @@ use crate::saml::service_provider::{TestServiceProvider, instant};
 
 const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>";
 
-/// Holds that a page is an error page in German, whose reference is in the log with the title in English and the cause.
+/// Checks that a page is an error page in German. The log has its reference number with the title in English and the
+/// cause.
 fn assert_reference(page: &Page, log: &Log, status: u16, title: &str, cause: &str) {
     assert_eq!(
         page.status,
@@ -44,7 +45,7 @@ fn assert_reference(page: &Page, log: &Log, status: u16, title: &str, cause: &st
         "{reference} {english} {cause}: {}",
         log.lines().join("\n")
     );
-    // Only the operator sees the cause.
+    // Only the operator may see the cause.
     assert!(!page.body.contains(cause), "{cause}: {}", page.body);
 }
 
@@ -215,7 +216,7 @@ async fn a_failed_sign_in_has_a_reference() {
         .application
         .login_page(&browser, &[("prompt", Some("login"))])
         .await;
-    // Her own name has a limit of its own here, since she signed in in this browser before.
+    // Her own name has a separate limit here, because she signed in with this browser before.
     for _ in 0..3 {
         login.submit(&login.path(), &[("name", "nobody")]).await;
         login
@@ -320,7 +321,7 @@ async fn without_a_support_setting_no_help_is_offered() {
     );
 }
 
-/// The details for the application's operator on a page, as labels and values.
+/// Returns the details for the application's operator on a page, as labels and values.
 fn operator_details(page: &Page) -> Vec<(String, String)> {
     let Some((_, details)) = page.body.split_once("<details class=\"operator\">") else {
         return Vec::new();
@@ -334,7 +335,7 @@ fn operator_details(page: &Page) -> Vec<(String, String)> {
     rows.collect()
 }
 
-/// Holds that a page has these rows, and the reference behind them.
+/// Checks that a page has these details, followed by the reference number.
 fn assert_details(page: &Page, expected: &[(&str, &str)]) {
     let mut details = operator_details(page);
     let (label, reference) = details
@@ -380,7 +381,7 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
             ("Parameter", "redirect_uri"),
         ],
     );
-    // The registered addresses are not shown to every visitor.
+    // Not every caller may see the registered addresses.
     assert!(
         !page.body.contains("rp.example/cb") && !page.body.contains("rp.example/other"),
         "{}",
@@ -402,7 +403,7 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
         &get(&[("client_id", None)]).await,
         &[("Parameter", "client_id")],
     );
-    // An error that no application caused has no such part.
+    // If no application caused the error, the page has no such part.
     assert!(operator_details(&browser.get("/nowhere").await).is_empty());
 }
 

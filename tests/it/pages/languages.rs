@@ -1,4 +1,4 @@
-//! The language of a page: `ui_locales`, else the browser's, else the setting.
+//! The language of a page: from `ui_locales`, otherwise from the browser, otherwise from the setting.
 
 use assent_model::language::Language;
 use reqwest::{Method, StatusCode};
@@ -180,7 +180,7 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     assert_language(&login, Language::German, &["login-lead"]);
     let waiting = login.submit_name("ada").await;
     assert_language(&waiting, Language::German, &["waiting-lead"]);
-    // The device shows the browser in the device's language.
+    // The device describes the browser in the device's language.
     let requests = ada.device.pending_requests(5).await;
     assert_eq!(
         (requests[0].browser.as_str(), requests[0].place.as_str()),
@@ -195,13 +195,14 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
         Language::German,
         &["error-login-answered"],
     );
-    // A form that the browser did not get from us is answered before the login is looked for.
+    // The server rejects a form from another source before it loads the sign-in.
     assert_language(
         &browser.post(&login.path(), &[("name", "ada")]).await,
         Language::English,
         &["error-form"],
     );
-    // A page outside of a login has the language of the browser; so has a login with an unsupported requested language.
+    // A page outside a sign-in has the browser's language. So does a sign-in whose application requests an unsupported
+    // language.
     assert_language(
         &browser.get("/").await,
         Language::English,

@@ -14,7 +14,7 @@ use assent_model::language::Language;
 
 use crate::harness::Page;
 
-/// A message's text as it stands in the catalogue of a language: the first line of it, without values.
+/// Returns the text of a message in the catalogue of a language: its first line, up to the first value.
 fn text(language: Language, id: &str) -> String {
     let line = texts::source(language)
         .lines()
@@ -27,7 +27,7 @@ fn text(language: Language, id: &str) -> String {
     text.trim().replace('&', "&#38;").replace('\'', "&#39;")
 }
 
-/// Holds that a page is in a language, from its head to these messages.
+/// Checks that the head of a page and these messages are in a language.
 fn assert_language(page: &Page, language: Language, ids: &[&str]) {
     let tag = language.tag();
     assert_eq!(

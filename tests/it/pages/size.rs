@@ -5,12 +5,12 @@ use serde_json::json;
 
 use crate::harness::{Browser, Respond, TestHost, TestUser, http_client};
 
-/// What everything together may weigh, in bytes.
+/// The largest total size, in bytes.
 const MOST: usize = 30_000;
-/// What the script and the form for passkeys may add, where an application permits them.
+/// The additional size of the script and the form for passkeys, where an application permits them, in bytes.
 const PASSKEYS: usize = 4_500;
 
-/// An answer's head and body, in bytes.
+/// Returns the size of the head and the body of a response in bytes, and the body.
 async fn weight(response: Response) -> (usize, String) {
     let head: usize = response
         .headers()
@@ -35,7 +35,7 @@ async fn the_login_page_and_its_resources_are_smaller_than_30_kilobytes() {
     assert_small(&host, &ada, (4, MOST + PASSKEYS)).await;
 }
 
-/// The login page and the given number of resources are small enough together.
+/// Checks the number of the resources, and the total size of the login page with them.
 async fn assert_small(host: &TestHost, ada: &TestUser, (resources, most): (usize, usize)) {
     let browser = Browser::new(&host.base);
     let login = browser
@@ -45,7 +45,7 @@ async fn assert_small(host: &TestHost, ada: &TestUser, (resources, most): (usize
     let (mut all, page) = weight(browser.stream(address.as_str()).await).await;
     assert!(page.contains("Bei <bdi>"), "{page}");
     println!("{all:>6} the page");
-    // All that it loads: the stylesheet, the icon, and scripts that it can be used without.
+    // The resources of the page: the stylesheet, the icon, and scripts without which the page works too.
     let loaded: Vec<&str> = page
         .split('"')
         .filter(|value| value.starts_with("/assets/"))

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::harness::read_file;
 
-/// Properties and values that name a side, in place of the start or the end of a line.
+/// Properties and values that name a side, instead of the start or the end of a line.
 const SIDES: [&str; 12] = [
     "margin-left",
     "margin-right",

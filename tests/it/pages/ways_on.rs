@@ -1,5 +1,4 @@
-//! No dead end: every page of a sign-in that fails or takes long offers the next step, and keeps the name that was
-//! typed.
+//! No dead end: every page of a failed or slow sign-in offers the next step, and keeps the submitted name.
 
 use assent_model::language::Language;
 use reqwest::{Method, StatusCode};
@@ -11,7 +10,7 @@ use crate::harness::{Browser, Log, Page, TestHost, id, without_code};
 const SUPPORT: &str = "<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>";
 const WITH_SUPPORT: &str = "[branding]\nsupport = \"help@example.org\"\n";
 
-/// Holds that a page leads to recovery, which leads back, and to the support.
+/// Checks that a page links to recovery for this sign-in, and to the support.
 fn assert_help(page: &Page) {
     let recover = format!(
         "href=\"/recover?login={}\">Lost your phone?</a>",
@@ -21,7 +20,7 @@ fn assert_help(page: &Page) {
     assert!(page.body.contains(SUPPORT), "{}", page.body);
 }
 
-/// The name that the field of the login page holds.
+/// Returns the name in the field of the login page.
 fn typed_name(page: &Page) -> String {
     let field = page.body.split_once("name=\"name\" type=\"text\" value=\"");
     let (_, rest) = field.unwrap_or_else(|| panic!("no field in {}", page.body));
@@ -33,7 +32,7 @@ fn shows_name(page: &Page, name: &str) -> bool {
     page.body.contains(&fact)
 }
 
-/// The waiting page without what differs at each login.
+/// Returns the waiting page without the parts that differ in each sign-in.
 fn comparable(page: &Page, name: &str) -> String {
     let login = page.path();
     let id = login.trim_start_matches("/login/");
@@ -76,7 +75,7 @@ async fn the_help_of_the_waiting_page_comes_after_15_seconds_for_every_name_alik
         });
         assert_eq!(known.await, unknown.await);
     }
-    // Starting again ends the request, and keeps the name; for an unknown one too.
+    // Starting again ends the request and keeps the name, also if the name is unknown.
     for (name, page) in &waiting {
         let login = page.retry().await;
         assert_eq!(typed_name(&login), *name);
@@ -109,7 +108,7 @@ async fn a_failed_sign_in_keeps_the_name_and_offers_help() {
         assert_help(&ended);
         let login = ended.retry().await;
         assert_eq!(typed_name(&login), "ada", "{outcome}");
-        // The name is the browser's own: without the query nothing is looked for.
+        // The name comes from the browser's own sign-in. Without the query, the server does not look it up.
         assert_eq!(typed_name(&browser.get(&login.path()).await), "");
     }
 }
@@ -190,7 +189,7 @@ async fn a_user_without_access_sees_who_they_are_the_reference_and_the_way_back(
             && first.find("/leave") < first.find("/again"),
         "{first}"
     );
-    // Another user signs in then.
+    // In that case another user wants to sign in.
     assert_eq!(typed_name(&ended.retry().await), "");
 }
 
@@ -207,7 +206,7 @@ async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
     let form = browser.get(&address).await;
     assert_eq!(typed_name(&form), "ada");
     assert!(form.body.contains(&back), "{}", form.body);
-    // In another browser the address says nothing of the sign-in.
+    // In another browser, the page at this address reveals nothing about the sign-in.
     let foreign = Browser::new(&host.base).get(&address).await;
     assert_eq!(typed_name(&foreign), "");
     assert!(
@@ -238,7 +237,7 @@ async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
     // The sign-in still waits there.
     let again = browser.get(&format!("{login}?again")).await;
     assert_eq!(again.number(), waiting.number());
-    // An answered one is no way back.
+    // The page has no link to a completed sign-in.
     ada.approve(&waiting).await;
     browser.finish(&waiting.url).await;
     assert!(!browser.get(&address).await.body.contains(&login));

@@ -26,7 +26,7 @@ use software::Software;
 
 const DEVICE: &str = "/authenticator/api/device/passkey";
 const REMOVAL: &str = "/authenticator/api/device/passkey/removal";
-/// Many of these tests send invalid proofs.
+/// Settings without these limits, because many of these tests send invalid proofs.
 const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\nsign_ins_per_user_name = { \
      per_minute = 0 }\n";
 
@@ -44,7 +44,7 @@ fn message(reply: &Reply) -> (StatusCode, &str) {
     )
 }
 
-/// Adds a passkey to a phone.
+/// Adds a passkey to a device.
 async fn add(device: &Device, passkey: &Software) {
     let offer = call(device, Method::POST, DEVICE, &json!({})).await;
     assert_eq!(offer.status, StatusCode::OK, "{}", offer.body);
@@ -58,7 +58,7 @@ async fn add(device: &Device, passkey: &Software) {
     assert_eq!(added.status, StatusCode::NO_CONTENT, "{}", added.body);
 }
 
-/// What a phone sends to approve, with this passkey's assertion.
+/// Returns the body of an approval with an assertion of this passkey.
 fn proof(
     device: &Device,
     request: &PendingRequest,
@@ -79,7 +79,7 @@ async fn send(device: &Device, request: &PendingRequest, body: &Value) -> Reply 
     .await
 }
 
-/// The question that is put to the phone's passkey when it approves.
+/// Returns the options for the assertion with which the device must approve.
 async fn question(device: &Device, request: &PendingRequest, number: &str) -> Value {
     let reply = send(device, request, &proof(device, request, number, None)).await;
     assert_eq!(
@@ -91,7 +91,7 @@ async fn question(device: &Device, request: &PendingRequest, number: &str) -> Va
     reply.body["options"].clone()
 }
 
-/// Ada's phone has a passkey, and she waits.
+/// Ada's device has a passkey, and a sign-in of hers waits.
 struct Fixture {
     host: TestHost,
     ada: TestUser,
@@ -159,7 +159,7 @@ impl Fixture {
         events(&entries).into_iter().map(str::to_owned).collect()
     }
 
-    /// How many passkeys and questions the database holds.
+    /// Returns the numbers of stored passkeys and challenges.
     async fn stored(&self) -> (i64, i64) {
         let mut connection = self.host.connection().await;
         let mut counts = Vec::new();
@@ -270,7 +270,7 @@ async fn a_passkey_is_removed_with_its_own_assertion(database: Database) {
             .any(|event| event == "passkey.removed")
     );
     assert_eq!(device.approve(&it.request, &it.number).await, "approved");
-    // Another one may be added then.
+    // Another passkey may be added now.
     add(device, &Software::new(&it.host.base)).await;
 }
 
@@ -293,7 +293,7 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
             .await
             .expect("an answer");
         assert_eq!(message(&bare), (StatusCode::CONFLICT, "passkey_required"));
-        // What was asked about the other is no answer here.
+        // An assertion for the other action is not valid here.
         let elsewhere = confirm(other, Value::Null).await.body["options"].clone();
         let passkey = Software {
             counter,
@@ -315,7 +315,8 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
             "replayed"
         );
     }
-    // To take away those that would tell of it needs it as well, but not to part with the device itself.
+    // The removal of another device needs the passkey too, because that device shows the notifications. The removal of
+    // the device itself does not.
     let removal = format!("/authenticator/api/devices/{}", third.device());
     let bare = device
         .call(Method::DELETE, &removal, "", Vec::new())
@@ -394,7 +395,7 @@ async fn an_unanswered_challenge_expires() {
     assert_eq!(it.stored().await, (1, 0));
 }
 
-/// What the code above the store has seen may have changed by the time it writes.
+/// The data that the caller of the store has read may change before the store writes.
 #[both_databases]
 async fn the_store_rejects_approvals_without_the_registered_passkey(database: Database) {
     let it = Fixture::on(database).await;
@@ -423,7 +424,7 @@ async fn the_store_rejects_approvals_without_the_registered_passkey(database: Da
             .expect("answered")
     };
     assert_eq!(approve(None).await, AnswerOutcome::NoPasskey);
-    // One that is used at the same moment wins.
+    // The concurrent use with the higher counter wins.
     let used = PasskeyUse {
         credential: credential.clone(),
         counter: 5,

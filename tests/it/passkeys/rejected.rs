@@ -12,7 +12,7 @@ use super::{DEVICE, Fixture, REMOVAL, add, call, message, proof, question, send}
 use crate::harness::{Browser, Database, Json};
 
 impl Fixture {
-    /// This assertion is refused, and Ada waits on.
+    /// Checks that the server rejects this assertion and that Ada's sign-in still waits.
     async fn assert_rejected(&self, assertion: Value, why: &str) {
         let reply = self.approve(assertion).await;
         assert_eq!(
@@ -111,7 +111,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     )
     .await;
 
-    // What is refused used the question up.
+    // A rejected assertion uses up its challenge.
     let options = it.question().await;
     it.assert_rejected(
         Software {
@@ -125,12 +125,12 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     it.assert_rejected(it.passkey.show(&options), "a question that was answered")
         .await;
 
-    // The question about removing it is another one.
+    // The challenge for the removal of the passkey is a different one.
     let removal = call(device, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
     it.assert_rejected(it.passkey.show(&removal), "a question about something else")
         .await;
 
-    // So is that about an earlier request.
+    // So is the challenge of an earlier request.
     let earlier = it.question().await;
     let next = it
         .ada
@@ -241,7 +241,7 @@ async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
         1,
         "{events:?}"
     );
-    // It may be a copy of the passkey, so the device itself shows a notification.
+    // The passkey may have been cloned, so the device itself shows a notification.
     it.host.advance(1);
     let returned = it.ada.device.call_ok(Method::GET, "/requests", None).await;
     let returned = returned["notifications"].items().clone();
@@ -314,7 +314,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         refused,
         "another relying party"
     );
-    // That of another device, which its key would let in.
+    // A passkey of another device, which the server would recognize by its key.
     assert_eq!(
         message(&put(it.passkey.make(&offer().await)).await),
         (StatusCode::CONFLICT, "passkey_exists")
@@ -330,7 +330,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         put(good.make(&options)).await.status,
         StatusCode::NO_CONTENT
     );
-    // It has one now, and what was asked once is not asked any more.
+    // The device has a passkey now, and the earlier challenge is used up.
     assert_eq!(
         message(&call(device, Method::POST, DEVICE, &json!({})).await),
         (StatusCode::CONFLICT, "passkey_exists")

@@ -1,4 +1,4 @@
-//! Signing in with a passkey on the login page.
+//! Sign-in with a passkey on the login page.
 
 use assent_store::sql;
 use assent_test_macros::both_databases;
@@ -18,7 +18,7 @@ const AGREEMENT: &str = "/authenticator/api/device/passkey/sign-in";
 const SETTINGS: &str = "[rate_limits]\nunauthenticated_requests = { per_minute = 0 }\n";
 const PHR: &str = "http://schemas.openid.net/pape/policies/2007/06/phishing-resistant";
 
-/// Agrees to sign in with this passkey, which the device has not yet.
+/// Enables sign-in with this passkey, which the device does not have yet.
 pub(crate) async fn agree(device: &Device, passkey: &mut Software) {
     let offered = call(device, Method::POST, AGREEMENT, &json!({})).await;
     assert_eq!(offered.status, StatusCode::OK, "{}", offered.body);
@@ -42,7 +42,7 @@ pub(crate) async fn permit(host: &TestHost, application: &str, permitted: bool) 
     assert_eq!(changed["passkey_sign_in"], permitted);
 }
 
-/// The challenge that the script of the login page gets.
+/// Returns the status and the challenge for the script of the login page.
 async fn challenge(browser: &Browser, login: &Page) -> (StatusCode, Value) {
     let answer = browser
         .request(Method::POST, &format!("{}/passkey/challenge", login.path()))
@@ -54,20 +54,20 @@ async fn challenge(browser: &Browser, login: &Page) -> (StatusCode, Value) {
     (status, serde_json::from_str(&body).unwrap_or_default())
 }
 
-/// What the script sends of a passkey in the browser's own device.
+/// Returns the assertion of a passkey in the browser's own device, as the script sends it.
 fn sent(assertion: &Value) -> String {
     let mut assertion = assertion.clone();
     assertion["authenticatorAttachment"] = "platform".into();
     assertion.to_string()
 }
 
-/// Sends an assertion to a login page.
+/// Sends an assertion to a login page. Returns the next page.
 async fn send(login: &Page, assertion: &str) -> Page {
     let action = format!("{}/passkey", login.path());
     login.submit(&action, &[("assertion", assertion)]).await
 }
 
-/// Answers the challenge of a login page with this passkey.
+/// Signs in with this passkey. Returns the page after the assertion.
 pub(crate) async fn use_passkey(browser: &Browser, login: &Page, passkey: &Software) -> Page {
     let (status, options) = challenge(browser, login).await;
     assert_eq!(status, StatusCode::OK, "{}", login.body);
@@ -116,12 +116,12 @@ impl SignIn {
         options
     }
 
-    /// The answer of this passkey to a fresh challenge.
+    /// Returns an assertion of this passkey for a new challenge.
     async fn shown(&self, passkey: &Software) -> String {
         sent(&passkey.show(&self.challenge().await))
     }
 
-    /// This answer signs no user in: the page still asks for a name, and names the error.
+    /// Checks that this assertion signs no user in: the page still asks for a name, and shows the error.
     async fn assert_rejected(&self, assertion: &str, why: &str) {
         let page = send(&self.login, assertion).await;
         assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY, "{why}");
@@ -144,7 +144,7 @@ impl SignIn {
         !approvals.is_empty()
     }
 
-    /// The claims of the ID token, once the browser continues.
+    /// Returns the claims of the ID token after the browser has continued.
     async fn claims(&self) -> Value {
         let back = self.browser.finish(&self.login.url).await;
         let (status, tokens) = self
@@ -177,7 +177,7 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
     let noted = entries(&it.host, &path).await;
     assert_eq!(noted.len(), 1, "{noted:?}");
     assert_eq!(noted[0]["detail"]["method"], "passkey");
-    // A session that a passkey began opens no application without the setting, and none of the server's own pages.
+    // A session that a passkey began opens no application without the setting, and no page of the server itself.
     let portal = it.browser.get("/devices").await;
     assert!(portal.location().path().starts_with("/sign-in"));
     let other = it.host.web_application().await;
@@ -205,7 +205,7 @@ async fn it_is_off_by_default() {
     assert!(!login.body.contains("passkey_sign_in"), "{}", login.body);
     let (status, _) = challenge(&it.browser, &login).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
-    // Neither does a challenge help that was made before the setting was turned off.
+    // A challenge from before the setting was turned off is not valid either.
     let assertion = it.shown(&it.passkey).await;
     permit(&it.host, &it.ada.application.id, false).await;
     let page = send(&it.login, &assertion).await;
@@ -239,7 +239,7 @@ async fn a_challenge_is_answered_once(database: Database) {
     let good = it.shown(&it.passkey).await;
     send(&it.login, &good).await;
     it.claims().await;
-    // The same answer once more, in another sign-in of the browser.
+    // A replay of the same assertion, in another sign-in of the browser.
     let again = it
         .ada
         .application
@@ -283,7 +283,7 @@ async fn a_challenge_is_of_one_sign_in_in_one_browser() {
     it.challenge().await;
     it.assert_rejected(&sent(&it.passkey.show(&options)), "of another sign-in")
         .await;
-    // A relay: the attacker's sign-in, with the victim's answer from the victim's browser.
+    // A relay: the attacker's sign-in, with an assertion from the victim's browser.
     let attacker = Browser::new(&it.host.base);
     let theirs = it.ada.application.login_page(&attacker, &[]).await;
     let (_, options) = challenge(&attacker, &theirs).await;
@@ -381,7 +381,7 @@ async fn only_an_assertion_for_this_server_counts() {
         .await;
 }
 
-/// Of two copies of a key at most one is accepted, and the user is notified.
+/// The server accepts at most one of two copies of a key, and records the suspected clone.
 #[tokio::test]
 async fn a_counter_that_went_back_signs_nobody_in() {
     let it = SignIn::sqlite().await;
@@ -415,7 +415,7 @@ async fn a_passkey_without_an_agreement_signs_nobody_in() {
     hers.counter = 2;
     it.assert_rejected(&it.shown(&hers).await, "for approvals only")
         .await;
-    // Her agreement needs the passkey that she has, and creates another one.
+    // Enabling sign-in needs her existing passkey, and creates another one.
     let bare = call(&eve.device, Method::POST, AGREEMENT, &json!({})).await;
     assert_eq!(message(&bare), (StatusCode::CONFLICT, "passkey_required"));
     let unproven = json!({"passkey": it.passkey.show(&bare.body["options"])});
@@ -433,7 +433,7 @@ async fn a_passkey_without_an_agreement_signs_nobody_in() {
     send(&it.login, &it.shown(&discoverable).await).await;
     let back = it.browser.finish(&it.login.url).await;
     assert!(back.parameter("code").starts_with("ac_"));
-    // The old one is gone for approvals as well.
+    // The old passkey is removed for approvals as well.
     let options = call(&eve.device, Method::POST, super::REMOVAL, &json!({})).await;
     let allowed = &options.body["options"]["allowCredentials"];
     assert_eq!(allowed.as_array().map(Vec::len), Some(1), "{allowed}");
@@ -469,7 +469,7 @@ async fn an_agreement_is_withdrawn_on_the_device_and_in_the_portal_and_given_aga
         }
         it.assert_rejected(&it.shown(&passkey).await, "withdrawn")
             .await;
-        // The same passkey is enough to agree again.
+        // The same passkey is sufficient to enable sign-in again.
         let bare = call(device, Method::POST, AGREEMENT, &json!({})).await;
         let proven = json!({"passkey": passkey.show(&bare.body["options"])});
         passkey.counter += 1;
@@ -538,7 +538,7 @@ async fn a_disabled_application_receives_nobody() {
     assert!(!it.is_approved().await);
 }
 
-/// A revocation or a withdrawal before the application is answered ends the approval.
+/// A revocation or a withdrawal before the response to the application ends the approval.
 #[tokio::test]
 async fn an_approval_ends_with_the_agreement() {
     let it = SignIn::sqlite().await;
@@ -555,8 +555,7 @@ async fn an_approval_ends_with_the_agreement() {
     assert!(!page.body.contains("id=\"number\""), "{}", page.body);
 }
 
-/// A passkey in another device, by the browser's hybrid transport: its owner may not be the user of the
-/// browser.
+/// A passkey in another device, through the browser's hybrid transport. Its owner may not be the user of the browser.
 #[tokio::test]
 async fn a_passkey_of_another_device_names_the_account_first() {
     let it = SignIn::sqlite().await;
@@ -570,7 +569,7 @@ async fn a_passkey_of_another_device_names_the_account_first() {
         back = back.decide("allow").await;
     }
     assert!(back.parameter("code").starts_with("ac_"));
-    // The browser knows the user by now.
+    // The browser is known to the user now.
     let again = it
         .ada
         .application
@@ -588,7 +587,7 @@ async fn a_passkey_of_another_device_names_the_account_first() {
     assert!(back.parameter("code").starts_with("ac_"));
 }
 
-/// A stranger who types the name, and its cooldown, do not hold the user's own passkey.
+/// Neither a stranger who submits the name nor the resulting cooldown affects the user's own passkey.
 #[tokio::test]
 async fn a_cooldown_does_not_hold_a_passkey() {
     let it = SignIn::sqlite().await;
@@ -612,7 +611,7 @@ async fn an_application_can_require_a_passkey() {
     send(&login, &sent(&it.passkey.show(&options))).await;
     let back = it.browser.finish(&login.url).await;
     assert!(back.parameter("code").starts_with("ac_"));
-    // An approval does not meet it.
+    // An approval does not meet this requirement.
     let own = Browser::new(&it.host.base);
     let bob = it
         .host
@@ -622,7 +621,7 @@ async fn an_application_can_require_a_passkey() {
     bob.approve(&waiting).await;
     let back = own.finish(&waiting.url).await;
     assert_eq!(back.parameter("error"), "unmet_authentication_requirements");
-    // A request that only an approval meets does not offer it.
+    // The page offers no passkey for a request that only an approval meets.
     const DEVICE: &str =
         r#"{"id_token": {"acr": {"essential": true, "value": "urn:assent:acr:device"}}}"#;
     let login = it
@@ -631,7 +630,7 @@ async fn an_application_can_require_a_passkey() {
         .login_page(&Browser::new(&it.host.base), &[("claims", Some(DEVICE))])
         .await;
     assert!(!login.body.contains("id=\"passkey\""));
-    // Without the setting it can't be met.
+    // Without the setting, the requirement cannot be met.
     permit(&it.host, &it.ada.application.id, false).await;
     let back = own.get(&it.ada.application.request(&claims)).await;
     assert_eq!(back.parameter("error"), "unmet_authentication_requirements");
@@ -704,7 +703,7 @@ async fn a_service_provider_receives_the_class_of_phishing_resistant_sign_ins() 
         assert!(response.is_success(), "{class}");
         assert_eq!(response.text("AuthnContextClassRef"), class);
     }
-    // An approval does not meet it.
+    // An approval does not meet this requirement.
     let bob = it.host.user("bob").await;
     let device = it.host.authenticator(&bob).await;
     let account = it.host.account(&bob, &provider.application()).await;

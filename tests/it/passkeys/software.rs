@@ -16,7 +16,7 @@ const USER_PRESENT: u8 = 1;
 const USER_VERIFIED: u8 = 1 << 2;
 const HAS_KEY: u8 = 1 << 6;
 
-/// A passkey with everything that its browser would say of it.
+/// A passkey, with all values that its browser would report.
 #[derive(Clone)]
 pub struct Software {
     pub key: EcKey<Private>,
@@ -25,14 +25,14 @@ pub struct Software {
     pub origin: String,
     pub verified: bool,
     pub counter: u32,
-    /// The user handle that it returns, which a discoverable credential has.
+    /// The user handle that the authenticator returns. Discoverable credentials have one.
     pub handle: Value,
-    /// Whether the browser says that the page is in a frame of another origin.
+    /// Whether the browser reports that the page is in a frame of another origin.
     pub cross_origin: bool,
 }
 
 impl Software {
-    /// A new one for the instance with this address.
+    /// Creates a passkey for the instance at this URL.
     pub fn new(base: &str) -> Self {
         let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).expect("P-256");
         let key = EcKey::generate(&group).expect("a key");
@@ -54,7 +54,7 @@ impl Software {
         }
     }
 
-    /// What `navigator.credentials.create` gives for these options, without attestation.
+    /// Returns the result of `navigator.credentials.create` for these options, without attestation.
     pub fn make(&self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.create", options);
         let mut data = self.data(HAS_KEY);
@@ -71,7 +71,7 @@ impl Software {
         )
     }
 
-    /// What `navigator.credentials.get` gives for these options.
+    /// Returns the result of `navigator.credentials.get` for these options.
     pub fn show(&self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.get", options);
         let data = self.data(0);
@@ -100,7 +100,7 @@ impl Software {
             .into_bytes()
     }
 
-    /// The beginning of the authenticator data: relying party, flags, counter.
+    /// Returns the beginning of the authenticator data: relying party, flags, counter.
     fn data(&self, flags: u8) -> Vec<u8> {
         let flags = flags | USER_PRESENT | if self.verified { USER_VERIFIED } else { 0 };
         [
@@ -111,7 +111,7 @@ impl Software {
         .concat()
     }
 
-    /// The public key as COSE has it (RFC 9053 section 7.1.1): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
+    /// Returns the public key in COSE format (RFC 9053 section 7.1.1): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
     fn cose(&self) -> Vec<u8> {
         let (mut x, mut y) = (BigNum::new().expect("x"), BigNum::new().expect("y"));
         let mut context = BigNumContext::new().expect("a context");

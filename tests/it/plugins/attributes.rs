@@ -13,7 +13,7 @@ use super::components::{
 };
 use super::mappers::fault;
 
-/// What the instance knows when it makes an assertion for this application.
+/// Returns the data of the instance for an assertion to this application.
 fn assertion(application: &Did, custom_attributes: &Value) -> ClaimInput {
     let mut input = input(application);
     (input.protocol, input.sink) = (Protocol::Saml, Sink::SamlAssertion);
@@ -22,7 +22,7 @@ fn assertion(application: &Did, custom_attributes: &Value) -> ClaimInput {
     input
 }
 
-/// The attributes that these plugins make for the first application, which has none of its own.
+/// Returns the attributes that these plugins create for the first application, which has no custom attributes.
 async fn created(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
     let mapped = load(specs)
         .await
@@ -31,7 +31,7 @@ async fn created(specs: Vec<PluginSpec>) -> Vec<SamlAttribute> {
     mapped.expect("attributes").attributes
 }
 
-/// What the hostile mapper with these settings makes of `department`.
+/// Returns the attribute `department` from the hostile mapper with these settings.
 async fn department(mut config: Value) -> SamlAttribute {
     config["claim"] = json!("department");
     let mut created = created(vec![hostile_mapper("hostile", &application(1), config)]).await;
@@ -39,7 +39,7 @@ async fn department(mut config: Value) -> SamlAttribute {
     created.remove(1)
 }
 
-/// The fault of the hostile mapper with these settings, beside a plugin of another application that goes on unharmed.
+/// Returns the fault of the hostile mapper with these settings. A plugin of another application must not be affected.
 async fn run_hostile(config: &Value) -> Fault {
     let (ours, victim) = (application(1), application(2));
     let harmless = json!({ "behaviour": "attribute", "claim": "department", "value": "unharmed" });
@@ -71,7 +71,7 @@ async fn run_hostile(config: &Value) -> Fault {
     fault(failure)
 }
 
-/// The attributes' names and values.
+/// Returns the names and values of the attributes.
 fn texts<'a>(mapped: &'a MappedClaims) -> Vec<(&'a str, Vec<&'a str>)> {
     let text = |attribute: &'a SamlAttribute| {
         (
@@ -108,7 +108,7 @@ async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes(
     }
     let named = run_hostile(&json!({ "behaviour": "attribute", "claim": "nul \0" })).await;
     assert!(matches!(named, Fault::Attribute { .. }), "{named}");
-    // Ten megabytes at once, and in a hundred thousand values.
+    // Ten megabytes in one value, and in a hundred thousand values.
     for (behaviour, value) in [
         ("huge-attribute", "x".to_owned()),
         ("many-values", "x".repeat(100)),
@@ -144,7 +144,7 @@ async fn an_attribute_value_of_a_wrong_type_is_a_fault() {
 
 #[tokio::test]
 async fn an_ungranted_attribute_is_a_fault() {
-    // The second one is granted only as a claim.
+    // The second name is granted only as a claim.
     for name in ["role", "note", "Department", ""] {
         let config = json!({ "behaviour": "attribute", "claim": name, "value": "admin" });
         assert_eq!(
@@ -154,7 +154,7 @@ async fn an_ungranted_attribute_is_a_fault() {
     }
 }
 
-/// Service providers may go by the friendly name (SAML core section 2.7.3.1 forbids it, and brokers offer it).
+/// Service providers may use the friendly name. SAML core section 2.7.3.1 forbids it, but brokers offer it.
 #[tokio::test]
 async fn a_friendly_name_needs_a_grant_and_a_name_format() {
     for friendly in ["role", "note", "Department"] {
@@ -189,7 +189,7 @@ async fn a_friendly_name_needs_a_grant_and_a_name_format() {
     assert_eq!(created[1].friendly_name.as_deref(), Some("role"));
 }
 
-/// Where the operator grants any attribute, its names are still ones that can be shown.
+/// Even if the operator grants every attribute, a name must be printable.
 #[tokio::test]
 async fn an_attribute_name_must_be_printable() {
     let ours = application(1);
@@ -265,7 +265,7 @@ async fn attributes_appear_in_assertions_only() {
 async fn attributes_with_one_name_are_merged() {
     let ours = application(1);
     let hostile = |plugin: &str, value: &str, format: &str, value_type: &str| {
-        // A claim may have only one owner, an attribute may have several.
+        // A claim has only one owner, but an attribute may have several.
         let writes = vec!["attribute:*".to_owned()];
         let role = Role::ClaimMapper {
             applications: None,

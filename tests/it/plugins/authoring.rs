@@ -22,9 +22,9 @@ pub(super) struct PluginAuthor {
 }
 
 impl PluginAuthor {
-    /// Creates the project in another folder, and moves it: nothing in it depends on its first folder.
+    /// Creates the project in another folder and moves it, because no file may depend on the first folder.
     pub(super) async fn with_project(name: &'static str, options: &[&str]) -> Self {
-        // The same folder each time, so that the new build output replaces the old one.
+        // The folder is the same each time, so that the new build output replaces the old one.
         let newcomer = Self {
             folder: shared_target()
                 .join("projects")
@@ -75,19 +75,19 @@ impl PluginAuthor {
         output.unwrap_or_else(|error| panic!("{}: {error}", program.display()))
     }
 
-    /// A command in a folder.
+    /// Returns a command in a folder.
     pub(super) fn command(&self, program: &Path, folder: &Path, arguments: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
             .args(arguments)
             .current_dir(folder)
             .kill_on_drop(true);
-        // What was compiled once is there for the next time.
+        // Later runs reuse the compiled dependencies.
         command.env("CARGO_TARGET_DIR", shared_target());
         command
     }
 
-    /// `assent-plugin`, which must succeed; returns its output.
+    /// Runs `assent-plugin`, which must succeed. Returns its output.
     pub(super) async fn tool(&self, arguments: &[&str]) -> String {
         let output = self
             .run(&binary("assent-plugin"), &self.folder, arguments)
@@ -128,7 +128,7 @@ impl PluginAuthor {
         }
     }
 
-    /// Changes a text in a file of the project, where it is once.
+    /// Replaces a text in a file of the project. The text must occur exactly once.
     pub(super) fn edit(&self, file: &str, from: &str, to: &str) {
         let file = self.project().join(file);
         let before = read_file(&file);
@@ -141,7 +141,7 @@ impl PluginAuthor {
         write_file(&file, before.replace(from, to));
     }
 
-    /// From the changed line on: the fixtures show the difference, are updated, and pass.
+    /// Tests the changed line: the fixtures show the difference, are updated, and pass.
     async fn test(&self) {
         let failed = self
             .run(
@@ -200,7 +200,7 @@ impl PluginAuthor {
         );
     }
 
-    /// What was packed can be looked at and tried out, and is not replaced unless it is said.
+    /// The packed plugin can be inspected and tested. It is replaced only with an explicit option.
     async fn packed(&self, packed: &Path) {
         let folder = packed.text();
         let message = self.tool(&["check", folder]).await;
@@ -229,7 +229,7 @@ impl PluginAuthor {
         assert_eq!(read_bytes(&file), component);
     }
 
-    /// Packs the plugin and has an instance that serves load it; the claim in Ada's ID token.
+    /// Packs the plugin and loads it in a running instance. Checks the claim in Ada's ID token.
     async fn deploy(&self) {
         let host = TestHost::start().await;
         let ada = host.ada().await;
@@ -268,7 +268,7 @@ impl PluginAuthor {
     }
 }
 
-/// Two projects may have one name, in different languages.
+/// Returns the name of the folder. Two projects in different languages may have the same name.
 fn folder_name(name: &str, options: &[&str]) -> String {
     if options.contains(&"typescript") {
         format!("{name}-ts")
@@ -277,7 +277,7 @@ fn folder_name(name: &str, options: &[&str]) -> String {
     }
 }
 
-/// Where the projects of these tests are built, so that each run finds what the last one compiled.
+/// Returns the folder for the builds of these projects. It is shared, so that each run reuses the last one's output.
 pub fn shared_target() -> PathBuf {
     // The binary is `<target>/<profile>/assent-plugin`.
     binary("assent-plugin")
@@ -300,7 +300,7 @@ pub(super) fn succeeded(output: &Output) {
     );
 }
 
-/// The claim `department` of a fresh ID token.
+/// Returns the claim `department` of a new ID token.
 async fn department(host: &TestHost, ada: &TestUser) -> Value {
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (status, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
@@ -329,7 +329,7 @@ async fn a_new_rust_plugin_adds_a_claim_to_an_id_token() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
     let newcomer = PluginAuthor::with_project("newcomer", &["--language", "typescript"]).await;
-    // The compiler's advice would be to change its options.
+    // The compiler would suggest changing its options.
     newcomer.edit(
         "src/plugin.ts",
         "  map(config, input) {\n",
@@ -372,8 +372,8 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
     newcomer.deploy().await;
 }
 
-/// A sign-in that the template's stub approves, with the changes of the settings in
-/// docs/developers/approval-channels.md.
+/// Completes a sign-in that the template's stub approves. The settings are changed as
+/// docs/developers/approval-channels.md describes.
 async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     let mut stub = newcomer.command(Path::new("python3"), &newcomer.project(), &["stub.py", "0"]);
     let mut stub = stub.stdout(std::process::Stdio::piped()).start();
@@ -406,7 +406,7 @@ async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
         letters.len() >= 4 && letters.bytes().all(|byte| byte.is_ascii_uppercase()),
         "{question}"
     );
-    // The server asks the stub again after a time of its own clock.
+    // The server polls the stub after an interval of the server's clock, so the clock must run.
     let page = tokio::select! {
         page = next_page(&waiting) => page,
         () = host.keep_time() => unreachable!("the clock goes on"),
@@ -441,7 +441,7 @@ async fn the_prompt_of_the_delegated_template_contains_the_letters() {
             .await
             .ends_with("5 fixtures hold\n")
     );
-    // A stub on this machine needs other settings and no other code.
+    // A stub on this machine needs other settings, but no other code.
     let settings = newcomer
         .tool(&["pack", "moved-vendor", "--out", "packed"])
         .await;
@@ -456,7 +456,7 @@ async fn the_prompt_of_the_delegated_template_contains_the_letters() {
 
     approved_by_the_stub(&newcomer, &settings).await;
 
-    // Without the letters, a user can approve the sign-in of an attacker: then the fixtures fail.
+    // Without the letters, a user can approve the sign-in of an attacker, so the fixtures fail.
     newcomer.edit(
         "src/lib.rs",
         "            \"binding_message\": question.binding,\n",
@@ -496,7 +496,7 @@ async fn a_plugin_declares_its_grants_once() {
     );
     assert!(!table.contains_key("sinks"), "{generated}");
 
-    // A change in the code is enough, and a change elsewhere has no effect.
+    // A change in the code is sufficient, and a change in the generated file has no effect.
     let more = ".writes([\"department\", \"team\"]).sinks([\"id-token\"])";
     newcomer.edit("src/lib.rs", ".writes([\"department\"])", more);
     write_file(

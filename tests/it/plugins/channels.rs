@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::components::{Log, NOW, channel, load, load_with};
 use crate::harness::{Text, listen, locked};
 
-/// A service outside that answers each path in its own way, and what it was sent.
+/// An external service with a different response for each path, and the requests that it received.
 struct Service {
     port: u16,
     seen: Arc<Mutex<Vec<(HeaderMap, Bytes)>>>,
@@ -44,7 +44,7 @@ impl Service {
         Self { port, seen }
     }
 
-    /// The grant that reaches it, for development.
+    /// Returns a grant that permits requests to the service, for development.
     fn grant(&self) -> HttpGrant {
         HttpGrant {
             hosts: vec![format!("localhost:{}", self.port)],
@@ -128,7 +128,7 @@ impl Credentials for Vapid {
     }
 }
 
-/// What the hostile channel gets for a call of this address with this grant: the text of the refusal.
+/// Lets the hostile channel call this address with this grant. Returns the text of the rejection.
 async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
     let plugins = load(vec![channel("hostile-channel", config, grant)]).await;
     let failure = plugins
@@ -358,7 +358,7 @@ async fn an_endless_host_call_times_out() {
         ..channel("hostile-channel", json!({}), service.grant())
     };
     let plugins = load(vec![spec]).await;
-    // As a task of its own, which is how the host calls channels.
+    // The call runs in a task of its own, as the host calls channels.
     let call = tokio::spawn({
         let notice = notice(service.url("/never"));
         async move { plugins.begin("hostile-channel", notice).await }
@@ -397,7 +397,7 @@ async fn an_endless_or_memory_hungry_channel_is_a_fault() {
     for (behaviour, expected) in [("loop", "fuel"), ("handle", "handle is larger")] {
         let config = json!({ "behaviour": behaviour });
         let mut spec = channel("hostile-channel", config, HttpGrant::default());
-        // On a busy machine the time would be over before the fuel is.
+        // On a busy machine, the default deadline would end before the fuel is used up.
         spec.limits.deadline = Duration::from_secs(60);
         let plugins = load(vec![spec]).await;
         let failure = plugins

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::components::{account_roles, application, channel, hostile_mapper, load_error};
 use crate::harness::{component, read_bytes, read_file, temp_folder, write_file};
 
-/// Why `account-roles` with these bytes in its place does not load; inspection says the same.
+/// Returns the error for these bytes in place of `account-roles`. Inspection must return the same error.
 async fn wrong_file(bytes: &[u8]) -> String {
     let folder = temp_folder();
     let file = folder.path().join("account-roles.wasm");
@@ -31,7 +31,7 @@ async fn wrong_file(bytes: &[u8]) -> String {
     message
 }
 
-/// The component `account-roles` with one text in it replaced by another of the same length.
+/// Returns the component `account-roles` with one text replaced by another of the same length.
 fn patched(from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
     let mut bytes = read_bytes(component("account-roles"));
@@ -272,7 +272,7 @@ async fn components_are_compiled_in_a_separate_process() {
         .expect("compiled");
     assert_eq!(inspection.description.name, "account-roles");
 
-    // What parses as a component from outside and breaks in the compiler.
+    // The file has the outer format of a component, but the compiler cannot parse its code.
     let folder = temp_folder();
     let file = folder.path().join("broken.wasm");
     let mut bytes = read_bytes(component("account-roles"));
@@ -312,7 +312,7 @@ async fn components_are_compiled_in_a_separate_process() {
 
 #[test]
 fn the_compiler_process_opens_no_files_and_exits() {
-    // The server's, and that of `assent-plugin check`.
+    // The compiler of the server, and the compiler of `assent-plugin check`.
     for program in ["assent", "assent-plugin"] {
         compiles_within_limits(program);
     }
@@ -324,12 +324,12 @@ fn compiles_within_limits(program: &str) {
 
     let files_of = |process: u32| -> Vec<std::path::PathBuf> {
         let open = std::fs::read_dir(format!("/proc/{process}/fd")).expect("its files");
-        // One that is closed meanwhile has no target any more.
+        // A descriptor that is closed meanwhile has no target.
         open.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok())
             .collect()
     };
     let inherited = files_of(std::process::id());
-    // Its limits, as the system reports them while it waits for a component.
+    // The system reports the limits of the process while it waits for a component.
     let mut compiler = Command::new(crate::harness::binary(program))
         .arg(assent_plugin_host::COMPILE)
         .env_clear()
@@ -339,7 +339,8 @@ fn compiles_within_limits(program: &str) {
         .spawn()
         .expect("started");
     let mut stdin = compiler.stdin.take().expect("its input");
-    // More than a pipe holds, so that this returns only once it reads, after it has limited itself.
+    // The input exceeds the capacity of a pipe. So this call returns only when the process reads, after it has set its
+    // limits.
     stdin.write_all(&vec![0; 1 << 20]).expect("it reads");
     let limits = read_file(format!("/proc/{}/limits", compiler.id()));
     let open = files_of(compiler.id());
@@ -362,7 +363,7 @@ fn compiles_within_limits(program: &str) {
             "{line}"
         );
     }
-    // The compiler may inherit any descriptor that this program was started with. It opens none of its own.
+    // The compiler may inherit any descriptor of this program. It opens none of its own.
     let harmless = |file: &std::path::PathBuf| {
         file.ends_with("dev/null")
             || file.to_string_lossy().starts_with("pipe:")
@@ -409,7 +410,7 @@ async fn trial_calls_are_not_counted() {
     assert_eq!((after.calls, after.denials), (before.calls, before.denials));
 }
 
-/// Names inside a component are the author's: none of them may steer a terminal or begin a line of a log.
+/// The author chooses the names in a component. No name may control a terminal or begin a new log line.
 #[tokio::test]
 async fn names_in_a_component_cannot_inject_terminal_escapes_or_log_lines() {
     let exports = "assent:claims/mapper@1.0.0";
@@ -422,11 +423,11 @@ async fn names_in_a_component_cannot_inject_terminal_escapes_or_log_lines() {
         (exports, "assent:claims/mapper@\x1b[2Jx"),
         (exports, "assent:claims/mapper@1\r\n.0"),
         (exports, "assent:claims/mapper@1\u{202e}0"),
-        // Of an import.
+        // Package, interface and version of an import.
         (imports, "evil:x/\x1b[2Jlog@111111"),
         (imports, "assent:host/log@1\r\n.0"),
         (imports, "assent:host/log@1\u{202e}0"),
-        // Its description: its name, its version, its claims.
+        // The description: the name, the version and the claims.
         ("account-roles1.0.0Makes", "account-\x1b[2Jx1.0.0Makes"),
         ("account-roles1.0.0Makes", "account\r\nxxxx1.0.0Makes"),
         ("account-roles1.0.0Makes", "account-\u{202e}xx1.0.0Makes"),
@@ -451,7 +452,7 @@ async fn names_in_a_component_cannot_inject_terminal_escapes_or_log_lines() {
     }
 }
 
-/// The settings name claims too.
+/// The settings contain names of claims too.
 #[tokio::test]
 async fn a_granted_claim_name_must_be_printable() {
     for bad in [

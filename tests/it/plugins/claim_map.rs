@@ -1,4 +1,4 @@
-//! The plugin `claim-map`: claims and attributes by settings only.
+//! The plugin `claim-map`: claims and attributes from settings only.
 
 use assent_model::id::Did;
 use assent_plugin_host::{
@@ -14,7 +14,7 @@ use super::components::{
 use super::mappers::fault;
 use crate::harness::{Json, component};
 
-/// `claim-map` with the rules of this TOML, granted these claims and attributes, for one application.
+/// Returns `claim-map` for one application, with the rules of this TOML and grants for these claims and attributes.
 fn claim_map(name: &str, served: &Did, writes: &[&str], rules: &str) -> PluginSpec {
     PluginSpec {
         name: name.to_owned(),
@@ -30,7 +30,7 @@ fn claim_map(name: &str, served: &Did, writes: &[&str], rules: &str) -> PluginSp
     }
 }
 
-/// What these rules make for this place.
+/// Returns the result of these rules at this sink.
 async fn mapped(writes: &[&str], rules: &str, sink: Sink) -> Result<MappedClaims, MapFailureKind> {
     let plugins = load(vec![claim_map("claim-map", &application(1), writes, rules)]).await;
     map(&plugins, sink).await
@@ -271,7 +271,7 @@ async fn an_invalid_rule_is_reported_at_startup() {
     }
 }
 
-/// What operators begin with: the example in the settings for production, without its `#`.
+/// Operators begin with this example from the production settings. The test removes its `#`.
 #[tokio::test]
 async fn the_example_for_production_works() {
     let example = include_str!("../../../config/production.example.toml");
@@ -315,7 +315,7 @@ async fn the_example_for_production_works() {
     );
 }
 
-/// The plugin refuses the same names as the instance, so that it is said at the start and not at the first sign-in.
+/// The plugin rejects the same names as the instance, so the error occurs at startup and not at the first sign-in.
 #[tokio::test]
 async fn a_protected_claim_is_rejected_at_startup() {
     assert_eq!(
@@ -339,7 +339,7 @@ async fn a_protected_claim_is_rejected_at_startup() {
     }
 }
 
-/// Thirty rules on 42 roles each: a fifth of the work that a call may cost by the settings' default.
+/// Thirty rules on 42 roles each use a fifth of the fuel that the default settings permit for a call.
 #[tokio::test]
 async fn a_long_list_of_rules_is_cheap() {
     let ours = application(1);

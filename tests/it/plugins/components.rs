@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 pub(super) use crate::harness::Log;
 use crate::harness::component;
 
-/// The moment at which these tests take place, in seconds.
+/// The current time of these tests, in seconds.
 pub(super) const NOW: i64 = 1_800_000_000;
 
-/// The application with this number.
+/// Returns the application with this number.
 pub(super) fn application(number: u8) -> Did {
     Did::from_ed25519(&[number; 32])
 }
 
-/// `account-roles` for one application.
+/// Returns `account-roles` for one application.
 pub(super) fn account_roles(served: &Did) -> PluginSpec {
     PluginSpec {
         name: "account-roles".to_owned(),
@@ -39,7 +39,7 @@ pub(super) fn account_roles(served: &Did) -> PluginSpec {
     }
 }
 
-/// `saml-attributes` with these settings, for one application.
+/// Returns `saml-attributes` with these settings, for one application.
 pub(super) fn saml_attributes(served: &Did, config: Value) -> PluginSpec {
     PluginSpec {
         name: "saml-attributes".to_owned(),
@@ -56,8 +56,8 @@ pub(super) fn saml_attributes(served: &Did, config: Value) -> PluginSpec {
     }
 }
 
-/// The hostile claim mapper with these settings, granted the claims `team` and `note` and the attributes `team` and
-/// `department`, for one application.
+/// Returns the hostile claim mapper with these settings, for one application. It is granted the claims `team` and
+/// `note`, and the attributes `team` and `department`.
 pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginSpec {
     PluginSpec {
         name: name.to_owned(),
@@ -79,7 +79,7 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
     }
 }
 
-/// A channel with these settings.
+/// Returns a channel with these settings.
 pub(super) fn channel(name: &str, config: Value, http: HttpGrant) -> PluginSpec {
     let limits = CallLimits {
         http_timeout: Duration::from_secs(60),
@@ -120,7 +120,7 @@ pub(super) async fn load_with(
     .expect("the plugins load")
 }
 
-/// Why plugins do not load.
+/// Returns the error with which plugins fail to load.
 pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
     match Plugins::load(
@@ -134,7 +134,7 @@ pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
     }
 }
 
-/// What the instance knows when it makes an ID token for this application.
+/// Returns the data of the instance for an ID token to this application.
 pub(super) fn input(application_id: &Did) -> ClaimInput {
     let Value::Object(claims) =
         json!({ "iss": "https://id.example/oidc", "sub": "s1", "name": "Ada" })

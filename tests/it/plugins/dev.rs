@@ -1,4 +1,4 @@
-//! `assent-plugin dev`: each change of a claim mapper, tested in a running instance without loading it.
+//! `assent-plugin dev`: each change of a claim mapper is tested in a running instance without loading it.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::process::{ChildStdout, Command};
 
 use super::authoring::{PluginAuthor, text};
 
-/// `assent-plugin dev` for Ada in an application, at an instance.
+/// Returns the command `assent-plugin dev` for Ada in an application, at an instance.
 fn dev(newcomer: &PluginAuthor, host: &TestHost, application: &str, more: &[&str]) -> Command {
     let arguments = [
         "dev",
@@ -34,7 +34,8 @@ fn dev(newcomer: &PluginAuthor, host: &TestHost, application: &str, more: &[&str
     command
 }
 
-/// The lines until one has these words. Builds take their time; a line that never comes ends the test.
+/// Reads lines until one contains these words, and returns them. The time limit allows for a build. A missing line
+/// fails the test.
 async fn wait_until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> String {
     let mut seen = String::new();
     let found = async {
@@ -96,7 +97,7 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
         message.contains("PRESS") && message.contains("Log: warn: in capitals"),
         "{message}"
     );
-    // An error ends the round and not the loop.
+    // An error ends the round, but not the loop.
     newcomer.edit(
         "src/lib.rs",
         "department.to_uppercase()",

@@ -14,7 +14,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
-/// `account-roles`, and after it the hostile mapper with this behaviour, which may write `team`, `note` and `email`.
+/// Returns the settings of `account-roles` and, after it, of the hostile mapper with this behaviour. The mapper may
+/// write `team` and `note`.
 fn plugins(behaviour: &str) -> String {
     format!(
         "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
@@ -29,7 +30,7 @@ async fn start(behaviour: &str) -> TestHost {
     TestHost::start_with_plugins(&plugins(behaviour)).await
 }
 
-/// The trace of a token, once it is written.
+/// Waits until the trace of a token is written, and returns it.
 async fn trace(host: &TestHost, token: &str) -> Value {
     in_time(async {
         loop {
@@ -119,7 +120,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
         "{printed}"
     );
 
-    // From standard input the token is in neither the history of a shell nor the list of processes.
+    // A token from standard input is neither in the history of a shell nor in the list of processes.
     for arguments in [["explain", "-"].as_slice(), &["explain"]] {
         let mut command = tokio::process::Command::new(binary("assent"));
         command.args(arguments).arg("--config").arg(&settings);
@@ -289,7 +290,7 @@ async fn a_candidate_is_compared_and_never_stored() {
     assert_eq!(returned["current"]["sinks"][0]["claims"]["note"], 42);
     assert_eq!(returned["candidate"]["sinks"][0]["claims"]["note"], 43);
 
-    // Another component in its place, with the grants of that place: it writes a claim that is not among them.
+    // Another component replaces the plugin and has the plugin's grants. It writes a claim that is not granted.
     let wasm = |name: &str| STANDARD.encode(read_bytes(component(name)));
     let other = json!({"plugin": "account-roles", "component": wasm("hostile-mapper"), "config": set("note", "1")});
     let returned = host.admin_ok(Method::POST, &path, requested(other)).await;
@@ -324,7 +325,7 @@ async fn a_candidate_is_compared_and_never_stored() {
         (&json!("second"), &json!(id(&ada.account)))
     );
 
-    // It ends within its limits, and says so.
+    // The loop ends at its limits, and the result names the plugin.
     let returned = host
         .admin_ok(
             Method::POST,
@@ -393,7 +394,7 @@ async fn invalid_candidates_are_rejected() {
             "{candidate}: {refused}"
         );
     }
-    // The configuration of a plugin is not passed to another component.
+    // The server does not pass the configuration of a plugin to another component.
     let (status, refused) = host
         .admin(
             Method::POST,
@@ -530,7 +531,7 @@ async fn metrics_have_a_listener_and_a_secret() {
         "{text}"
     );
 
-    // The listener for everyone has no metrics.
+    // The public listener does not serve the metrics.
     let response = http_client()
         .get(format!("{}/metrics", host.base))
         .bearer_auth("a-secret-of-the-operator")

@@ -1,4 +1,4 @@
-//! Plugin calls of one application delay others little, even with a hostile plugin.
+//! Plugin calls of one application hardly delay other applications, even with a hostile plugin.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use super::components::{Log, NOW, application, hostile_mapper, input};
 use super::mappers::fault;
 
-/// One hostile mapper, which serves two applications and behaves so for the first of them.
+/// Loads one hostile mapper for two applications. It has this behaviour only for the first of them.
 async fn load(behaviour: &str, limits: CallLimits) -> (Arc<ManualClock>, Plugins) {
     let config = json!({ "behaviour": behaviour, "claim": "note", "only": application(1) });
     let mut spec = PluginSpec {
@@ -95,7 +95,7 @@ async fn a_plugin_beyond_its_limits_is_suspended_for_that_application_only() {
     );
 }
 
-/// The attacker who causes the suspension must not choose the users without these claims.
+/// An attacker who causes the suspension must not be able to choose the users without these claims.
 #[tokio::test]
 async fn a_suspended_plugin_fails_closed() {
     let (_, plugins) = {
@@ -181,7 +181,7 @@ async fn log_lines_per_plugin_are_limited() {
     );
 }
 
-/// The median time of UserInfo requests, one after another.
+/// Returns the median time of consecutive UserInfo requests.
 async fn user_info(host: &TestHost, token: &str) -> Duration {
     let client = http_client();
     let mut times = Vec::new();
@@ -201,11 +201,12 @@ async fn user_info(host: &TestHost, token: &str) -> Duration {
     times[times.len() / 2]
 }
 
-/// A looping plugin at full rate. The test keeps its breaker closed: the clock moves on at each fault.
+/// A looping plugin is called at full rate. The test keeps its circuit breaker closed, because the clock advances at
+/// each fault.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     let looping = application(1);
-    // Both serve every application, so both are called for the others too.
+    // Both plugins serve every application, so calls for other applications include both.
     let plugins = format!(
         "[[plugins.claim_mappers]]\nname = \"account-roles\"\nfile = \"{}\"\nwrites = [\"account\"]\n\
          [[plugins.claim_mappers]]\nname = \"hostile\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
@@ -215,10 +216,10 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     );
     let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
-    // Other work of the machine may hit one half of a measurement only, so several are allowed.
+    // Other load of the machine may affect only one half of a measurement, so several attempts are allowed.
     let mut measured = Vec::new();
     for _ in 0..10 {
-        // The loop moves the clock, so each token serves one measurement.
+        // The loop advances the clock, so each token is valid for one measurement only.
         let code = ada.sign_in(&Browser::new(&host.base)).await;
         let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
         let token = tokens["access_token"].text().to_owned();
@@ -226,7 +227,7 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
         let quiet = user_info(&host, &token).await;
         let loaded = user_info_beside_loops(&host, &token, &looping).await;
         measured.push((quiet, loaded));
-        // Twice as long is meant; the rest is for a machine that has other work.
+        // The target is a factor of two. The remainder allows for a busy machine.
         if loaded <= quiet * 4 + Duration::from_millis(2) {
             eprintln!("UserInfo where nothing else runs, and beside the loop: {measured:?}");
             return;
@@ -235,8 +236,8 @@ async fn a_looping_plugin_at_full_rate_hardly_delays_other_applications() {
     panic!("the loop delays the other application: {measured:?}");
 }
 
-/// How long UserInfo takes while 24 calls of a looping plugin for another application follow each other without a
-/// pause.
+/// Returns the median time of UserInfo beside 24 concurrent loops. Each repeats calls of a looping plugin for another
+/// application without a pause.
 async fn user_info_beside_loops(host: &TestHost, token: &str, looping: &Did) -> Duration {
     let faults = Arc::new(AtomicUsize::new(0));
     let calls: Vec<_> = (0..24)

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::components::{Log, account_roles, application, hostile_mapper, input, load};
 use crate::harness::{Parsed, Text};
 
-/// What the hostile mapper with these settings gets, beside a plugin of another application that goes on unharmed.
+/// Returns the failure of the hostile mapper with these settings, and the log. A plugin of another application must not
+/// be affected.
 async fn run_hostile(config: Value, limits: CallLimits) -> (MapFailure, Log) {
     let (ours, victim) = (application(1), application(2));
     let hostile = PluginSpec {
@@ -166,7 +167,7 @@ async fn an_invalid_json_value_is_a_fault() {
 
 #[tokio::test]
 async fn deeply_nested_json_is_a_fault() {
-    // The parser reports the cause: 128 levels are too many, and so is this exponent.
+    // The parser reports the cause: too many levels (128), or an exponent that is too large.
     for (value, why) in [
         ("[".repeat(100_000), "recursion limit exceeded"),
         (
@@ -223,7 +224,7 @@ async fn a_protected_claim_is_a_fault_with_its_name_in_the_log() {
 
 #[tokio::test]
 async fn an_ungranted_claim_is_a_fault_with_its_name_in_the_log() {
-    // The last one is the claim of another plugin.
+    // The last claim belongs to another plugin.
     for (behaviour, claim) in [("set", "salary"), ("remove", "name"), ("set", "account")] {
         let config = json!({ "behaviour": behaviour, "claim": claim, "value": "1" });
         let (failure, log) = run_hostile(config, CallLimits::default()).await;
@@ -377,7 +378,7 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
         ..hostile_mapper("hostile", &ours, json!({ "behaviour": "loop" }))
     };
     let plugins = Arc::new(load(vec![hostile, account_roles(&victim)]).await);
-    // This test's runtime has one thread, which the loop shares with everything else.
+    // The runtime of this test has one thread, which the loop shares with all other tasks.
     let looping = tokio::spawn({
         let (plugins, input) = (Arc::clone(&plugins), input(&ours));
         async move { plugins.map_claims(input).await }
@@ -407,7 +408,7 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
 #[tokio::test]
 async fn calls_beyond_the_queue_are_rejected() {
     let ours = application(1);
-    // The wait ends long before the running call is stopped, also where the machine is busy.
+    // The wait must end long before the running call is stopped, even on a busy machine.
     let deadline = Duration::from_secs(3);
     let limits = CallLimits {
         fuel: u64::MAX,
@@ -516,7 +517,8 @@ async fn a_rewritten_value_loses_its_verified_flag() {
     }
 }
 
-/// A client with a token may call UserInfo and introspection at will. Both leave places of a plugin to sign-ins.
+/// A client with a token may call UserInfo and introspection at any rate. Both must leave slots of a plugin for
+/// sign-ins.
 #[tokio::test]
 async fn userinfo_calls_never_occupy_all_slots_of_a_plugin() {
     let ours = application(1);
@@ -545,7 +547,7 @@ async fn userinfo_calls_never_occupy_all_slots_of_a_plugin() {
         let lookups = futures_util::future::join_all((0..10).map(|_| call(sink)));
         let (lookups, sign_in) = tokio::join!(lookups, call(Sink::IdToken));
         assert_eq!(sign_in, Ok(()), "it has its turn");
-        // One runs and one waits. On a slow machine some end before the last ones begin.
+        // One call runs and one waits. On a slow machine, some end before the last ones begin.
         let busy = lookups
             .iter()
             .filter(|ended| **ended == Err(Fault::Busy))

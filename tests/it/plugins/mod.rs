@@ -1,4 +1,4 @@
-//! Plugins in the instance: the components that ship, and hostile ones.
+//! Plugins in the instance: the shipped components, and hostile ones.
 
 mod attributes;
 pub(crate) mod authoring;

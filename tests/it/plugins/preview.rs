@@ -1,5 +1,5 @@
-//! The parts of a preview beside the claims of the user: the token's own claims, the NameID for a service provider, and
-//! the reasons that would stop a sign-in before any plugin runs.
+//! A preview shows more than the claims of the user: the token's own claims, the user's name at a service provider, and
+//! the causes that would stop a sign-in before any plugin is called.
 
 use std::collections::BTreeSet;
 
@@ -65,7 +65,7 @@ async fn an_id_token_has_the_claims_of_its_preview_and_no_others() {
         let at_sign_in = texts(&shown_token["at_sign_in"]);
         assert!(known.is_disjoint(&at_sign_in), "{shown}");
         assert_eq!(names(&returned), &known | &at_sign_in, "slim: {slim}");
-        // A request without a nonce brings none; all else is there.
+        // A request without a nonce causes a token without one. All other claims are present.
         let code = ada
             .sign_in_with(
                 &Browser::new(&host.base),
@@ -226,7 +226,7 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
                 && reason.contains("active"),
             "{reason}"
         );
-        // The claims after the remedy are shown as well.
+        // The preview also shows the claims that would follow after a solution of the problem.
         assert!(
             sink["claims"].is_object() && !sink["origins"].items().is_empty(),
             "{sink}"
@@ -258,7 +258,7 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
     );
 }
 
-/// They take places at the plugins that sign-ins need.
+/// Previews use slots of the plugins that sign-ins need.
 #[tokio::test]
 async fn concurrent_previews_per_caller_are_limited() {
     let host = TestHost::start().await;

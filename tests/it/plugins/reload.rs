@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 
-/// The settings of `account-roles`, with more lines of them.
+/// Returns the settings of `account-roles` with additional lines.
 fn account_roles(more: &str) -> String {
     let file = component("account-roles");
     format!(
@@ -20,7 +20,7 @@ fn account_roles(more: &str) -> String {
     )
 }
 
-/// Writes the settings of the plugins again.
+/// Replaces the settings of the plugins in the settings file.
 fn set_plugins(host: &TestHost, plugins: &str) {
     let file: PathBuf = host.host.settings_file.clone().expect("a settings file");
     let text = read_file(&file);
@@ -33,7 +33,7 @@ async fn reload(host: &TestHost) -> (StatusCode, Value) {
         .await
 }
 
-/// What the `account` claim of a fresh ID token says.
+/// Returns the content of the `account` claim in a new ID token.
 async fn account(host: &TestHost, ada: &TestUser) -> Option<Value> {
     let application: &Application = &ada.application;
     let code = ada.sign_in(&Browser::new(&host.base)).await;
@@ -47,7 +47,7 @@ async fn start() -> TestHost {
     TestHost::start_with_plugins(&account_roles("")).await
 }
 
-/// Compiling may take longer than an answer may.
+/// Compiling may take longer than the time limit of a response.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_reload_continues_in_the_background() {
     let host = start().await;
@@ -149,7 +149,7 @@ async fn a_reload_can_be_rolled_back() {
     );
     let entries = crate::lifecycle::entries(&host, "event=plugins.rolled-back").await;
     assert_eq!(entries[0]["detail"]["plugins"][0]["name"], "account-roles");
-    // And on again; and what is on disk counts at the next exchange.
+    // A second rollback restores the newer plugins. The next exchange uses the files on disk.
     assert_eq!(roll_back().await.0, StatusCode::OK);
     assert!(
         account(&host, &ada)
@@ -318,7 +318,7 @@ async fn a_user_denied_after_a_reload_gets_no_tokens_with_narrower_scope() {
     }
 }
 
-/// The operator finds the line of the log. No answer asks to try again, because a retry does not fix a plugin's bug.
+/// The operator finds the log entry. No response suggests a retry, because a retry does not fix a bug of a plugin.
 #[tokio::test]
 async fn a_plugin_fault_has_a_reference_that_is_in_the_log() {
     let host = start().await;

@@ -14,7 +14,7 @@ async fn start(settings: &str) -> TestHost {
     .await
 }
 
-/// How often the claim mapper was called.
+/// Returns the number of calls of the claim mapper.
 async fn calls(host: &TestHost) -> u64 {
     let listed = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     listed["plugins"][0]["metrics"]["calls"]
@@ -22,7 +22,7 @@ async fn calls(host: &TestHost) -> u64 {
         .expect("a number")
 }
 
-/// The claims, and how often the claim mapper was called for them.
+/// Returns the claims, and the number of calls of the claim mapper for them.
 async fn ask(host: &TestHost, token: &str) -> (Value, u64) {
     let before = calls(host).await;
     let (status, claims) = userinfo(host, token).await;
@@ -30,7 +30,7 @@ async fn ask(host: &TestHost, token: &str) -> (Value, u64) {
     (claims, calls(host).await - before)
 }
 
-/// The roles in the claim `account`, which is JSON in a string.
+/// Returns the roles in the claim `account`, which is JSON in a string.
 fn roles(claims: &Value) -> Value {
     let account: Value = serde_json::from_str(claims["account"].text()).expect("JSON");
     account["roles"].clone()

@@ -14,7 +14,7 @@ fn tool(arguments: &[&str]) -> Output {
         .expect("run")
 }
 
-/// What it prints, having succeeded.
+/// Runs a command that must succeed. Returns its output.
 fn printed(arguments: &[&str]) -> String {
     let output = tool(arguments);
     assert!(
@@ -25,7 +25,7 @@ fn printed(arguments: &[&str]) -> String {
     utf8(output.stdout)
 }
 
-/// What it says, having failed: one line.
+/// Runs a command that must fail. Returns the last line of its error output.
 fn error(arguments: &[&str]) -> String {
     let output = tool(arguments);
     assert_eq!(
@@ -55,7 +55,7 @@ fn tested(fixture: &Value) -> Output {
     ])
 }
 
-/// The same: the output, and whether the fixtures hold.
+/// Tests the hostile mapper with a fixture. Returns the output, and whether the fixture holds.
 fn hostile(fixture: &Value) -> (String, bool) {
     let output = tested(fixture);
     (utf8(output.stdout), output.status.success())
@@ -148,8 +148,7 @@ fn the_committed_manifests_match_the_build() {
         for entry in std::fs::read_dir(root.join(folder)).expect("a folder") {
             let folder = entry.expect("an entry").path();
             let Ok(manifest) = std::fs::read_to_string(folder.join("plugin.toml")) else {
-                // Its contract is one that no instance of this version serves, so nothing can ask it for its
-                // description.
+                // No instance of this version serves its contract, so no program can call it for its description.
                 assert!(
                     folder.ends_with("next-mapper"),
                     "{} has no plugin.toml",

@@ -1,4 +1,4 @@
-//! A user's recent activity in plain words, without that of other users.
+//! A user's recent activity in plain words, without the activity of other users.
 
 use assent_test_macros::both_databases;
 use reqwest::Method;
@@ -86,7 +86,7 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
     );
 }
 
-/// The places of administrators and application servers are not shown here.
+/// The list does not show the locations of administrators and application servers.
 #[tokio::test]
 async fn recent_activity_hides_the_places_of_others() {
     let host = TestHost::start().await;

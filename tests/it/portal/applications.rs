@@ -90,7 +90,7 @@ async fn an_application_opens_at_its_initiate_login_uri() {
     let expected = format!("https://rp.example/start?tenant=a&iss={issuer}");
     assert_eq!(browser.get(&start).await.location().as_str(), expected);
 
-    // Who has no account there, or isn't signed in, goes nowhere.
+    // The server redirects neither a user without an account there nor a browser without a session.
     let eve = host.user("eve").await;
     let device = host.authenticator(&eve).await;
     let eve = crate::harness::TestUser {

@@ -16,9 +16,9 @@ use crate::lifecycle::{entries, events};
 use crate::oidc::token::userinfo;
 use assent_store::DeviceWrite;
 
-/// Another device of a user, with this name.
+/// Enrols another device of a user, with this name.
 async fn another(host: &TestHost, ada: &TestUser, name: &str) -> Device {
-    // Devices of the same moment have no defined order.
+    // Devices of the same millisecond have a random order.
     host.advance(1);
     let path = format!("/users/{}/enrolments", id(&ada.user));
     let enrolment = host.admin_ok(Method::POST, &path, Value::Null).await;
@@ -48,7 +48,7 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         page.body
     );
     assert!(!page.body.contains("<img src=x"));
-    // The one approved this sign-in, the other nothing yet.
+    // One device approved this sign-in. The other has approved nothing yet.
     assert_eq!(
         page.body.matches("<dd>Never</dd>").count(),
         1,
@@ -108,7 +108,7 @@ async fn a_user_lists_and_renames_devices(database: Database) {
 async fn revoking_a_device_ends_its_sessions(database: Database) {
     let host = TestHost::start_on(database).await;
     let lost = host.ada().await;
-    // A thief's browser, signed in by the lost phone; its application has a token.
+    // A thief's browser, signed in with the lost phone. Its application has a token.
     let thief = Browser::new(&host.base);
     let code = lost.sign_in(&thief).await;
     let (_, tokens) = lost.application.exchange(&host.base, &code, &[]).await;
@@ -127,7 +127,7 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
         requested.body.contains("Remove <bdi>Test phone</bdi>?")
             && !requested.body.contains("your last device")
     );
-    // The thief asks for more, at this moment.
+    // At this moment, the thief begins another sign-in.
     let waiting = lost.begin_sign_in(&Browser::new(&host.base), &[]).await;
     assert_eq!(lost.device.pending_requests(5).await.len(), 1);
     let done = requested
@@ -228,7 +228,7 @@ async fn revoking_the_last_device_warns_and_ends_the_session() {
     }
 }
 
-/// The session was enough for looking; for this it is not.
+/// The session is sufficient to view the page, but not for a revocation.
 #[tokio::test]
 async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
     let host = TestHost::start().await;
@@ -275,9 +275,9 @@ async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
     );
 }
 
-/// Where the question is whether to revoke the device that was added last.
+/// Returns the path of the revocation page of the device that was enrolled last.
 fn old_phone(devices: &Page) -> String {
-    // The one that was enrolled last stands first.
+    // The list begins with the device that was enrolled last.
     let first = devices
         .body
         .split("class=\"button small danger\" href=\"")
@@ -301,7 +301,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
             StatusCode::NOT_FOUND
         );
     }
-    // Whatever leads there, the use cases and the statements themselves name whose device it has to be.
+    // The use cases and the statements themselves check the owner of the device, independent of the page.
     let (device, user) = (ada.device.device(), id(&eve.user).parsed());
     let of_eve = host
         .host

@@ -1,4 +1,4 @@
-//! The logos of applications: uploaded by an administrator, public, and always served as pictures.
+//! The logos of applications: uploaded by an administrator, public, and always served as images.
 
 use assent_test_macros::both_databases;
 use reqwest::header::HeaderMap;
@@ -12,7 +12,7 @@ const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.pn
 
 async fn put(host: &TestHost, id: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
     let url = format!("{}/admin/api/v1/applications/{id}/logo", host.base);
-    // What it is called does not count.
+    // The server ignores the declared type.
     let request = http_client()
         .put(url)
         .bearer_auth(&host.token)

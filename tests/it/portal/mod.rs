@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use crate::harness::{Browser, Page, TestHost, TestUser, Text, http_client, id};
 use crate::javascript::run_with;
 
-/// The pages, but for the start page.
+/// The pages, except the start page.
 const PAGES: [&str; 6] = [
     "/devices",
     "/devices/recovery-codes",
@@ -24,7 +24,7 @@ const PAGES: [&str; 6] = [
     "/profile",
 ];
 
-/// Goes through the login that a redirect leads to, with the phone; where it leads then.
+/// Follows a redirect to the sign-in, and completes it with the device. Returns the next page.
 async fn through_login(ada: &TestUser, redirect: &Page) -> Page {
     let mut login = redirect.followed().await;
     if login.status == StatusCode::SEE_OTHER {
@@ -36,7 +36,7 @@ async fn through_login(ada: &TestUser, redirect: &Page) -> Page {
     login.browser().get(&waiting.url).await.followed().await
 }
 
-/// Ada, signed in only to the portal, in a fresh browser.
+/// Signs Ada in to the portal only, with a new browser.
 async fn signed_in(host: &TestHost, ada: &TestUser) -> Browser {
     let browser = Browser::new(&host.base);
     let page = through_login(ada, &browser.get("/profile").await).await;
@@ -49,7 +49,7 @@ async fn signed_in(host: &TestHost, ada: &TestUser) -> Browser {
     browser
 }
 
-/// What the page says that was done.
+/// Returns the message of the page about a completed action.
 fn returned(page: &Page) -> Option<&str> {
     page.body
         .split_once("role=\"status\"><p>")
@@ -57,7 +57,7 @@ fn returned(page: &Page) -> Option<&str> {
         .map(|(text, _)| text)
 }
 
-/// The paths of the page's forms that begin like this.
+/// Returns the paths of the page's forms that begin with `start`.
 fn actions(page: &Page, start: &str) -> Vec<String> {
     let actions = page
         .body
@@ -80,7 +80,7 @@ async fn an_unauthenticated_user_signs_in_and_returns_to_the_requested_page() {
         assert_eq!(redirect.location().path(), "/sign-in", "{path}");
         let page = through_login(&ada, &redirect).await;
         assert_eq!((page.status, page.path().as_str()), (StatusCode::OK, path));
-        // The recovery codes belong to the devices.
+        // The page of the recovery codes belongs to the tab of the devices.
         let tab = path.trim_end_matches("/recovery-codes");
         assert!(
             page.body
@@ -178,7 +178,7 @@ async fn a_form_without_its_csrf_token_is_rejected() {
             StatusCode::FORBIDDEN,
             "{action}"
         );
-        // The first token of the page is that of signing out, and each form has its own.
+        // The first token of the page belongs to the sign-out form. Each form has a token of its own.
         assert_eq!(
             browser.post(action, &[("csrf", &foreign)]).await.status,
             StatusCode::FORBIDDEN,

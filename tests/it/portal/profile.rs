@@ -88,7 +88,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     assert!(
         before.body.contains("has to ask you first") && before.body.contains("+44 20 7946 0000")
     );
-    // She allows it her email address, and not her phone number.
+    // She permits the application to receive her email address, but not her phone number.
     let code = ada.sign_in(&Browser::new(&host.base)).await;
     let (_, tokens) = ada.application.exchange(&host.base, &code, &[]).await;
     let (_, userinfo) = crate::oidc::token::userinfo(&host, tokens["access_token"].text()).await;
@@ -105,7 +105,7 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     );
     for (name, value) in returned {
         let shown = match value {
-            // The account's roles, in words.
+            // The page shows the roles of the account as text.
             Value::String(_) if name == "account" => "Roles: <bdi>reader, editor</bdi>".to_owned(),
             Value::String(text) => text
                 .replace('&', "&#38;")

@@ -1,4 +1,4 @@
-//! Recovery codes in the portal: approved on the device, shown once, and valid once they are confirmed.
+//! Recovery codes in the portal: approved on the device, shown once, and valid after the confirmation.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -10,13 +10,13 @@ use crate::lifecycle::{entries, events};
 
 const PATH: &str = "/devices/recovery-codes";
 
-/// Asks for new codes; the page with the number.
+/// Requests new codes. Returns the page with the number.
 async fn requested(browser: &Browser) -> Page {
     let page = browser.get(PATH).await;
     page.submit(PATH, &[]).await.followed().await
 }
 
-/// Approves the request on the device; the page that offers the codes.
+/// Approves the request on the device. Returns the page that offers the codes.
 async fn approved(ada: &TestUser, waiting: &Page) -> Page {
     let request = &ada.device.pending_requests(5).await[0];
     let summary = request.action.as_deref().expect("an action");
@@ -29,7 +29,7 @@ async fn approved(ada: &TestUser, waiting: &Page) -> Page {
     waiting.again().await
 }
 
-/// The codes that the page shows.
+/// Returns the codes on the page.
 fn shown(page: &Page) -> Vec<String> {
     let codes = page.body.split("<li><code>").skip(1);
     codes
@@ -37,7 +37,7 @@ fn shown(page: &Page) -> Vec<String> {
         .collect()
 }
 
-/// Whether a code is accepted at the page for lost devices.
+/// Returns whether the page for lost devices accepts a code.
 async fn is_valid(host: &TestHost, code: &str) -> bool {
     let page = Browser::new(&host.base).get("/recover").await;
     let fields = [("name", "ada"), ("code", code)];
@@ -65,7 +65,7 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
     let new = shown(&created);
     assert_eq!(new.len(), 10, "{database:?}: {}", created.body);
     assert!(created.body.contains("Your old codes stay valid"));
-    // They are shown once.
+    // The page shows the codes only once.
     let again = ready.submit(&ready.path(), &[]).await;
     assert!(
         shown(&again).is_empty() && again.body.contains("its codes were shown already."),
@@ -83,7 +83,7 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
     };
     assert_eq!(count(&unconfirmed), 1, "{database:?}");
 
-    // A device does not show what happened before it was enrolled.
+    // A device does not show events from before its enrolment.
     host.advance(1);
     let confirm = format!("{}/confirm", ready.path());
     assert_eq!(actions(&created, &confirm), std::slice::from_ref(&confirm));
@@ -95,7 +95,7 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
     assert!(!is_valid(&host, &old[1]).await, "{database:?}");
     assert!(is_valid(&host, &new[0]).await, "{database:?}");
     assert!(!is_valid(&host, &new[0]).await, "{database:?}: used");
-    // A second press changes nothing.
+    // A second confirmation changes nothing.
     let repeated = created.submit(&confirm, &[]).await.followed().await;
     assert_eq!(
         returned(&repeated),
@@ -142,7 +142,7 @@ async fn no_session_gets_codes_without_its_own_approval() {
     let pending = browser.get(&waiting.url).await;
     let page = thief.get(PATH).await;
     assert_eq!(thief.get(&waiting.url).await.status, StatusCode::NOT_FOUND);
-    // Neither before the approval nor, for another session, after it.
+    // The codes are not available before the approval. After it, they are not available to another session.
     let csrf = pending.body.contains("Show my new codes");
     assert!(!csrf, "{}", pending.body);
     let ready = approved(&ada, &waiting).await;

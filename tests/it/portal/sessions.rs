@@ -14,7 +14,7 @@ use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 use crate::saml::service_provider::TestServiceProvider;
 
-/// The forms that end one session each, the latest first.
+/// Returns the forms that end one session each, the latest first.
 fn end_forms(page: &Page) -> Vec<String> {
     let all = actions(page, "/sessions/");
     all.into_iter()
@@ -28,7 +28,7 @@ async fn access_token(host: &TestHost, ada: &TestUser, browser: &Browser) -> Str
     tokens["access_token"].text().to_owned()
 }
 
-/// Signs in to the application with the session that the browser has.
+/// Signs in to the application with the browser's session.
 async fn sign_in_again(ada: &TestUser, browser: &Browser) -> String {
     let page = browser.get(&ada.application.request(&[])).await;
     let ours = page.location().path().starts_with("/login/");
@@ -41,7 +41,7 @@ async fn sign_in_again(ada: &TestUser, browser: &Browser) -> String {
     page.parameter("code")
 }
 
-/// How many logout tokens wait to be delivered.
+/// Returns the number of queued logout tokens.
 async fn queued(host: &TestHost) -> i64 {
     let mut connection = host.connection().await;
     let row: (i64,) = sql::query_as("SELECT COUNT(*) FROM logout_deliveries")
@@ -51,7 +51,7 @@ async fn queued(host: &TestHost) -> i64 {
     row.0
 }
 
-/// No server listens there, so queued notifications stay.
+/// Registers a back-channel logout URI without a server, so the queued tokens remain.
 async fn notified_of_logouts(host: &TestHost, ada: &TestUser) {
     let path = format!("/applications/{}", ada.application.id);
     let change = json!({"backchannel_logout_uri": "https://rp.example/logout"});
@@ -216,7 +216,7 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
         access_token(&host, &ada, &browser).await,
         access_token(&host, &ada, &other).await,
     ];
-    // Offline access survives the session, as at any sign-out.
+    // Offline access outlasts the session, as after any logout.
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, stored) = ada.application.exchange(&host.base, &code, &[]).await;
     notified_of_logouts(&host, &ada).await;
@@ -311,7 +311,7 @@ async fn a_session_without_a_place_is_listed() {
     );
 }
 
-/// Only its own browser can tell a service provider of a logout.
+/// A service provider can be notified of a logout only through its own browser.
 #[tokio::test(flavor = "multi_thread")]
 async fn service_providers_are_notified_from_their_own_browser_and_others_are_listed() {
     let host = TestHost::start().await;

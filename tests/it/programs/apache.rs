@@ -12,30 +12,31 @@ use tokio::process::{Child, Command};
 use crate::harness::{temp_folder, write_file};
 
 const PROGRAM: &str = "/usr/sbin/apache2";
-/// Where Debian has its modules.
+/// The folder of Debian's modules.
 const MODULES: &str = "/usr/lib/apache2/modules";
-/// `nobody`, as whom Apache runs where the tests run as root: it would not serve pages as that.
+/// The user id of `nobody`. Apache runs as this user if the tests run as root, because it would not serve pages as
+/// root.
 const NOBODY: u32 = 65_534;
 
 /// A running Apache on a port of its own. Its pages are in `pages` in its folder, and are server-side includes.
 pub struct Apache {
     process: Child,
     folder: tempfile::TempDir,
-    /// Its address, without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub base: String,
 }
 
 impl Apache {
-    /// Starts one with this module.
+    /// Starts Apache with this module.
     ///
-    /// `configure` is given the address and the folder, and answers with the directives; it writes what they speak of.
-    /// It is asked again if another program was faster to take the port.
+    /// `configure` receives the base URL and the folder, writes the required files, and returns the directives. It is
+    /// called again if another program took the port first.
     pub async fn start(
         module: &str,
         mut configure: impl AsyncFnMut(&str, &Path) -> String,
     ) -> Self {
         for _ in 0..8 {
-            // Apache takes no listener that is open already, so the port may be gone when it comes to open its own.
+            // Apache cannot inherit an open listener, so another program may take the port before Apache opens it.
             let free = TcpListener::bind("127.0.0.1:0")
                 .and_then(|free| free.local_addr())
                 .expect("a port");
@@ -58,7 +59,7 @@ impl Apache {
         panic!("Apache found no free port");
     }
 
-    /// Whether it answers; not if another program was faster to take its port.
+    /// Returns whether Apache serves. Returns false if another program took its port first.
     async fn is_up(&mut self) -> bool {
         let mut ticks = tokio::time::interval(Duration::from_millis(20));
         for _ in 0..30_000 {
@@ -71,7 +72,7 @@ impl Apache {
                 );
                 return false;
             }
-            // It opens its port before it writes this file.
+            // Apache opens its port before it writes this file.
             if self.folder.path().join("apache.pid").exists() {
                 return true;
             }
@@ -79,7 +80,7 @@ impl Apache {
         panic!("Apache does not start: {}", self.log());
     }
 
-    /// The log of errors, for messages.
+    /// Returns the error log, for messages.
     pub fn log(&self) -> String {
         match fs::read_to_string(self.folder.path().join("error.log")) {
             Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
@@ -87,13 +88,13 @@ impl Apache {
         }
     }
 
-    /// Its own folder.
+    /// Returns Apache's own folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// Writes a page into the folder of an Apache; its path ends in a slash.
+/// Writes a page into the folder of an Apache. Its path ends in a slash.
 pub fn write_page(folder: &Path, path: &str, text: &str) {
     let page = folder.join("pages").join(path);
     fs::create_dir_all(&page).expect("a folder");
@@ -138,7 +139,7 @@ DirectoryIndex index.shtml
     )
 }
 
-/// Apache as one process in the foreground, so that it ends together with the test.
+/// Starts Apache as one process in the foreground, so that it ends with the test.
 fn spawn(folder: &Path) -> Child {
     let mut command = Command::new(PROGRAM);
     command

@@ -1,4 +1,5 @@
-//! What a browser does with pages of others: forms with a SAML message, which a script would submit, and frames.
+//! The behaviour of a browser on pages of other programs: forms with a SAML message, which a script would submit, and
+//! frames.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,7 @@ use url::Url;
 
 use crate::harness::{Browser, Page};
 
-/// Submits the form of the page that carries a SAML message, if there is one.
+/// Submits the form with a SAML message on the page, if there is one.
 pub async fn message_posted(browser: &Browser, page: &Page) -> Option<Page> {
     let (form, fields) = message(page)?;
     let action = resolved(page, &form["action"]);
@@ -17,7 +18,7 @@ pub async fn message_posted(browser: &Browser, page: &Page) -> Option<Page> {
     Some(browser.post(action.as_str(), &fields).await)
 }
 
-/// The form of the page that carries a SAML message, with its hidden fields.
+/// Returns the form with a SAML message on the page, with its hidden fields.
 fn message(page: &Page) -> Option<(Attributes, Vec<(String, String)>)> {
     let fields: Vec<(String, String)> = tags(&page.body, "input")
         .into_iter()
@@ -36,7 +37,7 @@ fn message(page: &Page) -> Option<(Attributes, Vec<(String, String)>)> {
     Some((tags(&page.body, "form").into_iter().next()?, fields))
 }
 
-/// The addresses of the page's frames.
+/// Returns the URLs of the page's frames.
 pub fn frames(page: &Page) -> Vec<String> {
     tags(&page.body, "iframe")
         .iter()
@@ -53,7 +54,7 @@ fn resolved(page: &Page, address: &str) -> Url {
 /// The attributes of a start tag.
 pub type Attributes = HashMap<String, String>;
 
-/// The start tags of this name, with their attributes. It knows the HTML that these programs write, not all there is.
+/// Returns the start tags of this name, with their attributes. It supports only the HTML that these programs write.
 pub fn tags(body: &str, name: &str) -> Vec<Attributes> {
     let mut found = Vec::new();
     let mut rest = body;
@@ -71,7 +72,7 @@ pub fn tags(body: &str, name: &str) -> Vec<Attributes> {
     found
 }
 
-/// The attributes of a start tag, from behind its name on.
+/// Returns the attributes of a start tag, from the text after its name.
 fn attributes(mut rest: &str) -> Attributes {
     let mut found = Attributes::new();
     loop {
@@ -97,7 +98,7 @@ fn attributes(mut rest: &str) -> Attributes {
     }
 }
 
-/// A value as it was before it was escaped.
+/// Returns a value without HTML escapes.
 pub fn unescaped(text: &str) -> String {
     let mut parts = text.split('&');
     let mut value = parts.next().unwrap_or_default().to_owned();

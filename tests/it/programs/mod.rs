@@ -1,5 +1,5 @@
-//! Programs of others that run beside an instance, as children of the test: Apache, PHP, and those of `tests/js` and
-//! `tests/py`, which receive lines of JSON. And a user who visits their pages.
+//! Programs of other projects that run beside an instance, as children of the test: Apache, PHP, and the programs of
+//! `tests/js` and `tests/py`, which receive lines of JSON. Also a user who visits their pages.
 
 mod apache;
 pub mod html;
@@ -19,7 +19,7 @@ pub use visit::{Arrival, Decision, arrive};
 
 use crate::harness::{PATIENCE, Pipes, binary, parse_json};
 
-/// A running program that takes lines of JSON, and answers each with one.
+/// A running program that reads lines of JSON and answers each with one line.
 pub struct Program {
     _process: Child,
     input: ChildStdin,
@@ -32,7 +32,7 @@ impl Program {
         Self::start(Path::new("node"), &Path::new("js").join(script))
     }
 
-    /// Starts a program of `tests/py`, by the Python that has the packages for it.
+    /// Starts a program of `tests/py`, with the Python interpreter that has its packages.
     pub fn python(script: &str) -> Self {
         Self::start(&python(), &Path::new("py").join(script))
     }
@@ -56,7 +56,7 @@ impl Program {
         }
     }
 
-    /// Sends it a message, and waits for its answer.
+    /// Sends a value, and returns the program's answer.
     pub async fn ask(&mut self, value: &Value) -> Value {
         self.tell(value).await;
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
@@ -67,7 +67,7 @@ impl Program {
         parse_json(&line)
     }
 
-    /// Sends it a message without an answer.
+    /// Sends a value that the program does not answer.
     pub async fn tell(&mut self, value: &Value) {
         self.input
             .write_all(format!("{value}\n").as_bytes())
@@ -76,7 +76,7 @@ impl Program {
     }
 }
 
-/// The folder that everything is built into.
+/// Returns the folder of the build output.
 pub fn target() -> PathBuf {
     binary("assent")
         .ancestors()

@@ -11,7 +11,7 @@ use crate::harness::between;
 /// A running web server on a port of its own.
 pub struct Php {
     _server: Child,
-    /// Its address, without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub base: String,
 }
 
@@ -19,7 +19,7 @@ impl Php {
     /// Serves the pages of a folder. `configure` adds a script that answers the requests, settings, and variables.
     pub async fn serve(pages: &Path, configure: impl FnOnce(&mut Command)) -> Self {
         let mut command = Command::new("php");
-        // The port is the system's choice.
+        // The operating system chooses the port.
         command
             .args(["-d", "display_errors=0", "-S", "127.0.0.1:0", "-t"])
             .arg(pages)
@@ -35,7 +35,7 @@ impl Php {
             .expect("where it serves");
         let port = between(&line, "(http://127.0.0.1:", ")");
         let base = format!("http://localhost:{port}");
-        // It writes a line for each request, and would block without a reader.
+        // The server writes a line for each request, and would block without a reader.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
         Self {
             _server: server,

@@ -1,22 +1,22 @@
-//! A user's way through the pages of an instance and of service providers.
+//! A user's path through the pages of an instance and of service providers.
 
 use super::html::{frames, message_posted};
 use crate::harness::{Page, TestUser, Text};
 
-/// Where the browser came to, and how often the user's device was asked on the way.
+/// The last page of the browser, and the number of approval requests on the way.
 pub struct Arrival {
     pub page: Page,
     pub requested: usize,
 }
 
-/// What the user does with an approval request.
+/// The user's answer to an approval request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     Approve,
     Deny,
 }
 
-/// Takes the browser from page to page, deciding on the device, until the flow ends.
+/// Moves the browser from page to page, and decides on the device, until the flow ends.
 pub async fn arrive(user: &TestUser, mut page: Page, decision: Decision) -> Arrival {
     let browser = page.browser().clone();
     let name = user.user["name"].text();
@@ -48,7 +48,7 @@ pub async fn arrive(user: &TestUser, mut page: Page, decision: Decision) -> Arri
     panic!("these pages never end: {} {}", page.url, page.body);
 }
 
-/// Whether it is the login page. Pages of other programs may have a field of the same name.
+/// Returns whether it is the login page. Pages of other programs may have a field of the same name.
 fn asks_for_name(page: &Page) -> bool {
     page.path().starts_with("/login/") && page.body.contains("name=\"name\"")
 }
@@ -59,7 +59,7 @@ async fn decide(user: &TestUser, waiting: &Page, decision: Decision) {
         Decision::Deny => {
             let requests = user.device.pending_requests(5).await;
             user.device.deny(&requests[0]).await;
-            // The programs of others have their own clock, so it is not waited for.
+            // External programs use the machine's clock, so the test ends the cooldown instead of waiting.
             user.device.end_cooldown().await;
         }
     }

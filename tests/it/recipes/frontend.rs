@@ -16,8 +16,8 @@ use crate::harness::{
 use crate::programs::html::{Attributes, tags};
 use crate::programs::{Php, target};
 
-/// The tables that the frontend needs filled: roles, user groups and the first users. The other data is templates of
-/// hosts, which take much longer.
+/// The tables that the frontend requires: roles, user groups and the first users. The other data consists of templates
+/// for hosts, which take much longer to load.
 const TABLES: [&str; 7] = [
     "config",
     "hstgrp",
@@ -39,7 +39,7 @@ pub(super) struct Frontend {
 }
 
 impl Frontend {
-    /// Starts one as it is after an installation.
+    /// Starts a frontend in its state after an installation.
     pub(super) async fn start() -> Self {
         let folder = temp_folder();
         let database = Database::Postgres.create(folder.path()).await;
@@ -62,17 +62,18 @@ impl Frontend {
         }
     }
 
-    /// Its address, without a slash at the end.
+    /// Returns the base URL, without a slash at the end.
     pub(super) fn base(&self) -> &str {
         &self.server.base
     }
 
-    /// The address of a page.
+    /// Returns the URL of a page.
     pub(super) fn address(&self, page: &str) -> String {
         format!("{}/{page}", self.base())
     }
 
-    /// An administrator of Zabbix types the settings of a recipe into the form with their labels, and writes its file.
+    /// Enters the settings of a recipe into the form by their labels, as an administrator of Zabbix, and writes the
+    /// recipe's file.
     pub(super) async fn set_up(&self, recipe: &Recipe, browser: &Browser) {
         let (name, content) = recipe.file.as_ref().expect("the file of the certificate");
         let file = self.folder.path().join(name);
@@ -131,7 +132,7 @@ impl Frontend {
         self.call("user.create", user, token).await;
     }
 
-    /// A call of Zabbix's JSON-RPC API, which must succeed.
+    /// Calls Zabbix's JSON-RPC API. The call must succeed.
     async fn call(&self, method: &str, params: Value, auth: Value) -> Value {
         let request =
             json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params, "auth": auth});
@@ -154,7 +155,7 @@ struct Form<'p> {
 }
 
 impl<'p> Form<'p> {
-    /// The form with the values that the page shows.
+    /// Reads the form with the values that the page shows.
     fn read(page: &'p str) -> Self {
         let html = between(page, "id=\"authentication-form\"", "</form>");
         let fields = tags(html, "input").into_iter().filter(is_submitted);
@@ -165,8 +166,8 @@ impl<'p> Form<'p> {
         }
     }
 
-    /// Types a value into the field with this label. A label may also stand beside checkboxes with labels of their own:
-    /// the value is the labels of those to tick.
+    /// Enters a value into the field with this label. A label may also belong to a group of checkboxes with labels of
+    /// their own. Then the value consists of the labels to select.
     fn fill(&mut self, label: &str, value: &str) {
         let (field, rest) = labelled(self.html, label);
         match field {
@@ -204,7 +205,7 @@ impl<'p> Form<'p> {
     }
 }
 
-/// Whether a browser submits this field as the page shows it.
+/// Returns whether a browser submits this field as the page shows it.
 fn is_submitted(field: &Attributes) -> bool {
     let is_box = ["checkbox", "radio"].contains(&field["type"].as_str());
     field.contains_key("name")
@@ -212,7 +213,7 @@ fn is_submitted(field: &Attributes) -> bool {
         && (!is_box || field.contains_key("checked"))
 }
 
-/// The id of the field with this label, if the label is of a field; and the HTML behind the label.
+/// Returns the id of the field with this label, if the label belongs to a field, and the HTML after the label.
 fn labelled<'p>(html: &'p str, label: &str) -> (Option<String>, &'p str) {
     let text = format!(">{label}</label>");
     let rest = after(html, &text);
@@ -222,7 +223,7 @@ fn labelled<'p>(html: &'p str, label: &str) -> (Option<String>, &'p str) {
     (field, rest)
 }
 
-/// A folder of Debian's packages of Zabbix, which `scripts/setup` unpacked.
+/// Returns a folder of Debian's Zabbix packages, which `scripts/setup` unpacked.
 fn package(name: &str) -> PathBuf {
     let folder = target().join("zabbix/usr/share").join(name);
     assert!(
@@ -233,7 +234,7 @@ fn package(name: &str) -> PathBuf {
     folder
 }
 
-/// Fills a database as the package's documentation does, without templates.
+/// Fills a database as the package's documentation describes, without templates.
 async fn fill(database: &DatabaseUrl) {
     let scripts = package("zabbix-server-pgsql");
     let read = |name: &str| {
@@ -257,7 +258,7 @@ async fn fill(database: &DatabaseUrl) {
     connection.close().await;
 }
 
-/// Zabbix's own settings. The certificate is where Zabbix expects it, but in this folder.
+/// Returns Zabbix's own settings. The certificate is in the subfolder that Zabbix expects, within this folder.
 fn settings_file(database: &DatabaseUrl, folder: &Path) -> String {
     let socket = database.socket();
     let server = socket.parent().expect("the folder of the socket");

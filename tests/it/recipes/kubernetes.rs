@@ -1,5 +1,5 @@
-//! The recipe of Kubernetes. Its program is kubelogin on each desk, which neither Debian nor npm has: a request as that
-//! sends it is accepted.
+//! The recipe of Kubernetes. Its program is kubelogin on each user's computer. Neither Debian nor npm has it, so the
+//! test sends a request as kubelogin does.
 
 use serde_json::json;
 

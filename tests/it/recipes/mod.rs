@@ -1,8 +1,8 @@
-//! Real programs, set up only by the recipes of the console. The console's own code fills in a recipe, so a program
-//! that does not accept a value fails its test.
+//! Real programs, configured only with the recipes of the console. The console's own code fills in a recipe, so a
+//! program that does not accept a value fails its test.
 //!
-//! Of the twenty programs Debian has Zabbix. It also has MediaWiki and WordPress, but neither Debian nor npm has the
-//! extensions by which these two sign users in with OpenID Connect.
+//! Of the twenty programs, Debian has Zabbix. It also has MediaWiki and WordPress, but neither Debian nor npm has their
+//! extensions for sign-in with OpenID Connect.
 
 mod frontend;
 mod kubernetes;

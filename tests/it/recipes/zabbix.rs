@@ -1,4 +1,4 @@
-//! Zabbix, of Debian.
+//! Zabbix from Debian's package.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -17,7 +17,7 @@ const ACCOUNT: &str = "ada.lovelace";
 /// A page that shows the signed-in user.
 const PROFILE: &str = "zabbix.php?action=userprofile.edit";
 
-/// Ada, who has an account in a Zabbix that was set up by its recipe.
+/// Ada, with an account in a Zabbix that its recipe configured.
 struct Journey {
     host: TestHost,
     ada: TestUser,
@@ -45,7 +45,7 @@ impl Journey {
         }
     }
 
-    /// She opens her profile, and signs in on the way there; how often her device was asked.
+    /// Opens her profile and signs in on the way. Returns the number of approval requests.
     async fn signs_in(&self) -> usize {
         let page = format!("index.php?request={}", escaped(PROFILE));
         let login = self.zabbix.address(&page);
@@ -62,7 +62,7 @@ impl Journey {
         arrival.requested
     }
 
-    /// Another site sends her browser to Zabbix, with a LogoutRequest that is not signed.
+    /// Visits another site that sends her browser to Zabbix, with an unsigned LogoutRequest.
     async fn visits_forged_logout(&self) {
         let request = format!(
             r#"<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol"
@@ -77,7 +77,7 @@ impl Journey {
         self.browser.get(&self.zabbix.address(&page)).await;
     }
 
-    /// Whether Zabbix knows her.
+    /// Returns whether she has a session in Zabbix.
     async fn is_signed_in(&self) -> bool {
         let page = self.browser.get(&self.zabbix.address(PROFILE)).await;
         let knows = page.body.contains(ACCOUNT);
@@ -86,7 +86,7 @@ impl Journey {
     }
 }
 
-/// The address behind the login page's link to single sign-on.
+/// Returns the target of the login page's link to single sign-on.
 fn sign_in_link(page: &Page) -> String {
     let text = ">Sign in with Single Sign-On (SAML)</a>";
     let rest = after(&page.body, text);
@@ -103,7 +103,7 @@ async fn zabbix_set_up_by_its_recipe_signs_a_user_in_and_out() {
     journey.visits_forged_logout().await;
     assert!(journey.is_signed_in().await, "a forged request signed out");
 
-    // She signs out at Zabbix, which ends her session at Assent.
+    // She signs out at Zabbix, which also ends her session at Assent.
     let page = journey
         .browser
         .post(&journey.zabbix.address("index.php?reconnect=1"), &[])

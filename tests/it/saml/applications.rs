@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::service_provider::{ACS, ENTITY_ID, TestServiceProvider};
 use crate::harness::{Database, Json, TestHost, Text, id};
 
-/// Removes the notes, which only the answer to a save has.
+/// Removes and returns the notes, which only the response to a save has.
 fn without_notes(application: &mut Value) -> Value {
     application
         .as_object_mut()
@@ -70,7 +70,7 @@ async fn every_saml_setting_is_stored_and_shown() {
             .and_then(|members| members.remove("usage"));
         assert_eq!((listed["items"].items().len(), &item), (1, &changed));
         assert_eq!(usage.expect("its usage")["accounts"], 0);
-        // It has none of the resources of OpenID Connect clients.
+        // A service provider has no endpoints that only OIDC clients need.
         let (status, problem) = host
             .admin(Method::POST, &format!("{path}/secret/rotate"), Value::Null)
             .await;

@@ -17,7 +17,7 @@ use crate::harness::{
     Browser, Database, HostOptions, Page, TestHost, between, certificate, component,
 };
 
-/// An instance with a service provider that must sign, and a browser in which Ada is signed in to it.
+/// An instance with a service provider that must sign its requests, and a browser in which Ada is signed in to it.
 struct Fixture {
     host: TestHost,
     service_provider: TestServiceProvider,
@@ -48,13 +48,13 @@ impl Fixture {
         self.service_provider.request(&self.host)
     }
 
-    /// Posts a message that must be refused with a page, whatever it is.
+    /// Posts a message that the server must reject with a page.
     async fn refused(&self, xml: &str, what: &str) {
         let page = self.service_provider.post(&self.browser, xml, None).await;
         assert_page(&page, what);
     }
 
-    /// Sends a query that must be refused with a page.
+    /// Sends a query that the server must reject with a page.
     async fn refused_query(&self, query: &str, what: &str) {
         let page = self
             .browser
@@ -64,7 +64,7 @@ impl Fixture {
     }
 }
 
-/// A page with a reference number, which sends nothing anywhere.
+/// Checks that the page has a reference number, and that the browser sends no message to any service provider.
 fn assert_page(page: &Page, what: &str) {
     assert!(
         page.status.is_client_error(),
@@ -95,7 +95,7 @@ async fn signature_wrapping_is_rejected() {
     let signed = scene.request().signed(&scene.service_provider);
     let signature = signature_of(&signed).to_owned();
     let bare = signed.replace(&signature, "");
-    // The attacker wants the response at another ACS, which is registered, or as a fresh login, or for any ID.
+    // The attacker's goals: a response to another registered ACS, a new sign-in, or a response to any id.
     let forged = scene.request().with("ForceAuthn", "true").xml();
     let head_end = forged.find("</saml:Issuer>").expect("an issuer") + "</saml:Issuer>".len();
     let (head, tail) = forged.split_at(head_end);
@@ -180,7 +180,7 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
     ] {
         scene.refused(&xml, what).await;
     }
-    // The redirect binding: no signature, one only in the message, one of another key.
+    // The redirect binding: no signature, a signature only in the message, and a signature with another key.
     let xml = scene.request().xml();
     scene
         .refused_query(&query("SAMLRequest", &xml, None), "unsigned")
@@ -280,7 +280,7 @@ async fn duplicate_ids_wrong_digests_and_key_info_keys_are_rejected() {
             "changed after it was signed",
         )
         .await;
-    // Signed by a key that it brings along itself.
+    // The signature has a key that the message itself contains.
     let attacker =
         TestServiceProvider::register(&scene.host, json!({"entity_id": "https://other.example"}))
             .await;
@@ -467,7 +467,7 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
             .await;
         assert_eq!(page.status, StatusCode::SEE_OTHER, "{seconds}");
     }
-    // A signed request must have a Destination; an unsigned one need not.
+    // A signed request must have a `Destination`. An unsigned request need not.
     let nowhere = Request {
         destination: None,
         ..scene.request()
@@ -506,7 +506,7 @@ async fn a_repeated_request_id_is_rejected_concurrently_and_later(database: Data
         .await;
     let service_provider = TestServiceProvider::register(&host, json!({})).await;
     let request = service_provider.request(&host);
-    // At once, on two instances, each in a form of its own.
+    // The requests are concurrent, on two instances, and each is a different document.
     let tries = (0..20).map(|turn| {
         let browser = Browser::new(if turn % 2 == 0 {
             &host.base
@@ -535,14 +535,14 @@ async fn a_repeated_request_id_is_rejected_concurrently_and_later(database: Data
         1,
         "{statuses:?}"
     );
-    // Later, as long as its time would do.
+    // At the end of the validity of the request.
     host.advance(299);
     let page = service_provider
         .post(&Browser::new(&host.base), &request.xml(), None)
         .await;
     assert_page(&page, "later");
     assert!(page.body.contains("already used"), "{}", page.body);
-    // Another service provider may have the same.
+    // Another service provider may use the same id.
     let other =
         TestServiceProvider::register(&host, json!({"entity_id": "https://other.example"})).await;
     let same = Request {
@@ -603,7 +603,7 @@ async fn deflate_bombs_trailing_bytes_and_repeated_parameters_are_rejected() {
     let scene = Fixture::with(json!({})).await;
     let xml = scene.request().xml();
     let parameter = |bytes: &[u8]| format!("SAMLRequest={}", escaped(&STANDARD.encode(bytes)));
-    // A hundred megabytes of blanks are less than the longest address that is read.
+    // Compressed, a hundred megabytes of blanks would fit into the longest URL that the server accepts.
     let bomb = deflated(&vec![b' '; 8_000_000]);
     assert!(bomb.len() < 10_000);
     scene.refused_query(&parameter(&bomb), "a bomb").await;
@@ -658,7 +658,7 @@ async fn relay_state_is_escaped_and_bounded() {
         Response::from_page(&page).relay_state.as_deref(),
         Some(state)
     );
-    // No longer than 2,048 bytes.
+    // The limit is 2,048 bytes.
     let page = scene
         .service_provider
         .post(
@@ -689,7 +689,7 @@ async fn a_request_for_another_user_is_rejected() {
         .await;
     let subject =
         |name: &str| format!("<saml:Subject><saml:NameID>{name}</saml:NameID></saml:Subject>");
-    // Ada's session is not Bob's: he has to sign in himself.
+    // Ada's session is not valid for Bob, so the server asks for a sign-in.
     let requested = scene.request().containing(&subject("bob@example.org"));
     let login = scene
         .service_provider
@@ -714,7 +714,7 @@ async fn a_request_for_another_user_is_rejected() {
         [RESPONDER, "urn:oasis:names:tc:SAML:2.0:status:AuthnFailed"]
     );
     assert!(response.element("NameID").is_none());
-    // The signed-in user whom it names continues.
+    // A request for the signed-in user continues.
     let requested = scene.request().containing(&subject("ada@example.org"));
     assert_eq!(
         Response::from_page(
@@ -726,7 +726,7 @@ async fn a_request_for_another_user_is_rejected() {
         .text("NameID"),
         "ada@example.org"
     );
-    // A policy changes the form of the name, and never whose it is.
+    // A policy changes the format of the name, but never the user.
     let policy = r#"<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:transient" SPNameQualifier="https://sp.example/saml"/>"#;
     let response = Response::from_page(
         &scene

@@ -10,14 +10,15 @@ use serde_json::{Value, json};
 use super::documents::{Dice, damaged, document};
 use crate::harness::{Parsed, parse_json, utf8};
 
-/// How many canonical forms are compared at least; `C14N_DOCUMENTS=1000000` for more than `make test` has time for.
+/// Returns the minimum number of compared canonical forms. With `C14N_DOCUMENTS=1000000`, the test compares more than
+/// `make test` has time for.
 fn documents() -> u64 {
     std::env::var("C14N_DOCUMENTS").map_or(10_000, |number| number.parsed())
 }
 
 struct Case {
     document: String,
-    /// Nothing was damaged, so it has to be read.
+    /// Whether the document is undamaged, so that it must be readable.
     full_flow: bool,
     element: usize,
     inclusive: Vec<&'static str>,
@@ -52,7 +53,7 @@ impl Case {
         }
     }
 
-    /// Our canonical form; why there is none otherwise.
+    /// Returns the canonical form of this implementation, or the reason why there is none.
     fn form(&self) -> Result<String, String> {
         let document = read(&self.document).map_err(|error| error.to_string())?;
         let mut elements = document.unverified().descendants();
@@ -69,7 +70,7 @@ fn read(text: &str) -> Result<Document, XmlError> {
     Document::read(text.as_bytes(), XmlLimits::METADATA)
 }
 
-/// What libxml2 says to each.
+/// Returns the results of libxml2 for these cases.
 fn libxml2(cases: &[Case]) -> Vec<Value> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("py/libxml2.py");
     let mut command = Command::new("python3");
@@ -98,7 +99,8 @@ fn libxml2(cases: &[Case]) -> Vec<Value> {
     text.lines().map(|line| parse_json(line)).collect()
 }
 
-/// Whether libxml2 refuses a namespace as a URI, which it takes apart to the port's digits.
+/// Returns whether libxml2 rejects a namespace as a URI. It parses namespaces as URIs, including the digits of the
+/// port.
 fn is_about_uri(answer: &Value) -> bool {
     let why = answer["refused"].as_str().unwrap_or_default();
     why == "no canonical form" || why.ends_with("is not a valid URI")
@@ -114,7 +116,7 @@ fn canonicalization_matches_libxml2() {
         assert_eq!(answers.len(), cases.len());
         for ((case, answer), seed) in cases.iter().zip(answers).zip(seeds) {
             match case.form() {
-                // libxml2 writes nothing where the element is one that is left out, or is in one.
+                // libxml2 writes nothing if the element is omitted, or is inside an omitted element.
                 Ok(_) if answer["form"] == "" => {}
                 Ok(_) if !case.full_flow && is_about_uri(&answer) => {}
                 Ok(form) => {

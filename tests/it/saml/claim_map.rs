@@ -1,4 +1,4 @@
-//! Attributes by settings only, in a real assertion.
+//! Attributes from settings only, in a real assertion.
 
 use serde_json::json;
 

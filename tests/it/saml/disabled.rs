@@ -1,4 +1,4 @@
-//! Disabled service providers: no sign-on, and no message of a logout to them.
+//! Disabled service providers: no sign-on, and no logout message to them.
 
 use reqwest::{Method, StatusCode};
 use serde_json::json;
@@ -7,7 +7,7 @@ use super::logout::{PARTIAL, SUCCESS, answer, codes, frame, request, send, signe
 use super::service_provider::TestServiceProvider;
 use crate::harness::{Browser, TestHost};
 
-/// Neither a request nor a session leads to an assertion, until it is enabled again.
+/// Neither a request nor a session leads to an assertion until the service provider is enabled again.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_disabled_service_provider_receives_no_assertion() {
     let host = TestHost::start().await;
@@ -18,7 +18,7 @@ async fn a_disabled_service_provider_receives_no_assertion() {
         .sign_in(&ada, &browser, &provider.request(&host))
         .await;
     assert!(browser.get("/").await.body.contains(&provider.sign_on()));
-    // A request that was stored before, whose browser has not come with its cookies yet.
+    // A stored request. The browser has not returned with its cookies yet.
     let stored = browser
         .get(&provider.signed_redirect(&provider.request(&host).xml(), None))
         .await;
@@ -55,7 +55,7 @@ async fn a_disabled_service_provider_receives_no_assertion() {
     assert!(page.body.contains("SAMLResponse"), "{}", page.body);
 }
 
-/// Single logout neither notifies it nor answers it; its own request still ends the session.
+/// Single logout neither notifies it nor answers it. Its own request still ends the session.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_logout_sends_no_browser_to_a_disabled_service_provider() {
     let host = TestHost::start().await;
@@ -80,7 +80,7 @@ async fn a_logout_sends_no_browser_to_a_disabled_service_provider() {
     let page = send(&asking, &browser, &request(&asking, &host, &known), None).await;
     assert_eq!(codes(&answer(&page)), (SUCCESS, Some(PARTIAL)));
 
-    // The same where it is disabled when its turn has come.
+    // It is disabled during a logout, before the server notifies it.
     set(&other, true).await;
     let known = signed_in(&asking, &ada, &browser, &host).await;
     signed_in(&other, &ada, &browser, &host).await;

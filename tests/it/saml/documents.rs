@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-/// Numbers that look random (SplitMix64).
+/// A pseudorandom number generator (SplitMix64).
 pub(super) struct Dice(u64);
 
 impl Dice {
@@ -18,7 +18,7 @@ impl Dice {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below this one.
+    /// Returns a number below `end`.
     pub(super) fn below(&mut self, end: usize) -> usize {
         (self.next() % end as u64) as usize
     }
@@ -33,7 +33,7 @@ impl Dice {
 }
 
 const PREFIXES: [&str; 6] = ["", "a", "b", "c", "é", "xs"];
-/// As they are written, and what they are. None has an ampersand, which libxml2 2.9 keeps as `&#38;`.
+/// Namespaces as written, and their values. None contains an ampersand, which libxml2 2.9 writes as `&#38;`.
 const NAMESPACES: [(&str, &str); 7] = [
     ("urn:a", "urn:a"),
     ("urn:b", "urn:b"),
@@ -46,7 +46,7 @@ const NAMESPACES: [(&str, &str); 7] = [
     ("http://x.example/?a=&apos;1", "http://x.example/?a='1"),
     ("URN:a", "URN:a"),
 ];
-/// Their order by bytes is not that of UTF-16.
+/// Names whose order by bytes differs from the order in UTF-16.
 const NAMES: [&str; 9] = [
     "a",
     "b",
@@ -104,10 +104,10 @@ const BLANKS: [&str; 7] = [
     "<![CDATA[ ]]>",
 ];
 
-/// What is in force around an element, the innermost last: prefix, and namespace's name.
+/// The namespace declarations in scope of an element, the innermost last: the prefix and the name of the namespace.
 type Scope = Vec<(&'static str, &'static str)>;
 
-/// A document that every parser takes.
+/// Returns a document that every parser accepts.
 pub(super) fn document(dice: &mut Dice) -> String {
     let mut writer = Random {
         dice,
@@ -130,7 +130,7 @@ pub(super) fn document(dice: &mut Dice) -> String {
     writer.out
 }
 
-/// An element that has no document around it.
+/// Returns an element without a document around it.
 pub(super) fn element(dice: &mut Dice) -> String {
     let mut writer = Random {
         dice,
@@ -142,7 +142,7 @@ pub(super) fn element(dice: &mut Dice) -> String {
     writer.out
 }
 
-/// The document with something changed, most often so that it is none any more.
+/// Returns the document with a random change. In most cases the result is no valid document.
 pub(super) fn damaged(dice: &mut Dice, document: &str) -> String {
     let chars: Vec<char> = document.chars().collect();
     let at = dice.below(chars.len());
@@ -190,7 +190,7 @@ pub(super) fn damaged(dice: &mut Dice, document: &str) -> String {
 struct Random<'d> {
     dice: &'d mut Dice,
     out: String,
-    /// How many elements there may still be.
+    /// The number of elements that may still follow.
     left: usize,
     left_out: bool,
 }
@@ -230,7 +230,7 @@ impl Random<'_> {
             return;
         }
         self.out.push('>');
-        // Comments stand only between elements.
+        // Comments occur only between elements, so an element contains either comments or text.
         let blank = self.dice.once_in(3);
         for _ in 0..self.dice.below(5) {
             match self.dice.below(3) {
@@ -271,7 +271,7 @@ impl Random<'_> {
         written
     }
 
-    /// A bound prefix and its namespace.
+    /// Returns a prefix in scope, and its namespace.
     fn prefix(&mut self, scope: &Scope, is_element: bool) -> (&'static str, &'static str) {
         let (prefix, _) = *self.dice.one_of(&[&[("", "")], scope.as_slice()].concat());
         match prefix {

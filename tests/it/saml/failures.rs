@@ -41,7 +41,7 @@ impl Attempt {
         identify(&self.ada, &login).await
     }
 
-    /// The response that the application receives when the browser returns by itself.
+    /// Returns the response that the application receives when the browser returns automatically.
     async fn failed(&self, page: &Page) -> Response {
         self.answered(
             &self
@@ -162,6 +162,6 @@ async fn a_cancelled_sign_in_is_returned_to_the_service_provider() {
         .begin(&attempt.browser, &request, Some("s"))
         .await;
     attempt.answered(&login.leave().await);
-    // It is answered, once.
+    // The server answers the request only once.
     assert_eq!(login.again().await.status, StatusCode::CONFLICT);
 }

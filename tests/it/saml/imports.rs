@@ -13,7 +13,7 @@ fn utf16(text: &str) -> Vec<u8> {
     text.encode_utf16().flat_map(u16::to_le_bytes).collect()
 }
 
-/// Metadata of about so many bytes. The padding is in an extension, which no reader uses.
+/// Returns metadata with about `bytes` bytes. The padding is in an extension, which no parser uses.
 fn of_size(metadata: &str, bytes: usize) -> String {
     let item = format!(
         "<x:item xmlns:x=\"urn:x\">{}\n</x:item>",
@@ -63,7 +63,7 @@ async fn metadata_may_be_in_utf_16_or_latin_1() {
         .map(|c| u8::try_from(u32::from(c)).expect("Latin-1"))
         .collect();
     for metadata in [
-        // The text, with a declaration of its file's encoding.
+        // The text, with a declaration of the encoding of its file.
         declared("UTF-16"),
         declared("ISO-8859-1"),
         // The file itself.
@@ -146,7 +146,7 @@ async fn an_account_name_as_email_is_noted() {
     }
 }
 
-/// The plugin claim-map with these grants and this rule.
+/// Returns the settings of the plugin `claim-map` with these grants and this rule.
 fn claim_map(writes: &str, rule: &str) -> String {
     let file = component("claim-map");
     format!(

@@ -31,7 +31,7 @@ fn base64_of(item: &Value) -> String {
         .collect()
 }
 
-/// What a response says that it is signed with.
+/// Returns the certificate in the signature of a response.
 async fn signs(
     service_provider: &TestServiceProvider,
     browser: &Browser,
@@ -67,7 +67,7 @@ async fn a_renewal_publishes_both_certificates(database: Database) {
     let path = format!("/applications/{}/certificates", service_provider.id);
     let next = host.admin_ok(Method::POST, &path, Value::Null).await;
     assert_eq!(next["stage"], "published");
-    // A second wish is the same.
+    // A second request returns the same certificate.
     assert_eq!(
         id(&host.admin_ok(Method::POST, &path, Value::Null).await),
         id(&next)
@@ -79,7 +79,7 @@ async fn a_renewal_publishes_both_certificates(database: Database) {
     );
     assert_eq!(signs(&service_provider, &browser, &host).await, first[0].1);
 
-    // The other one can't be withdrawn, and this one can be used at once.
+    // The active certificate cannot be withdrawn. The published one can be activated at once.
     let signing = host.admin_ok(Method::GET, &path, Value::Null).await["items"][1].clone();
     let (status, problem) = host
         .admin(

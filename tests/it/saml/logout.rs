@@ -1,4 +1,4 @@
-//! Single logout, begun by a service provider or locally.
+//! Single logout that a service provider or the server itself begins.
 
 use assent_saml_core::message::{Header, LogoutRequest, LogoutResponse, NameId, Status};
 use assent_saml_core::xml::Document;
@@ -17,14 +17,14 @@ use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 pub(super) const SUCCESS: &str = "urn:oasis:names:tc:SAML:2.0:status:Success";
 pub(super) const PARTIAL: &str = "urn:oasis:names:tc:SAML:2.0:status:PartialLogout";
 
-/// What a service provider knows of a session.
+/// The data of a session at a service provider.
 pub(super) struct SessionRecord {
     pub(super) name: String,
     pub(super) format: String,
     pub(super) index: String,
 }
 
-/// Signs Ada in to a service provider; what that knows then.
+/// Signs Ada in to a service provider. Returns the session data that the service provider received.
 pub(super) async fn signed_in(
     service_provider: &TestServiceProvider,
     ada: &TestUser,
@@ -79,7 +79,7 @@ pub(super) fn header(service_provider: &TestServiceProvider, host: &TestHost) ->
     }
 }
 
-/// Sends it by redirect, signed.
+/// Sends the request by redirect, with a signature.
 pub(super) async fn send(
     service_provider: &TestServiceProvider,
     browser: &Browser,
@@ -96,7 +96,7 @@ pub(super) async fn send(
         .await
 }
 
-/// The text of the message in the query of an address.
+/// Returns the text of the message in the query of a URL.
 pub(super) fn message_text(location: &Url, parameter: &str) -> String {
     let (_, value) = location
         .query_pairs()
@@ -113,7 +113,7 @@ pub(super) fn message_text(location: &Url, parameter: &str) -> String {
     xml
 }
 
-/// The message in the query of an address.
+/// Returns the message in the query of a URL.
 fn message(location: &Url, parameter: &str) -> Document {
     Document::read(
         message_text(location, parameter).as_bytes(),
@@ -122,7 +122,7 @@ fn message(location: &Url, parameter: &str) -> Document {
     .expect("XML")
 }
 
-/// The LogoutResponse that a redirect to the service provider carries.
+/// Returns the LogoutResponse that a redirect to the service provider carries.
 pub(super) fn answer(page: &Page) -> LogoutResponse {
     let location = page.location();
     assert!(location.as_str().starts_with(SLO), "{location}");
@@ -136,7 +136,7 @@ pub(super) fn codes(response: &LogoutResponse) -> (&str, Option<&str>) {
     )
 }
 
-/// What the frame of a logout's page asks of a service provider.
+/// Returns the LogoutRequest that the frame of a logout page sends to a service provider.
 async fn requested(page: &Page) -> LogoutRequest {
     let frame = frame(page).await;
     LogoutRequest::read(message(&frame.location(), "SAMLRequest").unverified()).expect("a request")
@@ -156,7 +156,7 @@ fn frame_address(page: &Page) -> String {
     address.split('"').next().expect("an address").to_owned()
 }
 
-/// The service provider answers the request.
+/// Sends the service provider's response to the request.
 async fn answered(
     service_provider: &TestServiceProvider,
     host: &TestHost,
@@ -200,7 +200,7 @@ async fn single_logout_of_a_service_provider_ends_the_session() {
             .expect("a query")
             .contains("&Signature=")
     );
-    // The next visit needs a new sign-in.
+    // After the logout, the server asks for a sign-in again.
     let login = service_provider
         .begin(&browser, &service_provider.request(&host), None)
         .await;
@@ -325,7 +325,7 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
         ["https://second.example", "https://third.example"]
     );
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
-    // It has ended.
+    // The logout has ended.
     assert_eq!(
         browser.get(&page.url).await.location().path(),
         "/session/ended"
@@ -562,7 +562,7 @@ async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applicati
     host.account(&ada.user, &other.application()).await;
     let attacker = Browser::new(&host.base);
 
-    // By itself it receives only the partial status.
+    // A client without the session receives only the partial status.
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
     signed_in(&other, &ada, &browser, &host).await;
@@ -576,7 +576,7 @@ async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applicati
         "the session has ended all the same"
     );
 
-    // In between it sees nothing, and the user's browser continues.
+    // During the logout, another browser sees no application, and the user's browser continues.
     let browser = Browser::new(&host.base);
     let known = signed_in(&asking, &ada, &browser, &host).await;
     let theirs = signed_in(&other, &ada, &browser, &host).await;
@@ -641,7 +641,7 @@ async fn a_logout_without_index_ends_all_sessions_of_the_name() {
         .await;
     let logout = requested(&page).await;
     answered(&other, &host, &browsers[1], &logout, Status::success()).await;
-    // The other two browsers can't be had, so it is in part.
+    // The sessions in the other two browsers cannot be ended at the service provider, so the logout is partial.
     assert_eq!(
         codes(&answer(&page.again().await)),
         (SUCCESS, Some(PARTIAL))
@@ -664,7 +664,7 @@ async fn session_indexes_differ_per_service_provider_and_each_issued_name_ends_t
     let theirs = signed_in(&other, &ada, &browser, &host).await;
     assert_ne!(known.index, theirs.index);
     assert_eq!(known.name, theirs.name);
-    // One is of no use to the other.
+    // The index of one service provider is not valid for the other.
     let foreign = SessionRecord {
         index: theirs.index.clone(),
         ..signed_in(&service_provider, &ada, &browser, &host).await
@@ -682,7 +682,7 @@ async fn session_indexes_differ_per_service_provider_and_each_issued_name_ends_t
         (SUCCESS, None)
     );
     assert!(!must_sign_in(&service_provider, &browser, &host).await);
-    // Any site can make the browser request another name format; the first name stays valid.
+    // Any site can make the browser request another name format. The first name stays valid.
     let transient = service_provider
         .request(&host)
         .name_id("urn:oasis:names:tc:SAML:2.0:nameid-format:transient");

@@ -1,4 +1,4 @@
-//! A logout names a user's other applications only to the browser that held the session.
+//! A logout shows the names of a user's other applications only to the browser of the session.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::harness::{Browser, Page, TestHost, TestUser, Text};
 
 const OTHER: &str = "Secret application";
 
-/// An application that takes no part in single logout, and another one that Ada uses in the same session.
+/// An application that does not support single logout, and another one that Ada uses in the same session.
 struct Journey {
     host: TestHost,
     asking: TestServiceProvider,
@@ -41,7 +41,7 @@ impl Journey {
     }
 }
 
-/// The page that a caller sees at the end.
+/// Returns the last page that a caller sees.
 async fn final_page(page: Page) -> Page {
     if page.status.is_redirection() {
         page.followed().await
@@ -127,7 +127,7 @@ async fn an_id_token_of_an_expired_session_reveals_no_names() {
     }
 }
 
-/// The user's own browser comes by a form of another site, to which it brings no cookies.
+/// The user's own browser arrives with a form of another site, to which it sends no cookies.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cross_site_form_with_cookies_shows_application_names() {
     let journey = Journey::new(Value::Null).await;

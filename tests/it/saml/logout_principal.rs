@@ -45,12 +45,12 @@ impl Journey {
     }
 
     async fn known(&self) -> SessionRecord {
-        // Not more approvals than the limits allow.
+        // The pause keeps the approvals below the rate limits.
         self.host.advance(60);
         signed_in(&self.service_provider, &self.ada, &self.browser, &self.host).await
     }
 
-    /// The answer to a request with this change, and whether Ada's session has ended.
+    /// Sends a request with this change. Returns the status codes, and whether Ada's session has ended.
     async fn requested(
         &self,
         change: &dyn Fn(&mut LogoutRequest),
@@ -100,7 +100,7 @@ impl Journey {
     }
 }
 
-/// A service provider that registered no certificate.
+/// The entity ID of a service provider that registered no certificate.
 const UNSIGNED: &str = "https://unsigned.example";
 
 #[tokio::test(flavor = "multi_thread")]
@@ -126,7 +126,7 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
                 &name(" ada@example.org\n"),
             )
             .await;
-        // Any client can write an unsigned request, so its answer must not reveal whether the name is a user's.
+        // Any client can write an unsigned request, so the response must not reveal whether the name belongs to a user.
         let (status, ends) = if journey.signs_requests() {
             (DONE, true)
         } else {
@@ -195,8 +195,8 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
     }
 }
 
-/// A user knows the SessionIndex of their own session. With that and an unsigned request they must not learn who has an
-/// account.
+/// A user knows the SessionIndex of the own session. With it and an unsigned request, the user must not learn which
+/// names have an account.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;
@@ -238,7 +238,7 @@ async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
     );
 }
 
-/// The element `samlp:Status` of an answer, byte by byte.
+/// Returns the element `samlp:Status` of a response, byte by byte.
 fn status_text(page: &Page) -> String {
     const END: &str = "</samlp:Status>";
     let xml = message_text(&page.location(), "SAMLResponse");
@@ -250,7 +250,7 @@ fn status_text(page: &Page) -> String {
     xml[begin..end].to_owned()
 }
 
-/// mod_shib signs no LogoutRequest by default, and sends the NameID as it received it.
+/// By default, mod_shib does not sign a LogoutRequest, and sends the NameID as it received it.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_with_the_issued_name_ends_the_session_in_each_format() {
     for format in ["emailAddress", "persistent", "transient"] {
@@ -305,7 +305,7 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
         .await;
 }
 
-/// Ada's address changed after the sign-in, and the service provider uses one that it did not receive.
+/// The email address of Ada changed after the sign-in. The service provider uses the new one, which it did not receive.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_changed_email_does_not_match_an_open_session() {
     let journey = Journey::new(json!({})).await;
@@ -330,7 +330,7 @@ async fn a_changed_email_does_not_match_an_open_session() {
     assert!(!must_sign_in(&journey.service_provider, &journey.browser, &journey.host).await);
 }
 
-/// Without a live index an unsigned request proves nothing: its answer must not reveal signed-in or known users.
+/// Without a live index, an unsigned request proves nothing. Its response must not reveal signed-in or known users.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_unsigned_request_without_a_live_index_reveals_nothing() {
     let journey = Journey::new(json!({"certificates": [], "entity_id": UNSIGNED})).await;

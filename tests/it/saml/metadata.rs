@@ -1,4 +1,4 @@
-//! Metadata of Assent, and of service providers.
+//! The metadata of Assent and of service providers.
 
 use assent_test_macros::both_databases;
 use std::process::Command;
@@ -16,7 +16,7 @@ use crate::harness::{Browser, Database, Page, TestHost, Text, id, temp_folder, w
 
 const DAY: u64 = 24 * 60 * 60;
 
-/// An instance's metadata for a service provider.
+/// The metadata of an instance for a service provider.
 struct Metadata {
     page: Page,
     document: Document,
@@ -53,7 +53,7 @@ impl Metadata {
             .collect()
     }
 
-    /// The certificates of the keys for signing, in PEM form.
+    /// Returns the certificates of the signing keys, in PEM form.
     fn certificates(&self) -> Vec<String> {
         let keys = self
             .role()
@@ -69,7 +69,7 @@ impl Metadata {
         .collect()
     }
 
-    /// Whether `xmlsec1` and we say that the key of this certificate signed it, and what it says.
+    /// Returns whether the document has a signature of this certificate's key. `xmlsec1` and Assent must agree.
     fn is_signed_by(&self, certificate: &str) -> bool {
         let folder = temp_folder();
         for (name, text) in [("cert.pem", certificate), ("metadata.xml", &self.page.body)] {
@@ -104,7 +104,7 @@ impl Metadata {
     }
 }
 
-/// A certificate in PEM form, from the base64 in metadata.
+/// Returns a certificate in PEM form, from the base64 text in metadata.
 fn pem(base64: &str) -> String {
     let lines: Vec<&str> = base64
         .as_bytes()
@@ -259,7 +259,7 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
     );
 }
 
-/// A document is signed once, until something in it changes or half of its validity has passed.
+/// A document is signed once, until its content changes or half of its validity has passed.
 #[both_databases]
 async fn unchanged_metadata_is_not_signed_again(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -1,4 +1,4 @@
-//! Service providers from their metadata, in the style of common programs.
+//! Service providers from metadata in the style of common programs.
 
 use assent_saml_core::xml::{Name, Namespace, Signer, Writer};
 use base64::Engine;
@@ -18,7 +18,7 @@ const SHIBBOLETH: &str = include_str!("metadata_samples/shibboleth.xml");
 const OKTA: &str = include_str!("metadata_samples/okta.xml");
 const ADFS: &str = include_str!("metadata_samples/adfs.xml");
 
-/// A service provider's key.
+/// Creates a service provider's key.
 fn key(bits: u32) -> PKey<Private> {
     PKey::from_rsa(Rsa::generate(bits).expect("a key")).expect("a key")
 }
@@ -27,7 +27,7 @@ pub fn pem(certificate: &X509) -> String {
     certificate.pem()
 }
 
-/// The two certificates that stand in the samples.
+/// The two certificates in the samples.
 pub struct Certificates {
     pub first: X509,
     pub second: X509,
@@ -41,7 +41,7 @@ impl Certificates {
         }
     }
 
-    /// A sample with these certificates.
+    /// Returns a sample with these certificates.
     pub fn in_text(&self, sample: &str) -> String {
         let lines = |certificate: &X509| {
             let base64 = STANDARD.encode(certificate.to_der().expect("DER"));
@@ -71,14 +71,14 @@ pub async fn import_ok(host: &TestHost, metadata: &str, members: Value) -> Value
     created
 }
 
-/// What the metadata would change of a service provider, and what is noted.
+/// Returns the changes that the metadata would make to a service provider, and the notes.
 async fn shown(host: &TestHost, application: &Value, metadata: &str) -> Value {
     let path = format!("/applications/{}/metadata", id(application));
     host.admin_ok(Method::POST, &path, json!({"metadata": metadata}))
         .await
 }
 
-/// Metadata, the members of the request, expected members of the application, and notes.
+/// Returns the samples: metadata, the members of the request, the expected members of the application, and the notes.
 fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'static str>); 5] {
     let (first, second) = (pem(&certificates.first), pem(&certificates.second));
     let acs = |url: &str, index: u16, default: bool| json!({"url": url, "index": index, "default": default});
@@ -110,7 +110,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
             json!({
                 "name": "The Library",
                 "acs": [acs("https://ssp.example/simplesaml/module.php/saml/sp/saml2-acs.php/default-sp", 0, false)],
-                // It says nothing of names, so it has what a new application has.
+                // The metadata has no name formats, so the default of a new application applies.
                 "name_id_format": "emailAddress",
                 "other_name_id_formats": ["transient"],
                 "require_signed_requests": false,
@@ -130,7 +130,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
                 "name": "Research Data",
                 "acs": [
                     acs("https://shib.example/Shibboleth.sso/SAML2/POST", 2, false),
-                    // The first says that it is not the default one.
+                    // The first endpoint has `isDefault="false"`.
                     acs("https://www.shib.example/Shibboleth.sso/SAML2/POST", 5, true),
                 ],
                 "single_logout": {
@@ -189,7 +189,7 @@ async fn metadata_of_common_service_providers_is_imported() {
     let certificates = Certificates::new();
     for (sample, message, expected, notes) in samples(&certificates) {
         let metadata = certificates.in_text(sample);
-        // The type of a role of WS-Federation is known to no schema of SAML.
+        // No SAML schema contains the type of a WS-Federation role.
         if sample != ADFS {
             validate(&metadata).unwrap_or_else(|error| panic!("{error}: {metadata}"));
         }
@@ -199,7 +199,8 @@ async fn metadata_of_common_service_providers_is_imported() {
             .and_then(|members| members.remove("notes"))
             .unwrap_or_default()
             .to_string();
-        // That metadata loosens no setting is a note to a refresh; here the administrator has just set it.
+        // The note that metadata does not weaken a setting belongs to a refresh. Here the administrator has just chosen
+        // the setting.
         let of_import = notes
             .iter()
             .filter(|note| **note != "requires it all the same");
@@ -232,7 +233,7 @@ async fn metadata_of_common_service_providers_is_imported() {
     }
 }
 
-/// Metadata of Mellon and of Okta as one document, with these attributes of the root.
+/// Returns the metadata of Mellon and of Okta as one document, with these attributes of the root.
 fn two_entities(certificates: &Certificates, attributes: &str) -> String {
     let entity = |sample: &str| after(&certificates.in_text(sample), "?>").to_owned();
     let entities = entity(MELLON) + &entity(OKTA);
@@ -241,7 +242,7 @@ fn two_entities(certificates: &Certificates, attributes: &str) -> String {
     )
 }
 
-/// The reason for which an import is rejected.
+/// Returns the reason why an import is rejected.
 async fn import_error(host: &TestHost, metadata: &str, members: Value) -> String {
     let (status, problem) = import(host, metadata, members).await;
     assert_eq!(
@@ -401,7 +402,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
         .map(|acs| &acs["index"])
         .collect();
     assert_eq!(indexes, [0, 1]);
-    // A descriptor is of one key: of a chain the issuers are not to sign for it.
+    // A descriptor has one key. The issuers in a certificate chain must not be accepted as its signers.
     let chain = MELLON.replace(
         "</ds:X509Certificate>",
         "</ds:X509Certificate><ds:X509Certificate>SECOND</ds:X509Certificate>",
@@ -411,7 +412,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
     assert_eq!(created["certificates"], json!([pem(&certificates.first)]));
     let notes = shown(&host, &created, &chain).await["notes"].to_string();
     assert!(notes.contains("the first was taken"), "{notes}");
-    // One that signs but names no key.
+    // A service provider that signs requests, but whose metadata contains no certificate.
     let nameless = MELLON
         .replace("ds:X509Data>", "ds:Other>")
         .replace("ds:X509Certificate>", "ds:Value>");

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::metadata_import::{Certificates, MELLON, import_ok, pem};
 use crate::harness::{Database, HostOptions, Respond, TestHost, Text, http_client, id};
 
-/// A service provider's web server; its response may change.
+/// The web server of a service provider. The test can change its response.
 struct MetadataServer {
     url: String,
     answer: Arc<Mutex<(Status, String)>>,
@@ -106,7 +106,7 @@ async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
     assert_eq!(seen["application"], created, "it was only shown");
     assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, created);
 
-    // What was seen is what is made, and not what came in between, there or here.
+    // The server applies the shown changes only if neither the metadata nor the application has changed since.
     let digest = &seen["digest"];
     published.now_says(Status::OK, &next.replace("mellon/consume", "mellon/stolen"));
     let (status, problem) = again(json!({"apply": true, "digest": digest})).await;
@@ -144,7 +144,7 @@ async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
     );
 }
 
-/// The service provider's server is asked after the application was read, and before it is written.
+/// The server fetches the metadata after it read the application, and before it writes.
 #[tokio::test]
 async fn changes_during_a_metadata_fetch_are_kept() {
     let settings = "[egress]\nallow_private_addresses = true";

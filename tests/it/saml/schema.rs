@@ -1,11 +1,15 @@
-//! The schemas of OASIS, as Debian packages them.
+//! The schemas of OASIS from Debian's package.
 
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Checks a message, an assertion or metadata against the schemas of SAML 2.0, signatures and known extensions
-/// included. Nothing is fetched. The error is libxml2's own.
+/// Validates a message, an assertion or metadata with the schemas of SAML 2.0, including signatures and known
+/// extensions. It fetches no files.
+///
+/// # Errors
+///
+/// The message of libxml2.
 pub fn validate(xml: &str) -> Result<(), String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("it/saml/schema");
     let mut process = Command::new("xmllint")
@@ -18,14 +22,14 @@ pub fn validate(xml: &str) -> Result<(), String> {
         .spawn()
         .expect("xmllint is missing: run `make test`");
     let mut input = process.stdin.take().expect("its input");
-    // What is no XML is not read to its end.
+    // `xmllint` stops reading if the input is no XML.
     let _ = input.write_all(xml.as_bytes());
     drop(input);
     let output = process.wait_with_output().expect("its end");
     if output.status.success() {
         return Ok(());
     }
-    // It always warns about double imports.
+    // `xmllint` always warns about schemas that are imported twice.
     let returned = String::from_utf8_lossy(&output.stderr);
     let errors = returned
         .lines()
@@ -57,7 +61,7 @@ fn the_schemas_separate_valid_from_invalid_documents() {
         let error = validate(&bad).expect_err(&bad);
         assert!(error.contains(why), "{bad}: {error}");
     }
-    // What is within an extension or a signature counts too.
+    // The content of an extension or a signature is validated too.
     let metadata = |algorithm: &str| {
         format!(
             r#"<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="a"><Extensions><SigningMethod xmlns="urn:oasis:names:tc:SAML:metadata:algsupport" {algorithm}="urn:x"/></Extensions><SPSSODescriptor protocolSupportEnumeration="urn:x"><AssertionConsumerService index="0" Binding="urn:x" Location="urn:x"/></SPSSODescriptor></EntityDescriptor>"#

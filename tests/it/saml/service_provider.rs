@@ -35,8 +35,8 @@ pub struct TestServiceProvider {
 }
 
 impl TestServiceProvider {
-    /// Registers one with these settings besides its entity ID, ACS and single logout; it signs with a key of its own,
-    /// which is registered.
+    /// Registers a service provider with these settings, in addition to its entity ID, ACS and single logout. It signs
+    /// with its own key, which is registered.
     pub async fn register(host: &Admin, changes: Value) -> Self {
         let key = rsa_key();
         let certificate = certificate(&key);
@@ -71,7 +71,7 @@ impl TestServiceProvider {
         format!("/sso/SingleLogoutService/{}", self.id)
     }
 
-    /// As the harness knows applications.
+    /// Returns the application in the form of the harness.
     pub fn application(&self) -> Application {
         Application {
             id: self.id.clone(),
@@ -80,12 +80,12 @@ impl TestServiceProvider {
         }
     }
 
-    /// Ada, with a phone and an account here.
+    /// Creates Ada, with a device and an account in the application.
     pub async fn ada(&self, host: &TestHost) -> TestUser {
         host.user_with_account("ada", self.application()).await
     }
 
-    /// An AuthnRequest that says no more than it must.
+    /// Returns an AuthnRequest with only the required content.
     pub fn request(&self, host: &TestHost) -> Request {
         Request {
             id: format!("_{}", hex::encode(openssl_random())),
@@ -97,7 +97,7 @@ impl TestServiceProvider {
         }
     }
 
-    /// The path of a signed redirect with this message.
+    /// Returns the path of a signed redirect with this message.
     pub fn signed_redirect(&self, xml: &str, relay_state: Option<&str>) -> String {
         format!(
             "{}?{}",
@@ -125,7 +125,7 @@ impl TestServiceProvider {
         browser.post(&self.sign_on(), &form).await
     }
 
-    /// Begins a sign-on by redirect; the page that asks who it is, or the answer.
+    /// Begins a sign-on by redirect. Returns the page that asks for the name, or the response.
     pub async fn begin(
         &self,
         browser: &Browser,
@@ -143,14 +143,14 @@ impl TestServiceProvider {
         }
     }
 
-    /// The first answer to a request by redirect.
+    /// Sends a request by redirect. Returns the first response.
     pub async fn begin_raw(&self, browser: &Browser, request: &Request) -> Page {
         browser
             .get(&self.signed_redirect(&request.xml(), None))
             .await
     }
 
-    /// Signs a user in by redirect and device; the page with the response.
+    /// Signs a user in by redirect and device. Returns the page with the SAML response.
     pub async fn sign_in(&self, ada: &TestUser, browser: &Browser, request: &Request) -> Page {
         let login = self
             .begin(browser, request, Some("back to /here?a=b&c"))
@@ -161,7 +161,7 @@ impl TestServiceProvider {
     }
 }
 
-/// Submits the user's name; the waiting page.
+/// Submits the user's name. Returns the waiting page.
 pub async fn identify(ada: &TestUser, login: &Page) -> Page {
     let name = ada.user["name"].text();
     login.submit_name(name).await
@@ -173,7 +173,7 @@ fn openssl_random() -> [u8; 16] {
     bytes
 }
 
-/// The instance's moment, and so many seconds.
+/// Returns the time of the instance plus `seconds`, as XML text.
 pub fn instant(host: &TestHost, seconds: i64) -> String {
     let at = host.host.now().seconds() + seconds;
     assent_saml_core::message::instant_text(assent_model::clock::Timestamp::from_seconds(at))
@@ -197,7 +197,7 @@ pub fn query(parameter: &str, xml: &str, relay_state: Option<&str>) -> String {
     }
 }
 
-/// An AuthnRequest to be.
+/// The content of an AuthnRequest.
 #[derive(Clone)]
 pub struct Request {
     pub id: String,
@@ -205,7 +205,7 @@ pub struct Request {
     pub issue_instant: String,
     pub destination: Option<String>,
     pub attributes: Vec<(&'static str, String)>,
-    /// What follows the issuer.
+    /// The XML after the issuer.
     pub content: String,
 }
 
@@ -220,7 +220,7 @@ impl Request {
         self
     }
 
-    /// A `NameIDPolicy` for this format.
+    /// Adds a `NameIDPolicy` for this format.
     pub fn name_id(self, format: &str) -> Self {
         self.containing(&format!(
             r#"<samlp:NameIDPolicy Format="{format}" AllowCreate="true"/>"#
@@ -241,8 +241,8 @@ impl Request {
         )
     }
 
-    /// The same with a signature in it, as the POST binding has it. It says no more than the issuer and what stands
-    /// here.
+    /// Returns the request with a signature in it, as the POST binding requires. It contains only the issuer and the
+    /// fields of this value, without `content`.
     pub fn signed(&self, service_provider: &TestServiceProvider) -> String {
         let mut writer = Writer::new();
         let start = writer
@@ -269,7 +269,7 @@ fn markup(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// A response as it was posted to the service provider.
+/// A response that was posted to the service provider.
 pub struct Response {
     pub action: String,
     pub relay_state: Option<String>,
@@ -278,7 +278,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// The response that this page posts, which is valid.
+    /// Reads the response that this page posts. It must match the schema.
     pub fn from_page(page: &Page) -> Self {
         let (action, body) = page.form();
         let field = |name: &str| {
@@ -303,7 +303,7 @@ impl Response {
         self.document.unverified()
     }
 
-    /// The first element with this name, anywhere.
+    /// Returns the first element with this name, at any depth.
     pub fn element(&self, local: &str) -> Option<Element<'_>> {
         self.root()
             .descendants()
@@ -326,7 +326,7 @@ impl Response {
             .unwrap_or_else(|| panic!("no {name} in {}", self.xml))
     }
 
-    /// The status: its codes, from the first level on.
+    /// Returns the status codes, from the first level on.
     pub fn status(&self) -> Vec<&str> {
         let codes = self
             .root()
@@ -341,7 +341,7 @@ impl Response {
         self.status() == ["urn:oasis:names:tc:SAML:2.0:status:Success"]
     }
 
-    /// The values of an attribute of the assertion, each with its type.
+    /// Returns the values of an attribute of the assertion, each with its type.
     pub fn values(&self, name: &str) -> Vec<(&str, &str)> {
         let mut attributes = self
             .root()

@@ -76,7 +76,7 @@ async fn a_redirect_sign_on_returns_an_assertion_as_specified() {
     assert_eq!(page.headers["cache-control"], "no-store");
 }
 
-/// The NameID of each format, also at the next sign-on.
+/// Checks the NameID of each format in repeated sign-ons, in another session, and for another application.
 #[tokio::test(flavor = "multi_thread")]
 async fn each_configured_name_id_format_is_issued() {
     let host = TestHost::start().await;
@@ -134,7 +134,7 @@ async fn each_configured_name_id_format_is_issued() {
         );
     }
 
-    // Unspecified leaves the choice to us, unless it is registered as a format.
+    // The format `unspecified` leaves the choice to the server, unless it is registered as a format.
     for (registered, format) in [
         (json!(["transient"]), EMAIL),
         (json!(["unspecified"]), UNSPECIFIED),
@@ -209,7 +209,7 @@ async fn a_name_id_policy_for_an_unconfigured_format_is_rejected() {
         );
         assert!(response.element("Assertion").is_none());
     }
-    // For a group of service providers.
+    // A policy for a group of service providers.
     let policy = format!(
         r#"<samlp:NameIDPolicy Format="{EMAIL}" SPNameQualifier="https://group.example"/>"#
     );
@@ -285,7 +285,7 @@ async fn a_passive_request_never_shows_a_page() {
         Response::from_page(&service_provider.begin(&browser, &both, None).await).status()[1]
             .ends_with(":NoPassive")
     );
-    // A signed-in user without an account here gets no question either.
+    // With `IsPassive`, the server does not ask a signed-in user without an account either.
     let account = format!("/accounts/{}", id(&ada.account));
     host.admin(Method::DELETE, &account, serde_json::Value::Null)
         .await;
@@ -505,7 +505,7 @@ async fn a_cross_site_form_without_cookies_is_accepted() {
         )
         .await;
     assert_eq!(stored.status, StatusCode::SEE_OTHER);
-    // The browser goes on with its cookies.
+    // The browser continues with its cookies.
     let response = Response::from_page(&browser.get(stored.location().as_str()).await);
     assert!(response.is_success());
     assert_eq!(response.relay_state.as_deref(), Some("é ☃ %0A <b>"));
@@ -513,7 +513,7 @@ async fn a_cross_site_form_without_cookies_is_accepted() {
         response.root().attribute("InResponseTo"),
         Some(request.id.as_str())
     );
-    // Once.
+    // The stored request is single use.
     assert_eq!(
         browser.get(stored.location().as_str()).await.status,
         StatusCode::BAD_REQUEST
@@ -536,7 +536,7 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
         Response::from_page(&response).status(),
         ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]
     );
-    // The answer names the cause.
+    // The response contains the cause.
     let bearer = r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"/>"#;
     for (content, cause) in [
         ("<saml:EncryptedID/>".to_owned(), "EncryptedID"),
@@ -588,7 +588,7 @@ async fn scoping_and_extensions_are_ignored() {
     assert!(login.body.contains("Engines &#38; Co"), "{}", login.body);
 }
 
-/// A sign-on begins here, from the user's start page, or by a link with a confirmation.
+/// A sign-on begins at the server: from the user's start page, or with a link and a confirmation.
 #[tokio::test(flavor = "multi_thread")]
 async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     let host = TestHost::start().await;
@@ -636,7 +636,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     assert_eq!(response.root().attribute("InResponseTo"), None);
     assert!(!response.xml.contains("InResponseTo"));
 
-    // A link leads to a question, and nothing is signed before the answer.
+    // The link leads to a question. The server signs nothing before the answer.
     let question = browser
         .get(&format!(
             "{}?RelayState=%2Freports",
@@ -701,7 +701,7 @@ async fn idp_initiated_sign_on_requires_its_csrf_token() {
             .status,
         StatusCode::FORBIDDEN
     );
-    // A stranger's browser signs in first.
+    // Another browser must sign in first.
     let attacker = Browser::new(&host.base);
     let question = attacker.get(&service_provider.sign_on()).await;
     let login = question

@@ -72,7 +72,7 @@ impl KeyHolder {
         file
     }
 
-    /// Runs `xmlsec1` on a text; IDs are those of SAML.
+    /// Runs `xmlsec1` on a text, with the ID attributes of SAML.
     fn xmlsec1(&self, arguments: &[&str], text: &str) -> Output {
         let file = self.file("message.xml", text);
         let mut command = Command::new("xmlsec1");
@@ -88,7 +88,7 @@ impl KeyHolder {
             .expect("xmlsec1 is missing: run `make test`")
     }
 
-    /// Whether it takes the signature directly in the element of this name.
+    /// Returns whether `xmlsec1` accepts the signature directly in the element of this name.
     fn accepts(&self, text: &str, name: Name) -> bool {
         let place = format!(
             "//*[local-name()='{}']/*[local-name()='Signature']",
@@ -108,7 +108,7 @@ impl KeyHolder {
         .success()
     }
 
-    /// Has it fill in the template of a signature in the text.
+    /// Returns the text after `xmlsec1` has filled in its signature template.
     fn sign(&self, text: &str) -> String {
         let output = self.xmlsec1(&["--sign", "--privkey-pem", "key.pem,cert.pem"], text);
         assert!(
@@ -126,7 +126,7 @@ impl KeyHolder {
     }
 }
 
-/// A response and the assertion in it, both signed, with the type of a value in a prefix.
+/// Returns a response with an assertion, both signed. The type of a value uses a prefix.
 fn response(signer: &Signer, value: &str) -> String {
     let issuer = |writer: &mut Writer| writer.open(ISSUER).text("https://id.example.org/oidc");
     let mut writer = Writer::new();
@@ -199,7 +199,7 @@ fn xmlsec1_and_the_schema_accept_a_sign_on_response() {
     for name in [RESPONSE, ASSERTION] {
         assert!(key_holder.accepts(&text, name), "{name:?}: {text}");
     }
-    // Each signature covers its own: one of a changed assertion fails, and so does the response around it.
+    // Each signature covers its own element. A change in the assertion invalidates both the assertion and the response.
     let changed = text.replace("ada@example.org", "eve@example.org");
     assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
     let changed = text.replace(
@@ -221,12 +221,12 @@ fn xmlsec1_accepts_signatures_of_assent() {
     }
     let changed = text.replace("Lovelace", "Byron");
     assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
-    // The type of the value is signed, though it is text to XML.
+    // The type of the value is signed, although XML treats it as text.
     let changed = text.replace(XS.uri, "urn:other");
     assert!(!key_holder.accepts(&changed, RESPONSE) && !key_holder.accepts(&changed, ASSERTION));
 }
 
-/// The template of a signature over the root, as users write them, in lines.
+/// Returns the template of a signature over the root, in several lines as users write it.
 fn template(method: &str, digest: &str, parameter: &str) -> String {
     format!(
         r##"<Signature xmlns="http://www.w3.org/2000/09/xmldsig#">

@@ -3,7 +3,7 @@
 use super::*;
 use assent_test_macros::both_databases;
 
-/// Twenty-five browsers on two instances ask for one user at the same moment, by both of her names.
+/// Twenty-five browsers on two instances send requests for one user at the same moment, with both of her names.
 #[both_databases]
 async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: Database) {
     let fixture = Arc::new(fixture(database).await);
@@ -77,8 +77,8 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
     );
 }
 
-/// Each request begins 120 ms after the previous one, so up to 1,000 are younger than two minutes. Rejected ones take
-/// no number.
+/// Each request begins 120 ms after the previous one, so up to 1,000 are younger than two minutes. A rejected request
+/// takes no number.
 #[tokio::test]
 async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
     let fixture = fixture(Database::Sqlite).await;
@@ -109,7 +109,7 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
         let now = NOW + Duration::from_millis(attempt * 2400);
         unexpired.retain(|other| other.expires_at > now);
         let name = ["ada", "ada@example.org"][usize::from(attempt % 2 == 0)];
-        // Ada herself: now and then in a browser that she knows.
+        // Ada herself sometimes signs in with a known browser.
         let (browser, kind) = match attempt % 50 {
             0 => ("hers".to_owned(), RequestKind::KnownBrowser),
             _ => (format!("stranger {attempt}"), RequestKind::Typed),
@@ -144,7 +144,7 @@ async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database
     let Fixture { store, .. } = &fixture(database).await;
     let (ada, _) = ada(store).await;
     let numbers = MatchingNumber::shuffled(&SystemEntropy);
-    // Each replaces the one before, since they are of the same browser and name.
+    // Each request replaces the previous one, because the browser and the name are the same.
     let ask = async |seconds: u64| {
         let login = login();
         store.insert_login(login.clone()).await.expect("inserted");

@@ -34,7 +34,7 @@ async fn expired_rows_are_deleted_in_batches_and_others_stay(database: Database)
         0
     );
     assert!(store.approval(requested.id).await.expect("read").is_some());
-    // The logins, the link by which the phone was enrolled, and the first of the two changes of the request.
+    // The sign-ins, the enrolment link of the device, and the first of the two changes of the request.
     assert_eq!(
         store
             .apply_retention(retention, NOW + hour + hour)
@@ -174,7 +174,7 @@ async fn one_instance_applies_retention_at_a_time(database: Database) {
     assert_eq!(run(store).await, Some(0));
     assert_eq!(run(&other).await, None);
     assert_eq!(run(store).await, Some(0));
-    // The first instance stopped, and its lease has run out.
+    // The first instance stopped, and its lease has expired.
     let mut connection = assent_tests::harness::connect(url).await;
     sql::query("UPDATE leases SET leased_until = 1")
         .execute(&mut connection)

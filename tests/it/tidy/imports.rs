@@ -1,15 +1,15 @@
 //! The imports between the files of a crate, as the compiler resolves them, and their cycles.
 //!
-//! An import is a path that ends in another file: in a `use` declaration, or in code. A path through a re-export is an
+//! An import is a path to an item of another file, in a `use` declaration or in code. A path through a re-export is an
 //! import of the file that defines the item. So a `mod.rs` that only declares and re-exports its children imports none
 //! of them. Code under `#[cfg(test)]` does not count.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Re-exports that a path may go through. A longer chain refers to itself.
+/// The largest number of re-exports in a path. A longer chain refers to itself.
 const HOPS: usize = 16;
 
-/// A token of Rust code. Comments and literals are left out.
+/// A token of Rust code. Comments and literals are omitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token<'a> {
     Word(&'a str),
@@ -18,7 +18,7 @@ enum Token<'a> {
     Mark(char),
 }
 
-/// The tokens of a text, each with its line, from 1.
+/// Returns the tokens of a text, each with its line, from 1.
 fn tokens(text: &str) -> Vec<(usize, Token<'_>)> {
     let mut found = Vec::new();
     let mut line = 1;
@@ -50,7 +50,7 @@ fn tokens(text: &str) -> Vec<(usize, Token<'_>)> {
     found
 }
 
-/// The length of the text or character literal that the code begins with.
+/// Returns the length of the text or character literal at the start of the code.
 fn literal(code: &str) -> Option<usize> {
     let plain = code.strip_prefix(['b', 'c']).unwrap_or(code);
     if let Some(raw) = plain.strip_prefix('r') {
@@ -64,7 +64,7 @@ fn literal(code: &str) -> Option<usize> {
     let quote = plain.chars().next().filter(|c| ['"', '\''].contains(c))?;
     let body = &plain[1..];
     let is_escape = body.starts_with('\\');
-    // A lifetime has no second quote behind its first character.
+    // A lifetime has no second quote after its first character.
     if quote == '\'' && !is_escape && body.chars().nth(1) != Some('\'') {
         return None;
     }
@@ -77,16 +77,16 @@ fn literal(code: &str) -> Option<usize> {
     Some(code.len() - body.len() + end.map_or(body.len(), |at| at + 1))
 }
 
-/// A module, of a file or inline.
+/// A module, either a file or inline.
 #[derive(Default)]
 struct Module {
-    /// The file with its text.
+    /// The file that contains the module.
     file: String,
-    /// What `use` declarations bind, by name.
+    /// The names that `use` declarations bind, with their paths.
     bindings: BTreeMap<String, Vec<String>>,
-    /// The modules and enums whose names are all imported.
+    /// The modules and enums from which all names are imported.
     globs: Vec<Vec<String>>,
-    /// The names of its items.
+    /// The names of the module's items.
     items: BTreeSet<String>,
 }
 
@@ -95,7 +95,7 @@ struct Mention {
     module: String,
     path: Vec<String>,
     line: usize,
-    /// Whether it stands in a `use` declaration. To import a module uses nothing of it yet.
+    /// Whether the path is in a `use` declaration. The import of a module does not use the module yet.
     is_declaration: bool,
 }
 
@@ -106,7 +106,7 @@ struct Crate {
     mentions: Vec<Mention>,
 }
 
-/// The module of a file below `src`.
+/// Returns the module of a file below `src`.
 fn module_of(file: &str) -> String {
     let stem = file.trim_end_matches(".rs");
     let parts = stem
@@ -143,7 +143,7 @@ impl Crate {
         read
     }
 
-    /// The module where a path ends, and whether the path names that module itself.
+    /// Returns the module at the end of a path, and whether the path names that module itself.
     fn resolve(&self, path: &[String], hops: usize) -> Option<(&Module, bool)> {
         let mut at = path.first()?.clone();
         for (index, name) in path.iter().enumerate().skip(1) {
@@ -159,7 +159,7 @@ impl Crate {
                 return self.resolve(&path, hops.checked_sub(1)?);
             }
             if !module.items.contains(name) {
-                // Two files may import all of each other, so the hops bound a search here and not a chain only.
+                // Two files may import all names of each other, so the limit also bounds this search.
                 for glob in &module.globs {
                     let origin = self.resolve(glob, (hops / 4).checked_sub(1)?);
                     if let Some((origin, true)) = origin
@@ -174,7 +174,7 @@ impl Crate {
         Some((self.modules.get(&at)?, true))
     }
 
-    /// The lines by which each file imports another.
+    /// Returns the lines in which each file imports another one.
     fn imports(&self) -> BTreeMap<(String, String), BTreeSet<usize>> {
         let mut imports: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
         for mention in &self.mentions {
@@ -237,13 +237,13 @@ impl<'a> Reader<'a> {
                     self.at += 3;
                     self.module(&inner);
                 }
-                // A visibility such as `pub(in crate::a)` names a module above the file, and uses nothing of it.
+                // A visibility such as `pub(in crate::a)` names a module above the file, and uses none of its items.
                 Token::Word("pub") if self.word(2) == Some("in") => {
                     while !matches!(self.peek(0), None | Some(Token::Mark(')'))) {
                         self.at += 1;
                     }
                 }
-                // `impl Trait + use<'_>` is no declaration.
+                // `impl Trait + use<'_>` is not a declaration.
                 Token::Word("use") if self.peek(1) != Some(Token::Mark('<')) => {
                     self.at += 1;
                     self.declaration(module, &absolute(module, &[]));
@@ -357,7 +357,7 @@ impl<'a> Reader<'a> {
         }
         let last = path.last().cloned().unwrap_or_default();
         let name = name.map_or(last, str::to_owned);
-        // The path of a declaration that binds its own first word begins at another crate.
+        // If a declaration binds its own first word, its path begins at another crate.
         let is_outside = path.len() == 2 && path.first().is_some_and(|first| first == module);
         if name != "*" && !is_outside {
             self.own(module).bindings.insert(name.clone(), path.clone());
@@ -371,7 +371,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A path from the root of the crate.
+/// Returns a path from the root of the crate.
 fn absolute(module: &str, words: &[&str]) -> Vec<String> {
     let mut path = vec![module.to_owned()];
     for word in words {
@@ -380,7 +380,7 @@ fn absolute(module: &str, words: &[&str]) -> Vec<String> {
     path
 }
 
-/// Goes on from a path by one word.
+/// Extends a path by one word.
 fn step(path: &mut Vec<String>, word: &str) {
     let module = path.first().cloned().unwrap_or_default();
     match word {
@@ -394,7 +394,7 @@ fn step(path: &mut Vec<String>, word: &str) {
     }
 }
 
-/// The groups of files that import each other, each with the lines that do: `file:line imports file`.
+/// Returns the groups of files that import each other. Each import has the form `file:line imports file`.
 pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
     let imports = Crate::read(files).imports();
     let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
@@ -431,7 +431,7 @@ pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
 mod tests {
     use super::cycles;
 
-    /// Files of a crate, each with its text.
+    /// Returns the cycles of a crate with these files, each given as path and text.
     fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let files = files
             .iter()

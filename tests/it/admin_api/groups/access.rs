@@ -1,4 +1,4 @@
-//! Access by groups and by an assignment to everyone: how it begins, what wins, and that it ends at once.
+//! Access through groups and through an assignment to everyone: its start, its precedence and its immediate end.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -12,7 +12,7 @@ use crate::harness::{
 use crate::lifecycle::entries;
 use crate::oidc::refresh::{OFFLINE, offline_tokens, refresh, refresh_token};
 
-/// The roles that the application receives in the claim `account`.
+/// Returns the roles that the application receives in the claim `account`.
 fn roles(tokens: &Value) -> Vec<String> {
     let account = jwt_claims(tokens["id_token"].text())["account"].clone();
     let account: Value = account.text().parsed();
@@ -43,7 +43,7 @@ async fn userinfo(base: &str, token: &str) -> StatusCode {
     request.bearer_auth(token).response().await.status()
 }
 
-/// Whether the user is refused, after the phone's approval, because they have no access.
+/// Returns whether the server rejects the user for lack of access, after the approval on the device.
 async fn is_refused(host: &TestHost, user: &TestUser) -> bool {
     let browser = Browser::new(&host.base);
     let waiting = user.begin_sign_in(&browser, &[]).await;
@@ -69,7 +69,7 @@ async fn members_of_an_assigned_group_have_access_with_its_roles(database: Datab
     let first = tokens(&host, &grace).await;
     assert_eq!(roles(&first), ["reader"], "{database:?}");
 
-    // The account that the sign-in created gives no access itself, and is the same at the next sign-in.
+    // The account that the sign-in created grants no access of its own. The next sign-in uses the same account.
     let created = accounts(&host, &grace.user).await;
     assert_eq!(created.as_array().map(Vec::len), Some(1));
     let account = &created[0];
@@ -119,7 +119,7 @@ async fn everyone_has_access_and_roles_are_the_union(database: Database) {
     );
 }
 
-/// Two users may have the same name in an application only if one of them has it by an account of their own.
+/// Two users may have the same name in an application only if one of them has an individual account with that name.
 #[both_databases]
 async fn an_implied_account_has_a_name_of_its_own(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -156,7 +156,7 @@ async fn a_suspended_account_wins_over_groups(database: Database) {
     );
 }
 
-/// What ends the access of a user.
+/// The events that end a user's access.
 #[derive(Clone, Copy, Debug)]
 enum End {
     Member,
@@ -165,7 +165,7 @@ enum End {
     Everyone,
 }
 
-/// Each way to lose access: in the very next request, at another instance that has everything in memory.
+/// Each way to lose access takes effect in the next request, also on another instance with warm caches.
 async fn ends_at_once(database: Database, end: End) {
     let host = TestHost::start_on(database).await;
     let options = HostOptions {
@@ -216,7 +216,7 @@ async fn ends_at_once(database: Database, end: End) {
     assert_eq!(answer["error"], "invalid_grant", "{end:?}");
     assert_eq!(there.get(&silent).await.parameter("error"), "access_denied");
 
-    // What was granted before does not come back with the access.
+    // Earlier grants do not return with the access.
     host.advance(1);
     match end {
         End::Everyone => assign_everyone(&host, &application, &[]).await,
@@ -254,7 +254,8 @@ async fn the_end_of_everyones_assignment_ends_access_at_once(database: Database)
     ends_at_once(database, End::Everyone).await;
 }
 
-/// Another group, everyone or an account of their own keeps the access, with its own roles only, at once.
+/// A user with access through another group, through everyone or through an individual account keeps it. Only the roles
+/// of that access remain, and the change takes effect at once.
 #[both_databases]
 async fn whoever_has_another_access_keeps_it_with_fewer_roles(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -271,7 +272,7 @@ async fn whoever_has_another_access_keeps_it_with_fewer_roles(database: Database
     assert_eq!(userinfo(&host.base, access).await, StatusCode::OK);
     let (_, refreshed) = refresh(&host.base, &application, refresh_token(&granted), &[]).await;
     assert_eq!(roles(&refreshed), ["reader"], "{database:?}");
-    // The account becomes one that gives access itself, and then no longer.
+    // The account becomes individual, so it grants access itself. Later it is no longer individual.
     let account = accounts(&host, &grace.user).await[0].clone();
     let path = format!("/accounts/{}", id(&account));
     host.admin_ok(Method::PATCH, &path, json!({"individual": true}))
@@ -284,7 +285,7 @@ async fn whoever_has_another_access_keeps_it_with_fewer_roles(database: Database
     assert!(is_refused(&host, &grace).await);
 }
 
-/// The application is notified of the end of a session, as of the end of an account.
+/// The application is notified of the end of a session, as at the end of an account.
 #[both_databases]
 async fn leaving_a_group_queues_a_logout_token(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -306,7 +307,7 @@ async fn leaving_a_group_queues_a_logout_token(database: Database) {
     assert_eq!(queued, [(application.id.clone(),)], "{database:?}");
 }
 
-/// The tiles of the portal, and what an application sees there, follow the groups.
+/// The tiles of the portal follow the groups.
 #[tokio::test]
 async fn the_portal_shows_applications_of_groups() {
     let host = TestHost::start().await;

@@ -95,7 +95,7 @@ async fn members_are_added_replaced_and_removed(database: Database) {
             .map(|one| one["user_name"].text().to_owned())
             .collect::<std::collections::BTreeSet<_>>()
     };
-    // Users of one moment have no order.
+    // Members that are added at the same time have no order.
     let set = |names: [&str; 2]| names.map(str::to_owned).into();
     assert_eq!(members().await, set(["bob", "eve"]), "{database:?}");
     let users = json!({"users": [id(&ada), id(&bob)]});
@@ -117,8 +117,8 @@ async fn members_are_added_replaced_and_removed(database: Database) {
     assert_eq!(entries(&host, "event=group.member-removed").await.len(), 2);
 }
 
-/// To add a member asks no phone. What gives or takes away the access of many, or changes a name that applications
-/// receive, does.
+/// Adding a member needs no approval. Changes to the access of many users need one, as do changes to a name that
+/// applications receive.
 #[both_databases]
 async fn what_concerns_many_users_is_protected(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -215,7 +215,7 @@ async fn what_concerns_many_users_is_protected(database: Database) {
     }
 }
 
-/// Support may not change groups, and no administrator changes users beyond the own permissions.
+/// Support may not change groups. Administrators act only on users on whom they have permission to act.
 #[tokio::test]
 async fn groups_need_the_permission_to_give_access() {
     let host = TestHost::start().await;

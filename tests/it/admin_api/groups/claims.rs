@@ -1,4 +1,4 @@
-//! What applications and plugins learn of groups: those that are assigned to the application, and no others.
+//! Applications and plugins receive the groups that are assigned to the application, and no others.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -44,7 +44,7 @@ async fn the_scope_groups_gives_the_names_of_assigned_groups() {
         .await;
     assert_eq!(told["groups"], json!(["Admins", "Staff"]));
 
-    // A new name reaches the application in the next request.
+    // The next request returns the new name to the application.
     let path = format!("/groups/{}", id(&staff));
     host.admin_ok(Method::PATCH, &path, json!({"name": "Team"}))
         .await;
@@ -58,7 +58,7 @@ async fn the_scope_groups_gives_the_names_of_assigned_groups() {
         .await;
     assert_eq!(told["groups"], json!(["Admins", "Team"]));
 
-    // Without the scope there is no such claim, and discovery names both.
+    // Without the scope, the claim is missing. Discovery names both.
     let code = ada
         .sign_in_with(&browser, &[("prompt", Some("login"))])
         .await;
@@ -80,7 +80,7 @@ async fn the_scope_groups_gives_the_names_of_assigned_groups() {
     assert!(lists("scopes_supported") && lists("claims_supported"));
 }
 
-/// `claim-map` makes claims and attributes of `user.groups`, which has no group of another application.
+/// `claim-map` creates claims and attributes from `user.groups`, which contains no group of another application.
 #[tokio::test]
 async fn plugins_receive_assigned_groups_only() {
     let file = component("claim-map");

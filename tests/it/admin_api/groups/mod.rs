@@ -1,4 +1,4 @@
-//! Groups, and the access to applications that they give.
+//! Groups, and the access to applications that they grant.
 
 mod access;
 mod administration;
@@ -49,7 +49,7 @@ async fn assign_everyone(host: &TestHost, application: &Application, roles: &[&s
         .await;
 }
 
-/// A user with a device and without an account.
+/// Creates a user with a device and without an account.
 async fn user_without_account(host: &TestHost, name: &str, application: Application) -> TestUser {
     let user = host.user(name).await;
     let device = host.authenticator(&user).await;
@@ -61,7 +61,7 @@ async fn user_without_account(host: &TestHost, name: &str, application: Applicat
     }
 }
 
-/// The accounts of a user, by the admin API.
+/// Returns the accounts of a user from the admin API.
 async fn accounts(host: &TestHost, user: &Value) -> Value {
     let path = format!("/users/{}/accounts", id(user));
     host.admin_ok(Method::GET, &path, Value::Null).await["items"].clone()

@@ -1,4 +1,4 @@
-//! Members as tables: import with errors by line, and export.
+//! Import of members from tables, with errors by line, and export of members.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -67,7 +67,7 @@ async fn a_table_adds_members_or_says_which_lines_are_wrong(database: Database) 
     );
 }
 
-/// In the console a table of members asks the phone, and its check does not.
+/// In the console, an import of members needs approval. Its dry run does not.
 #[tokio::test]
 async fn an_import_is_protected() {
     let host = TestHost::start().await;

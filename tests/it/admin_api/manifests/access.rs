@@ -46,7 +46,7 @@ async fn members_roles_and_accounts_become_what_the_manifest_says(database: Data
     let wiki = by_key(&host, "team", "wiki").await;
     assert_eq!(members(&host).await, ["ada", "bob"], "{database:?}");
 
-    // The same users in two groups, and with accounts, are one transaction.
+    // One transaction adds the same users to two groups and creates their accounts.
     let accounts = json!([
         {"application": "wiki", "user": "ada", "roles": ["owner"]},
         {"application": "wiki", "user": "eve"},
@@ -141,7 +141,7 @@ async fn access_of_the_console_is_taken_over_by_naming_it(database: Database) {
         ["delete assignment wiki/staff", "delete account wiki/ada"]
     );
 
-    // An assignment that the console removed and made again is the console's.
+    // The owner of the manifest does not manage an assignment that the console removed and created again.
     named["accounts"] = json!([]);
     named["assignments"] = json!([{"application": "wiki", "roles": ["guest"]}]);
     applied(&host, &named, false).await;
@@ -168,7 +168,7 @@ async fn a_change_of_a_user_between_plan_and_apply_rejects_the_plan(database: Da
     let accounts = json!([{"application": "wiki", "user": "ada"}]);
     let wanted = manifest(&["bob"], &[], &accounts);
     let shown = plan(&host, &wanted, false).await;
-    // Another user has the name by now.
+    // Another user has the name now.
     let users = host
         .admin_ok(Method::GET, "/users?q=ada", Value::Null)
         .await;

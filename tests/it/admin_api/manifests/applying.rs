@@ -103,7 +103,7 @@ async fn only_the_plan_that_was_shown_is_applied(database: Database) {
     assert_eq!(count_applications(&host).await, 1, "nothing is applied");
     assert_eq!(by_key(&host, "team", "wiki").await["name"], "Other");
 
-    // The name is another one, but so is the version: the plan was made for another state.
+    // The application has the first name again but another version, so the plan is outdated.
     rename(&host, &wiki, "Wiki").await;
     let (status, _) = apply(&host, &manifest, false, &shown["digest"]).await;
     assert_eq!(status, StatusCode::CONFLICT);
@@ -198,7 +198,7 @@ async fn prune_deletes_only_objects_of_the_same_owner(database: Database) {
         .admin_ok(Method::GET, "/users?q=ada", Value::Null)
         .await["items"][0]
         .clone();
-    // An account of the console in a managed application.
+    // An account that the console creates in a managed application.
     let path = format!("/applications/{}/accounts", id(&crm));
     host.admin_ok(Method::POST, &path, json!({"user_id": id(&ada)}))
         .await;
@@ -330,7 +330,7 @@ async fn each_change_is_in_the_audit_log_with_the_plan(database: Database) {
     assert_eq!(entries(&host, "event=group.deleted").await.len(), 2);
 }
 
-/// The canary is a client secret, which nothing shows.
+/// The canary is a client secret. No plan and no export contains it.
 #[both_databases]
 async fn no_secret_is_in_a_plan_or_an_export(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -409,7 +409,7 @@ async fn a_logo_is_in_the_manifest(database: Database) {
     assert_eq!(changes(&shown), ["update logo wiki"]);
     let field = &shown["changes"][0]["fields"][0];
     assert!(field["before"].text().starts_with("sha256:") && field["before"] != field["after"]);
-    // Another logo meanwhile: the plan is another one.
+    // Another logo is applied meanwhile, so the plan is outdated.
     applied(&host, &with(json!(image(3))), false).await;
     let (status, problem) = apply(&host, &second, false, &shown["digest"]).await;
     assert_eq!(status, StatusCode::CONFLICT, "{problem}");
@@ -495,7 +495,7 @@ async fn plans_are_limited_for_each_caller_and_together() {
         assert_eq!(rejected.problem(), "too-many-requests", "{path}");
     }
     drop(held);
-    // The body of this one is on its way.
+    // The client is still sending the body of this request.
     let (rest, receiver) = tokio::sync::oneshot::channel::<Result<String, std::io::Error>>();
     let stream = futures_util::stream::once(async { receiver.await.expect("a body") });
     let request = first

@@ -48,7 +48,7 @@ async fn an_application_is_created_then_replaced_by_its_key(database: Database) 
     assert_eq!(replaced.body["id"], created.body["id"]);
     let stale = put(&caller, &body, Some(&first)).await;
     assert_eq!(stale.status, StatusCode::PRECONDITION_FAILED);
-    // A manifest of the owner knows it by the same key.
+    // A manifest of the owner identifies the application by the same key.
     let shown = plan(&host, &one("team", "wiki", "Renamed"), false).await;
     assert_eq!(changes(&shown), ["update application wiki"]);
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Json, TestHost, Text, id};
 
-/// A manifest with applications of both protocols, groups, assignments and accounts.
+/// Returns a manifest with applications of both protocols, groups, assignments and accounts.
 fn everything() -> Value {
     let keys = json!({"keys": [{"kty": "EC", "crv": "P-256", "kid": "one", "alg": "ES256",
         "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
@@ -51,7 +51,7 @@ fn everything() -> Value {
     })
 }
 
-/// A manifest of `owner` with one web application.
+/// Returns a manifest of `owner` with one web application.
 fn one(owner: &str, key: &str, name: &str) -> Value {
     json!({"owner": owner, "applications": [web(key, name)]})
 }
@@ -66,7 +66,7 @@ async fn plan(host: &TestHost, manifest: &Value, prune: bool) -> Value {
     host.admin_ok(Method::POST, "/plans", body).await
 }
 
-/// Applies a plan; the status and the answer.
+/// Applies a plan. Returns the status and the body of the response.
 async fn apply(
     host: &TestHost,
     manifest: &Value,
@@ -77,7 +77,7 @@ async fn apply(
     host.admin(Method::POST, "/plans/apply", body).await
 }
 
-/// Plans and applies a manifest; the plan.
+/// Plans and applies a manifest. Returns the plan.
 async fn applied(host: &TestHost, manifest: &Value, prune: bool) -> Value {
     let plan = plan(host, manifest, prune).await;
     let (status, answer) = apply(host, manifest, prune, &plan["digest"]).await;
@@ -91,7 +91,7 @@ async fn export(host: &TestHost, owner: &str) -> Value {
     host.admin_ok(Method::GET, &path, Value::Null).await
 }
 
-/// The changes of a plan, as "create application wiki".
+/// Returns the changes of a plan, each as text such as "create application wiki".
 fn changes(plan: &Value) -> Vec<String> {
     let words = |change: &Value| {
         let word = |name: &str| change[name].text().to_owned();
@@ -100,13 +100,13 @@ fn changes(plan: &Value) -> Vec<String> {
     plan["changes"].items().iter().map(words).collect()
 }
 
-/// The application with a key.
+/// Returns the application with a key.
 async fn by_key(host: &TestHost, owner: &str, key: &str) -> Value {
     let path = format!("/applications/by-key/{owner}/{key}");
     host.admin_ok(Method::GET, &path, Value::Null).await
 }
 
-/// How many applications there are.
+/// Returns the number of applications.
 async fn count_applications(host: &TestHost) -> usize {
     let list = host
         .admin_ok(Method::GET, "/applications", Value::Null)
@@ -114,7 +114,7 @@ async fn count_applications(host: &TestHost) -> usize {
     list["items"].items().len()
 }
 
-/// Changes the name of an application by its own endpoint.
+/// Changes the name of an application through its own endpoint.
 async fn rename(host: &TestHost, application: &Value, name: &str) {
     let path = format!("/applications/{}", id(application));
     host.admin_ok(Method::PATCH, &path, json!({"name": name}))

@@ -1,4 +1,4 @@
-//! Who may plan and apply what.
+//! The permissions to plan and apply manifests.
 
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
@@ -55,7 +55,7 @@ async fn each_change_needs_the_permission_of_its_own_request(database: Database)
         };
         assert_eq!(status, expected, "{database:?} {at}: {answer}");
         if !may {
-            // The digest of an operator's plan is not valid for another caller.
+            // The digest of an operator's plan does not help another caller.
             let digest = plan(&host, manifest, false).await["digest"].clone();
             let body = json!({"manifest": manifest, "digest": digest});
             let refused = caller
@@ -214,7 +214,7 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
     );
     assert_eq!(machine.get(&path).await.success()["state"], "approved");
 
-    // Another caller, another plan and another administrator cannot use it.
+    // No other caller, plan or administrator can use the approval.
     let theirs = service
         .call_once(Method::POST, "/plans/apply", &body("grace"), approval)
         .await;
@@ -254,7 +254,7 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
     assert_eq!(again.problem(), "plan-changed", "{}", again.body);
 }
 
-/// A report ends no session, because the caller has none; it ends the request.
+/// The caller has no session that a report could revoke. The report ends the request.
 #[both_databases]
 async fn a_reported_plan_is_not_applied(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -272,7 +272,7 @@ async fn a_reported_plan_is_not_applied(database: Database) {
         .call_once(Method::POST, "/plans/apply", &body, action["id"].as_str())
         .await;
     assert_eq!(refused.status, StatusCode::FORBIDDEN, "{database:?}");
-    // The cooldown holds requests that others begin, so no caller can flood the device.
+    // The cooldown applies to requests of other callers, so no caller can flood the device.
     let again = machine
         .call_once(Method::POST, "/plans/apply", &body, None)
         .await;

@@ -1,4 +1,4 @@
-//! Changes between the plan that a request makes again and its transaction.
+//! Changes between the moment when a request recomputes the plan and its transaction.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{applied, by_key, count_applications, one, rename, web};
 use crate::harness::{Database, Json, TestHost, id};
 
-/// A manifest that changes an object of each kind, after the one of [`start`].
+/// Returns a manifest that changes an object of each kind, after the manifest of [`start`].
 fn next() -> Value {
     json!({
         "owner": "team",
@@ -39,7 +39,7 @@ async fn user(host: &TestHost, name: &str) -> Value {
     found["items"][0].clone()
 }
 
-/// Applies [`next`] and makes `change` between the plan of the request and its transaction.
+/// Applies [`next`], and makes `change` between the plan of the request and its transaction.
 async fn apply_around(host: &TestHost, change: impl AsyncFn()) -> Result<(), AdminError> {
     let context = AdminContext::of_operator(Arc::clone(&host.host));
     let manifest = serde_json::from_value(next()).expect("a manifest");
@@ -58,7 +58,7 @@ async fn apply_around(host: &TestHost, change: impl AsyncFn()) -> Result<(), Adm
     context.run_with(&command, once).await.map(|_| ())
 }
 
-/// A change of any object on which the plan depends: no part of the plan is written, not even an unchanged object.
+/// A change of any object on which the plan depends undoes the whole transaction, including unrelated objects.
 #[both_databases]
 async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Database) {
     type Change = for<'h> fn(&'h TestHost) -> futures_util::future::BoxFuture<'h, ()>;
@@ -116,7 +116,7 @@ async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Data
         assert_eq!(groups["items"][0]["members"].unsigned(), 0, "{what}");
         assert_eq!(groups["items"][0]["applications"].unsigned(), 0, "{what}");
     }
-    // The plan is the same after a change of a user whom it only names, so it is applied at the second attempt.
+    // The plan names this user but does not change with the user. So the second attempt applies the same plan.
     let host = start(database).await;
     let change = async || {
         let path = format!("/users/{}", id(&user(&host, "bob").await));
@@ -127,7 +127,7 @@ async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Data
     assert_eq!(by_key(&host, "team", "wiki").await["name"], "Renamed");
 }
 
-/// The name of a group that another request takes after the plan is an error, and nothing is written.
+/// If another request takes the name of a group after the plan, the result is an error, and nothing is written.
 #[both_databases]
 async fn a_name_that_is_taken_after_the_plan_undoes_the_whole_transaction(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -5,7 +5,7 @@ use assent_test_macros::both_databases;
 
 use crate::harness::{Json, Text};
 
-/// No administrator types a number for an action that is rejected afterwards.
+/// No administrator types a number for a request that the server would reject afterwards.
 #[tokio::test]
 async fn forbidden_actions_are_rejected_before_approval() {
     let host = TestHost::start().await;
@@ -174,7 +174,7 @@ async fn only_the_plugins_in_the_summary_are_restored() {
             .await,
         "approved"
     );
-    // The same components, but another exchange: the rollback would restore other plugins than the page showed.
+    // The same components again, but another exchange: the rollback would not restore the approved components.
     let returned = reload().await;
     let late = console
         .call_once(Method::POST, path, &body, action["id"].as_str())

@@ -19,7 +19,7 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
     );
     decide(&grace, None).await;
 
-    // The cooldown that begins with the second denial.
+    // The second denial begins a cooldown.
     let waiting = retry_as(&waiting, "grace").await;
     decide(&grace, None).await;
     let waiting = retry_as(&waiting, "grace").await;
@@ -53,7 +53,7 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
         seen.body
     );
 
-    // Once it is over the phone is asked.
+    // After the cooldown, the device receives a request.
     host.advance(61);
     let waiting = retry_as(&waiting, "grace").await;
     assert_eq!(
@@ -67,7 +67,7 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
         "{database:?}"
     );
 
-    // A scan elsewhere takes nothing away from it.
+    // A QR sign-in in another browser does not replace the request.
     let other = application.login_page(&Browser::new(&host.base), &[]).await;
     grace
         .device
@@ -188,7 +188,7 @@ async fn a_saml_test_sign_in_without_a_name_id_explains_the_remedy() {
             .is_some_and(|status| status.contains("status:Responder")),
         "{returned}"
     );
-    // The service provider receives no more than before.
+    // The service provider receives no further information.
     let response = returned["result"]["response"].text();
     assert!(!response.contains("email address"), "{response}");
 }

@@ -61,7 +61,7 @@ async fn an_import_grants_no_more_permissions_than_single_requests() {
         ("support", console_caller(&host, "sam", "support").await),
         ("service", service(&host, &["admin:users"]).await),
     ] {
-        // Users with a console role cannot be changed.
+        // An import cannot change users with a console role.
         let report = import(&caller, "/users/import", "name,nickname\ngrace,Mallory\n")
             .await
             .success();

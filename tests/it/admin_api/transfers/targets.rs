@@ -1,10 +1,10 @@
-//! Whom a table concerns: the users and accounts that its rows named when it was approved.
+//! The targets of a table: the users and accounts that its rows named at the time of the approval.
 
 use super::*;
 use assent_test_macros::both_databases;
 
-/// A row names a user by a name or an address. If another user has it since the approval, the table is not imported for
-/// them: the device showed how many accounts the table creates, and the approval is for these.
+/// A row identifies a user by a name or an address. If another user got it since the approval, the import skips the
+/// row. The device showed the number of accounts that the table creates, and the approval is for these accounts.
 #[both_databases]
 async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -49,7 +49,7 @@ async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(dat
     assert_eq!(made["items"][0]["user_id"], mallory["id"], "{database:?}");
 }
 
-/// The same of users, whom a row names by the name.
+/// The same rule applies to a table of users, whose rows identify a user by the name.
 #[tokio::test]
 async fn an_approved_table_of_users_is_for_those_who_had_the_names() {
     let host = TestHost::start().await;

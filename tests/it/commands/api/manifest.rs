@@ -66,7 +66,7 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
         Some(0)
     );
 
-    // The export is a manifest, in both formats, and makes the same elsewhere.
+    // The export is a manifest in both formats, and creates the same objects on another instance.
     let folder = temp_folder();
     let toml = done(&host, &["export"]).await;
     let other = TestHost::start_on(database).await;
@@ -91,7 +91,7 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
         "{toml}"
     );
 
-    // Files of one owner are joined; without the second one, its objects are pruned.
+    // Files of one owner are merged. Without the second file, pruning deletes its objects.
     let more = folder.path().join("more.json");
     write_file(
         &more,

@@ -10,7 +10,7 @@ async fn names_cannot_inject_terminal_escapes() {
     let name = "\u{1b}]0;owned\u{7}Exp\u{9b}31m\u{202e}es\nroot  owner";
     let body = json!({"name": "x", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
     let created = host.admin_ok(Method::POST, "/applications", body).await;
-    // However it came there.
+    // The test writes the name directly to the database, past any validation of the API.
     let mut database = host.connection().await;
     let stored = sql::query("UPDATE applications SET name = $1")
         .bind(name)

@@ -30,7 +30,7 @@ async fn the_audience_is_the_issuer_or_an_allowed_token_endpoint() {
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &key)).await,
         accepted()
     );
-    // Of another server's, or of several servers, none is accepted.
+    // The server rejects the audience of another server, and several audiences.
     for audience in [
         json!("https://other.example/token"),
         json!([host.issuer(), format!("{}/token", host.issuer())]),
@@ -88,7 +88,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let (settings, server) = mtls_settings(folder.path(), "");
     let host = TestHost::start_with_settings(&settings).await;
     let own = certificate_of("books");
-    // The certificate is younger than the instance, whose clock stands still.
+    // The certificate is newer than the instance, because the instance's clock stands still.
     host.advance(60);
     let registered = own.0.pem();
     let created =
@@ -116,7 +116,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
             .await;
         assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
     }
-    // On the other listener there is no certificate, and a header says nothing.
+    // The other listener receives no certificate, and ignores the header.
     assert_eq!(ask(&host, &[("client_id", id(&web))]).await, refused());
     let answer = mine.post(at("token_endpoint")).form(&form).response().await;
     assert_eq!(answer.status(), StatusCode::OK);
@@ -133,7 +133,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
     let thumbprint =
         base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, digest);
     assert_eq!(active["cnf"]["x5t#S256"], thumbprint);
-    // The token is worth nothing without the certificate's key.
+    // The token is not valid without the certificate's key.
     for (client, expected) in [(&mine, 403), (&attacker, 401), (&nobody, 401)] {
         let answer = client
             .get(at("userinfo_endpoint"))

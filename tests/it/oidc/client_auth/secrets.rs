@@ -1,4 +1,4 @@
-//! Two client secrets of an application: both valid, each with its last use, until one is deleted.
+//! Two client secrets of an application: both are valid, each with its last use, until one is deleted.
 
 use assent::domain::keys::sealing_keys;
 use assent_test_macros::both_databases;
@@ -10,7 +10,7 @@ use super::{accepted, application, ask_with, by_basic, claims, refused, sign};
 use crate::harness::{Admin, Database, HostOptions, Json, TestHost, Text, connect, id};
 use crate::keys::master_key::{previous_is, replace_master_key};
 
-/// Creates a secret; its id and the secret.
+/// Creates a secret. Returns its id and the secret.
 async fn create(host: &TestHost, application: &Value) -> (String, String) {
     let path = format!("/applications/{}/secrets", id(application));
     let made = host.admin_ok(Method::POST, &path, Value::Null).await;
@@ -20,7 +20,7 @@ async fn create(host: &TestHost, application: &Value) -> (String, String) {
     )
 }
 
-/// The secrets of an application: the id and the last use of each.
+/// Returns the secrets of an application: the id and the last use of each.
 async fn listed(admin: &Admin, application: &Value) -> Vec<(String, Value)> {
     let path = format!("/applications/{}/secrets", id(application));
     let list = admin.admin_ok(Method::GET, &path, Value::Null).await;
@@ -36,7 +36,7 @@ async fn listed(admin: &Admin, application: &Value) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Asks for a token with this secret.
+/// Requests a token with this secret.
 async fn ask(host: &TestHost, application: &Value, secret: &str) -> (u16, String) {
     let form = [("grant_type", "client_credentials")];
     let (status, answer) = by_basic(host, "/token", id(application), secret, &form).await;
@@ -99,10 +99,10 @@ async fn the_last_use_of_each_secret_is_written_outside_the_request(database: Da
     let unused = [(first.clone(), Value::Null), (second.clone(), Value::Null)];
     assert_eq!(listed(&host, &web).await, unused);
     assert_eq!(ask(&host, &web, &one).await, accepted());
-    // A rejected secret is no use.
+    // A rejected secret does not count as a use.
     assert_eq!(ask(&host, &web, "wrong").await, refused());
 
-    // This instance knows it at once. The other one reads the database, which has nothing yet.
+    // This instance shows the use at once. The other one reads the database, where it is not stored yet.
     let noted = listed(&host, &web).await;
     assert!(noted[0].1.is_string() && noted[1].1.is_null(), "{noted:?}");
     assert_eq!(listed(&other, &web).await, unused, "{database:?}");
@@ -145,7 +145,7 @@ async fn the_last_use_of_each_secret_is_written_outside_the_request(database: Da
         "{database:?}: {uses:?}"
     );
 
-    // The uses of a deleted secret, and those of a deleted application, are gone.
+    // The uses of a deleted secret and of a deleted application are deleted.
     let path = format!("/applications/{}", id(&web));
     host.admin_ok(
         Method::DELETE,
@@ -227,7 +227,7 @@ async fn a_shared_secret_survives_a_new_master_key(database: Database) {
         let signer = HS256.signer_from_bytes(&secret).expect("a signer");
         sign(&claims(&host, id(&web), n), json!({}), &signer)
     };
-    // The instance keeps the application in memory from now on.
+    // From now on, the instance has the application in its cache.
     assert_eq!(ask_with(&host, &by(1)).await, accepted());
     let services = &host.host;
     for _ in 0..2 {

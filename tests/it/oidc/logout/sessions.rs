@@ -1,4 +1,4 @@
-//! Logout of other users, and the ends of sessions.
+//! Logout of other users, and the end of sessions.
 
 use super::*;
 use crate::harness::Text;
@@ -26,7 +26,7 @@ async fn a_hint_of_another_user_asks_before_the_redirect() {
             .parameter("code")
             .is_empty()
     );
-    // Ada's ID token in Eve's browser.
+    // The ID token of Ada in Eve's browser.
     let parameters = [
         ("id_token_hint", it.id_token.as_str()),
         ("post_logout_redirect_uri", AFTER),

@@ -1,4 +1,4 @@
-//! Attacks by the content of messages and attributes.
+//! Attacks with the content of messages and attributes.
 
 use super::*;
 use crate::harness::EncodedCertificate;
@@ -26,7 +26,7 @@ async fn an_unusable_certificate_is_rejected() {
     }
 }
 
-/// An instance whose one plugin makes this attribute.
+/// Starts an instance whose only plugin creates this attribute. Returns it with the page of a sign-in.
 async fn with_attribute(value: &str) -> (TestHost, Page) {
     let settings = format!(
         r#"
@@ -115,7 +115,7 @@ async fn oversized_documents_are_rejected_quickly() {
                 .replace(" Version", &format!("{namespaces} Version")),
         ),
     ] {
-        // By form it may be over what is read at all; by redirect it is compressed.
+        // A form may exceed the size limit of a request. In a redirect, the message is compressed.
         let page = scene
             .service_provider
             .post(&scene.browser, &xml, None)
@@ -194,7 +194,7 @@ async fn unknown_applications_and_message_types_are_rejected() {
     );
 }
 
-/// The same client can't be had as both.
+/// An application cannot use both protocols.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_service_provider_cannot_use_openid_connect() {
     let scene = Fixture::with(json!({})).await;

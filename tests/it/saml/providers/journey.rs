@@ -9,7 +9,7 @@ use crate::clients::registration::merge;
 use crate::harness::{Application, Browser, Page, TestHost, TestUser, id};
 use crate::programs::{Arrival, Decision, arrive};
 
-/// The settings of an instance that takes service providers which are plain `http` on loopback.
+/// The settings of an instance that accepts service providers at plain `http` on loopback.
 const HOST: &str = "allow_insecure_redirect_uris = true";
 
 /// A user with a device and a browser, and a service provider.
@@ -18,20 +18,20 @@ pub(super) struct Journey {
     pub(super) ada: TestUser,
     pub(super) browser: Browser,
     pub(super) provider: ServiceProvider,
-    /// What Assent calls it.
+    /// The id of its application.
     pub(super) application: String,
 }
 
-/// How an administrator registers a service provider.
+/// The ways in which an administrator registers a service provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Registered {
     FromMetadata,
     ByHand,
 }
 
-/// What differs between the service providers of the tests.
+/// The differences between the service providers of the tests.
 pub(super) struct HostOptions {
-    /// Whether it signs its requests, and has to.
+    /// Whether the service provider signs its requests. If so, the application requires it.
     pub(super) signs: bool,
     pub(super) registered: Registered,
     /// Further settings of the application.
@@ -49,7 +49,7 @@ impl Default for HostOptions {
 }
 
 impl Journey {
-    /// Prepares the flow: no user is signed in yet.
+    /// Prepares the flow. No user is signed in yet.
     pub(super) async fn new(software: Software, options: HostOptions) -> Self {
         let host = clients::host(HOST).await;
         let ada = host.ada().await;
@@ -64,31 +64,31 @@ impl Journey {
         }
     }
 
-    /// One more service provider, where she has an account, too.
+    /// Adds another service provider, with an account of the user.
     pub(super) async fn another(&self, software: Software) -> ServiceProvider {
         join(&self.host, &self.ada, software, HostOptions::default())
             .await
             .0
     }
 
-    /// The service provider takes over what Assent publishes of itself now.
+    /// Updates the service provider's trust from the current metadata of Assent.
     pub(super) async fn update_trust(&mut self) {
         trust(&self.host, &mut self.provider, &self.application).await;
     }
 
-    /// She goes there, and does what the pages ask of her.
+    /// Opens a URL, and completes the pages as Ada.
     pub(super) async fn visits(&self, address: &str) -> Arrival {
         self.arrives(self.browser.get(address).await).await
     }
 
-    /// She signs in with a request of this shape. Returns the data that the service provider received, and the number of
-    /// approval requests.
+    /// Signs Ada in with these parameters of the request. Returns the data that the service provider received, and the
+    /// number of approval requests.
     pub(super) async fn signs_in(&self, parameters: &[(&str, &str)]) -> (Value, usize) {
         let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
         (self.is_known(&page).await, requested)
     }
 
-    /// What the service provider knows of her, now that the browser came to this page of it.
+    /// Checks that this page belongs to the service provider. Returns its data about the user.
     pub(super) async fn is_known(&self, page: &Page) -> Value {
         let there = page.url.starts_with(&self.provider.base) && page.status == StatusCode::OK;
         assert!(
@@ -106,7 +106,7 @@ impl Journey {
         known
     }
 
-    /// From sign-in to sign-out from either side. Returns the data that it received about her.
+    /// Runs all interactions, from sign-in to logout on both sides. Returns the service provider's data about the user.
     pub(super) async fn full_flow(&self, parameters: &[(&str, &str)]) -> Value {
         let (known, requested) = self.signs_in(parameters).await;
         assert_eq!(requested, 1);
@@ -115,7 +115,7 @@ impl Journey {
             json!(DEPARTMENTS),
             "{known}"
         );
-        // Her session at Assent is enough now.
+        // Her session at Assent is sufficient now.
         let (again, requested) = self.signs_in(parameters).await;
         assert_eq!(requested, 0);
         assert_eq!(again["format"], known["format"]);
@@ -124,14 +124,14 @@ impl Journey {
         known
     }
 
-    /// A request with these parameters is rejected, and the service provider receives this status.
+    /// Sends a request with these parameters. The server rejects it, and the service provider receives this status.
     pub(super) async fn is_refused(&self, parameters: &[(&str, &str)], words: &[&str]) {
         let Arrival { page, requested } = self.visits(&self.provider.login(parameters)).await;
         assert_eq!(requested, 0);
         self.was_refused(&page, words).await;
     }
 
-    /// The user denies on the device, and the service provider receives the denial.
+    /// Denies the request on the device. The service provider receives the denial.
     pub(super) async fn is_denied(&self) {
         let page = self
             .browser
@@ -149,7 +149,7 @@ impl Journey {
         }
     }
 
-    /// She signs out at the service provider, which takes her session at Assent with it.
+    /// Signs the user out at the service provider, which also ends the session at Assent.
     pub(super) async fn signs_out(&self) {
         let Arrival { page, .. } = self.visits(&self.provider.logout(&[])).await;
         assert!(
@@ -164,13 +164,13 @@ impl Journey {
         assert_eq!(requested, 1, "Assent still knew her");
     }
 
-    /// The user signs out at Assent, which notifies the service provider.
+    /// Signs the user out at Assent, which notifies the service provider.
     pub(super) async fn signs_out_at_assent(&self) {
         let page = self.browser.get("/").await.submit("/sign-out", &[]).await;
         self.is_signed_out_by(page).await;
     }
 
-    /// The pages from this one on sign her out of the service provider.
+    /// Follows the pages from this one on. They must end the session at the service provider.
     pub(super) async fn is_signed_out_by(&self, page: Page) {
         let Arrival { page, .. } = self.arrives(page).await;
         assert_eq!(page.status, StatusCode::OK, "{} {}", page.url, page.body);
@@ -182,16 +182,16 @@ impl Journey {
         );
     }
 
-    /// She does what this page and those behind it ask of her.
+    /// Completes this page and the following ones as Ada.
     pub(super) async fn arrives(&self, page: Page) -> Arrival {
         arrive(&self.ada, page, Decision::Approve).await
     }
 }
 
-/// Two values of one attribute, which need care in XML.
+/// Two values of one attribute, with characters that XML must escape.
 const DEPARTMENTS: [&str; 2] = ["Engines", "Analysis & <Co>"];
 
-/// Starts a service provider which Assent knows, and in which she has an account; with it, what Assent calls it.
+/// Starts a service provider, registers it, and gives Ada an account. Returns it with the id of its application.
 async fn join(
     host: &TestHost,
     ada: &TestUser,
@@ -218,7 +218,7 @@ async fn trust(host: &TestHost, provider: &mut ServiceProvider, application: &st
     provider.trust(&published.url, &published.body).await;
 }
 
-/// Registers the service provider as an application; its id.
+/// Registers the service provider as an application. Returns its id.
 async fn register(host: &TestHost, provider: &ServiceProvider, options: HostOptions) -> String {
     let mut body = match options.registered {
         Registered::FromMetadata => json!({"metadata": provider.metadata}),

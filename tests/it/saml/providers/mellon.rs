@@ -1,4 +1,4 @@
-//! Debian's `mod_auth_mellon`, whose metadata the administrator writes by hand.
+//! Debian's `mod_auth_mellon`. The administrator writes its metadata by hand.
 
 use serde_json::json;
 
@@ -39,7 +39,7 @@ async fn mellon_with_unsigned_redirects() {
         },
     )
     .await;
-    // It can't be given what it asks for, and says so.
+    // The server cannot provide the requested format, and returns this status.
     journey
         .is_refused(&[], &["Requester", "InvalidNameIDPolicy"])
         .await;
@@ -61,6 +61,6 @@ async fn mellon_receives_no_passive_and_denials() {
         .is_refused(&[("IsPassive", "true")], &["Responder", "NoPassive"])
         .await;
     journey.is_denied().await;
-    // Nothing of it lasts.
+    // The failures have no effect on a later sign-in.
     assert_eq!(journey.signs_in(&[]).await.1, 1);
 }

@@ -1,6 +1,6 @@
-//! Real service providers, configured only from our metadata: Debian's `mod_auth_mellon` in a real Apache,
-//! SimpleSAMLphp in PHP's own web server, Python's `pysaml2` and npm's `node-saml`. Each signs in, learns about the
-//! user, and signs out from either side.
+//! Real service providers that are configured only from the instance's metadata: Debian's `mod_auth_mellon` in a real
+//! Apache, SimpleSAMLphp in PHP's own web server, Python's `pysaml2` and npm's `node-saml`. Each signs in, reads the
+//! user's attributes, and signs out from either side.
 
 mod journey;
 mod mellon;

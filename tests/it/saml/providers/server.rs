@@ -16,7 +16,7 @@ use crate::harness::{
 use crate::programs::html::unescaped;
 use crate::programs::{Apache, Php, Program, target, write_page};
 
-/// What a service provider is made of.
+/// The software of a service provider.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Software {
     Mellon,
@@ -27,10 +27,10 @@ pub(super) enum Software {
 
 /// A running service provider, with a key of its own.
 pub(super) struct ServiceProvider {
-    /// Its address, without a slash at the end.
+    /// The base URL, without a slash at the end.
     pub(super) base: String,
     pub(super) entity_id: String,
-    /// What it publishes of itself.
+    /// The metadata that it publishes.
     pub(super) metadata: String,
     folder: TempDir,
     running: Running,
@@ -43,7 +43,7 @@ enum Running {
 }
 
 impl ServiceProvider {
-    /// Starts one, with signed or unsigned requests. It trusts no identity provider yet.
+    /// Starts a service provider, with signed or unsigned requests. It trusts no identity provider yet.
     pub(super) async fn start(software: Software, signs: bool) -> Self {
         let folder = temp_folder();
         write_key(folder.path());
@@ -59,10 +59,10 @@ impl ServiceProvider {
         }
     }
 
-    /// Has it trust the identity provider that publishes this metadata at this address.
+    /// Makes the service provider trust the identity provider that publishes this metadata at this URL.
     pub(super) async fn trust(&mut self, url: &str, metadata: &str) {
         match &mut self.running {
-            // They read it when they first need it.
+            // These two read the file on its first use.
             Running::Apache(apache) => write_metadata(apache.folder(), metadata),
             Running::Php { .. } => write_metadata(self.folder.path(), metadata),
             Running::Program(program) => {
@@ -75,7 +75,7 @@ impl ServiceProvider {
         }
     }
 
-    /// What an administrator types of it in the settings of the application.
+    /// Returns the settings that an administrator enters for the application.
     pub(super) fn registration(&self) -> Value {
         let (acs, single_logout, binding) = match self.running {
             Running::Apache(_) => (
@@ -103,7 +103,7 @@ impl ServiceProvider {
         })
     }
 
-    /// The address that begins a sign-on, shaped by these parameters.
+    /// Returns the URL that begins a sign-on with these parameters.
     pub(super) fn login(&self, parameters: &[(&str, &str)]) -> String {
         match self.running {
             Running::Apache(_) => {
@@ -117,7 +117,7 @@ impl ServiceProvider {
         }
     }
 
-    /// The address that signs out, with a request of a shape.
+    /// Returns the URL that begins a logout with these parameters.
     pub(super) fn logout(&self, parameters: &[(&str, &str)]) -> String {
         match self.running {
             Running::Apache(_) => {
@@ -135,7 +135,7 @@ impl ServiceProvider {
         format!("{}{path}?{query}", self.base)
     }
 
-    /// Whom it knows in this browser: `issuer`, `name_id`, `format`, `attributes`.
+    /// Returns the user's data in this browser's session: `issuer`, `name_id`, `format`, `attributes`.
     pub(super) async fn known(&self, browser: &Browser) -> Option<Value> {
         if let Running::Apache(apache) = &self.running {
             let page = browser.get(&format!("{}/known/", self.base)).await;
@@ -151,7 +151,7 @@ impl ServiceProvider {
         }
     }
 
-    /// What it says of a response that is a refusal, as it says it; `page` is where it sent the browser.
+    /// Returns the service provider's message about an error response. `page` is its page after the response.
     pub(super) fn refusal(&self, page: &Page) -> String {
         assert_eq!(
             page.status,
@@ -166,7 +166,7 @@ impl ServiceProvider {
         }
     }
 
-    /// How it says that the identity provider agreed to its logout; `page` is where the browser came to.
+    /// Returns whether the page confirms that the identity provider completed the logout.
     pub(super) fn signed_out(&self, page: &Page) -> bool {
         let message = match self.running {
             Running::Apache(_) => "Signed out",
@@ -175,7 +175,7 @@ impl ServiceProvider {
         page.status == StatusCode::OK && page.body.contains(message)
     }
 
-    /// What it has to say where it is not as expected.
+    /// Returns the log, for messages of failed tests.
     pub(super) fn log(&self) -> String {
         match &self.running {
             Running::Apache(apache) => apache.log(),
@@ -201,7 +201,7 @@ fn write_metadata(folder: &Path, metadata: &str) {
     write_file(folder.join("identity-provider.xml"), metadata);
 }
 
-/// The certificate in the metadata, in PEM form, as an administrator would put it beside.
+/// Returns the certificate in the metadata in PEM form, as an administrator would save it.
 fn signing_certificate(metadata: &str) -> String {
     let base64 = between(metadata, "X509Certificate>", "<");
     let der = STANDARD
@@ -226,7 +226,7 @@ async fn program(folder: TempDir, signs: bool, mut program: Program) -> ServiceP
     }
 }
 
-/// Where SimpleSAMLphp is: where `scripts/setup` unpacked Debian's package, or where the system has it.
+/// Returns the folder of SimpleSAMLphp: the package that `scripts/setup` unpacked, or the installed one.
 fn simplesamlphp_folder() -> PathBuf {
     let unpacked = target().join("simplesamlphp/usr/share/simplesamlphp");
     if unpacked.is_dir() {
@@ -258,7 +258,7 @@ async fn simplesamlphp(folder: TempDir, signs: bool) -> ServiceProvider {
     }
 }
 
-/// What mellon shows of whom it knows. Nothing of it needs to be escaped in JSON.
+/// The page that shows Mellon's data about the user. No value needs escaping in JSON.
 const KNOWN_PAGE: &str = r#"{"name_id": "<!--#echo encoding="none" var="MELLON_NAME_ID" -->",
 "attributes": {"department": ["<!--#echo encoding="none" var="MELLON_department_0" -->",
 "<!--#echo encoding="none" var="MELLON_department_1" -->"]},
@@ -275,7 +275,7 @@ async fn mellon(folder: TempDir, signs: bool) -> ServiceProvider {
         write_page(own, "signed-out", "Signed out\n");
         metadata = mellon_metadata(base, &own.join("certificate.pem"), signs);
         write_file(own.join("service-provider.xml"), &metadata);
-        // It has to be there before Apache starts, and is read when it is first needed.
+        // The file must exist when Apache starts. Apache reads it on the first use.
         write_metadata(own, "");
         mellon_directives(base, own)
     })
@@ -293,7 +293,7 @@ async fn mellon(folder: TempDir, signs: bool) -> ServiceProvider {
     }
 }
 
-/// As `mellon_create_metadata` writes it, which is how mellon's own guide begins.
+/// Returns metadata in the form of `mellon_create_metadata`, with which Mellon's own guide begins.
 fn mellon_metadata(base: &str, certificate: &Path, signs: bool) -> String {
     let pem = read_file(certificate);
     let certificate: String = pem
@@ -348,11 +348,12 @@ MellonLockFile {own}/mellon.lock
     )
 }
 
-/// Mellon does not say who issued the assertion, and what format the NameID has: the response that it took does.
+/// Adds the issuer of the assertion and the format of the NameID. Mellon does not show them, so they come from the
+/// accepted response.
 fn with_response_read(mut known: Value) -> Value {
     let response = STANDARD.decode(known["response"].text()).expect("base64");
     let response = utf8(response);
-    // Both are in the assertion: each is the text, or the attribute, behind these words.
+    // Both values are in the assertion. Each is the text or the attribute value after these words.
     let assertion = after(&response, "Assertion ");
     let behind = |words: &[&str], end| {
         let rest = words
@@ -370,7 +371,7 @@ fn with_response_read(mut known: Value) -> Value {
         .into_iter()
         .flatten()
     {
-        // Mellon hands on the XML of a value rather than its text.
+        // Mellon returns the XML of a value, not its text.
         *value = unescaped(value.text()).into();
     }
     known

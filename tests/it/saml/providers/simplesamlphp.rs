@@ -89,7 +89,7 @@ async fn simplesamlphp_keeps_working_during_a_certificate_renewal() {
         .host
         .admin_ok(Method::POST, &certificates, Value::Null)
         .await;
-    // It reads of the new one while the old one still signs.
+    // The service provider reads the new certificate while the old one still signs.
     journey.update_trust().await;
     journey.signs_in(&[]).await;
     let now = format!("{certificates}/{}/activate", renewed["id"].text());

@@ -1,4 +1,4 @@
-//! Several service providers and one session.
+//! Several service providers in one session.
 
 use super::journey::{HostOptions, Journey};
 use super::server::Software;
