@@ -376,6 +376,10 @@ pub(crate) fn sqlite_file(url: &str) -> Option<&Path> {
 /// The URL for display: without a password, and without parameters, since one of them may be a password.
 fn without_password(url: &str) -> String {
     match url::Url::parse(url) {
+        // A `/` or `#` in the password ends the authority for this parser, but not for the one of PostgreSQL.
+        Ok(parsed) if parsed.path().contains('@') || parsed.fragment().is_some() => {
+            "with this URL".to_owned()
+        }
         Ok(mut parsed) => {
             parsed.set_query(None);
             if parsed.password().is_some() {
@@ -392,6 +396,9 @@ fn without_password(url: &str) -> String {
 mod tests {
     #[test]
     fn a_password_is_not_shown() {
+        for url in ["postgres://u:12/hunter2@h/d", "postgres://u:12#hunter2@h/d"] {
+            assert_eq!(super::without_password(url), "with this URL", "{url}");
+        }
         assert_eq!(
             super::without_password("postgres://u:hunter2@h/d"),
             "postgres://u:***@h/d"

@@ -167,7 +167,7 @@ async fn failed_forms_saml_requests_and_logouts_have_a_reference() {
         &log,
         400,
         "error-sign-out-request",
-        "the sealed request was not made here",
+        "the sealed request is not from this server",
     );
 }
 

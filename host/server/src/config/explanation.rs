@@ -36,9 +36,10 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
         }
         // Secrets must not appear in the log or on a terminal.
         Kind::InvalidType(_, expected) | Kind::InvalidValue(_, expected)
-            if SECRETS.contains(&key.as_str()) =>
+            if contains_secret(&key) =>
         {
-            format!("expected {expected}")
+            let is_table = expected.starts_with("struct ");
+            format!("expected {}", if is_table { "a table" } else { expected })
         }
         Kind::InvalidType(found, expected) => {
             let expected = match expected.as_ref() {
@@ -69,6 +70,10 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
         }
         other if other.to_string().starts_with("relative URL") => {
             "expected a URL that starts with https://".to_owned()
+        }
+        // A URL may contain a password.
+        other if other.to_string().contains("://") || key.ends_with("endpoint") => {
+            "expected a URL such as https://host.example.org".to_owned()
         }
         other => other.to_string(),
     };
@@ -143,4 +148,12 @@ fn find_tables(schema: &Value, part: &Value, path: &str, name: &str, found: &mut
         };
         find_tables(schema, part, &below, name, found);
     }
+}
+
+/// Whether a key is a secret, or a table with one.
+fn contains_secret(key: &str) -> bool {
+    SECRETS.iter().any(|secret| {
+        let below = secret.strip_prefix(key);
+        below.is_some_and(|below| below.is_empty() || below.starts_with('.'))
+    })
 }

@@ -154,6 +154,14 @@ mod tests {
             error,
             "FILE:3: lifetimes.authorization_code: expected 1s to 10m"
         );
+        for secret in [
+            "database = \"postgres://assent:hunter2@db/x\"\n",
+            "mail = \"hunter2\"\n",
+            "[telemetry]\notlp_endpoint = \"https://u:hunter2@host:99999/\"\n",
+        ] {
+            let error = error_of(&format!("base_url = \"https://id.example\"\n{secret}"));
+            assert!(!error.contains("hunter2"), "{error}");
+        }
         assert!(error_of("base_url = ").starts_with("FILE:1:"));
         let error = error_of(
             "base_url = \"https://id.example\"\n[database]\nurl = \"postgres://assent:hunter2@db/x\n",
