@@ -174,7 +174,7 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
     if role == Role::DelegatedApprovalChannel {
         writeln!(
             text,
-            "# The server trusts each approval of the vendor: the vendor can sign in as each user that has an identifier"
+            "# The server trusts each approval of the vendor, which can sign in as each user that has an identifier"
         )?;
         writeln!(
             text,

@@ -72,7 +72,7 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
             "expected a URL that starts with https://".to_owned()
         }
         // A URL may contain a password.
-        other if other.to_string().contains("://") || key.ends_with("endpoint") => {
+        other if key.ends_with("_endpoint") || other.to_string().contains("@") => {
             "expected a URL such as https://host.example.org".to_owned()
         }
         other => other.to_string(),
