@@ -1,6 +1,5 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use axum::Router;
 use axum::extract::Extension;
@@ -18,7 +17,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
 
 use super::*;
-use crate::http::{Listener, NewConnectionBounds, serve};
+use crate::http::{Listener, serve};
 use assent_model::clock::{Clock, ManualClock, SystemClock};
 
 /// A self-signed certificate with its key.
@@ -80,18 +79,7 @@ async fn server(files: config::Tls, clients: Clients) -> Server {
     let identity = TlsIdentity::load("http.tls", files, clients, Arc::clone(&clock) as _).unwrap();
     let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = socket.local_addr().unwrap();
-    let listener = Listener {
-        socket,
-        tls: Some(Arc::new(identity)),
-        most_connections: 10,
-        newcomers: NewConnectionBounds {
-            most_of_network: 10,
-            patience: Duration::from_secs(20),
-            exempt: Vec::new(),
-        },
-        head_timeout: Duration::from_secs(20),
-        write_timeout: Duration::from_secs(20),
-    };
+    let listener = Listener::with_test_bounds(socket, Some(Arc::new(identity)));
     let shown = async |shown: Option<Extension<ClientCertificate>>| {
         let name = shown.map(|shown| name_of(&X509::from_der(shown.der()).unwrap()));
         name.unwrap_or_else(|| "nobody".to_owned())
