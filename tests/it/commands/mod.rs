@@ -378,6 +378,8 @@ async fn config_check_names_all_errors_of_files_and_plugins_with_their_lines() {
         line_of(&text, "secret_file = \"no-secret")
     );
     assert!(err(&wrong).contains(&expected), "{}", err(&wrong));
+    let mapper = "plugins.claim_mappers.0: plugin `account-roles`: ";
+    assert!(err(&wrong).contains(mapper), "{}", err(&wrong));
 }
 
 #[tokio::test]

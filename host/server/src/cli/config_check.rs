@@ -8,7 +8,7 @@ use crate::app::Environment;
 use crate::cli::config_file::settings;
 use crate::config::Settings;
 use crate::domain::audit::check_streams;
-use crate::domain::operations::plugin_specs::plugin_specs;
+use crate::domain::operations::plugin_specs::each_plugin_spec;
 use crate::geoip::GeoIp;
 use crate::{app, config};
 use assent_plugin_host as plugins;
@@ -114,7 +114,10 @@ async fn load_plugins(
     settings: &Settings,
     problems: &mut Problems<'_>,
 ) -> Option<plugins::Plugins> {
-    let specs = problems.note(plugin_specs(&settings.plugins))?;
+    let mut specs = Vec::new();
+    for (key, spec) in each_plugin_spec(&settings.plugins) {
+        specs.extend(problems.note(spec).map(|spec| (key, spec)));
+    }
     let loader = || {
         let Environment {
             clock, compiler, ..
@@ -126,18 +129,14 @@ async fn load_plugins(
         loaded.try_out().await?;
         Ok::<_, plugins::LoadError>(loaded)
     };
-    let error = match load(specs.clone()).await {
+    let all = specs.iter().map(|(_, spec)| spec.clone()).collect();
+    let error = match load(all).await {
         Ok(loaded) => return Some(loaded),
         Err(error) => error,
     };
-    // The first error ends the loading. So each plugin is loaded separately to find the errors of the others.
-    let mappers = settings.plugins.claim_mappers.len();
+    // The first error ends the loading: each plugin by itself shows whether others have errors.
     let mut errors = Vec::new();
-    for (number, spec) in specs.into_iter().enumerate() {
-        let key = match number.checked_sub(mappers) {
-            None => format!("plugins.claim_mappers.{number}"),
-            Some(number) => format!("plugins.approval_channels.{number}"),
-        };
+    for (key, spec) in specs {
         if let Err(error) = load(vec![spec]).await {
             errors.push(format!("{key}: {error}"));
         }

@@ -20,21 +20,30 @@ pub struct SecretFileError {
     reason: String,
 }
 
-/// Converts the settings of the plugins to the runtime's form, and reads their secrets.
+/// Returns the settings of the plugins in the runtime's terms, with the secrets that they name.
 ///
 /// # Errors
 /// [`SecretFileError`] if a file with a secret cannot be used.
 pub fn plugin_specs(settings: &config::Plugins) -> Result<Vec<PluginSpec>, SecretFileError> {
-    let mappers = settings
-        .claim_mappers
-        .iter()
-        .map(|plugin| Ok(mapper(plugin)));
-    let channels = settings
-        .approval_channels
-        .iter()
-        .enumerate()
-        .map(|(number, plugin)| channel(number, plugin));
-    mappers.chain(channels).collect()
+    each_plugin_spec(settings).map(|(_, spec)| spec).collect()
+}
+
+/// Returns the same for each plugin, with the key of its table in the settings.
+pub fn each_plugin_spec(
+    settings: &config::Plugins,
+) -> impl Iterator<Item = (String, Result<PluginSpec, SecretFileError>)> {
+    let mappers = settings.claim_mappers.iter().enumerate();
+    let mappers = mappers.map(|(number, plugin)| {
+        let key = format!("plugins.claim_mappers.{number}");
+        (key, Ok(mapper(plugin)))
+    });
+    let channels = settings.approval_channels.iter().enumerate();
+    let channels = channels.map(|(number, plugin)| {
+        let key = format!("plugins.approval_channels.{number}");
+        let spec = channel(&key, plugin);
+        (key, spec)
+    });
+    mappers.chain(channels)
 }
 
 fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
@@ -56,11 +65,11 @@ fn mapper(plugin: &config::ClaimMapper) -> PluginSpec {
     }
 }
 
-/// Converts the settings of a channel. `number`: its position in the list, from 0.
-fn channel(number: usize, plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
+/// Converts the settings of a channel. `table`: the key of its table.
+fn channel(table: &str, plugin: &config::ApprovalChannel) -> Result<PluginSpec, SecretFileError> {
     let credentials = plugin.credentials.iter().enumerate();
     let credentials = credentials.map(|(place, credential)| {
-        let key = format!("plugins.approval_channels.{number}.credentials.{place}.secret_file");
+        let key = format!("{table}.credentials.{place}.secret_file");
         grant(&key, credential)
     });
     Ok(PluginSpec {
