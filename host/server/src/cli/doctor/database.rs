@@ -148,11 +148,12 @@ async fn migrations(settings: &Settings) -> Option<Finding> {
     if names.is_empty() {
         return None;
     }
-    // Without the setting, a start migrates a database of one instance.
-    let is_sqlite = Store::database_file(&database.url).is_some();
+    // Without the setting, a start migrates SQLite and an empty database.
+    let is_alone =
+        Store::database_file(&database.url).is_some() || pending.len() == MIGRATIONS.len();
     let is_automatic = match database.migrate {
         Some(migrate) => migrate == Migrate::Automatic,
-        None => is_sqlite,
+        None => is_alone,
     };
     Some(match is_automatic {
         true => Finding::warning("migrations", text, "The next start applies them."),

@@ -53,7 +53,7 @@ pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
     )]
 }
 
-/// Connects to the external services, and sends nothing.
+/// Connects to the external services. Sends no email and no approval request.
 pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
     let mut findings = Vec::new();
     findings.extend(smtp(settings).await);
