@@ -90,7 +90,7 @@ confirm-report = Das bin ich nicht
 
 ended-denied = Anmeldung abgelehnt
 ended-denied-happened = Die Anfrage wurde auf dem Smartphone abgelehnt. Niemand wurde angemeldet.
-ended-denied-advice = Aus Versehen abgelehnt? Versuchen Sie es noch einmal. Sind Anfragen gerade angehalten, kommt Ihre an, sobald die Pause endet. Sie waren das nicht? Sagen Sie Ihrer Administration Bescheid.
+ended-denied-advice = Aus Versehen abgelehnt? Versuchen Sie es noch einmal. Sind Anfragen gerade angehalten, setzen Sie sie im Authenticator fort. Sie waren das nicht? Sagen Sie Ihrer Administration Bescheid.
 ended-expired = Zeit abgelaufen
 ended-expired-happened = Die Bestätigung kam nicht rechtzeitig. Niemand wurde angemeldet.
 ended-expired-advice = Prüfen Sie, ob „{ $name }“ stimmt und ob Ihr Smartphone eingerichtet und online ist. Hilft das nicht, wenden Sie sich an Ihre Administration.

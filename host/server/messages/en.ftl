@@ -91,7 +91,7 @@ confirm-report = This is not me
 
 ended-denied = Sign-in denied
 ended-denied-happened = The request was denied on the phone. No one was signed in.
-ended-denied-advice = Denied by mistake? Try again. If requests are paused now, yours arrives when the pause ends. Not you? Tell your administrator.
+ended-denied-advice = Denied by mistake? Try again. If requests are paused now, resume them in the authenticator. Not you? Tell your administrator.
 ended-expired = Sign-in timed out
 ended-expired-happened = The sign‑in was not approved in time. No one was signed in.
 ended-expired-advice = Check that “{ $name }” is right and that your phone is set up and online. Still stuck? Contact your administrator.

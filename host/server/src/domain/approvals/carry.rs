@@ -43,7 +43,10 @@ pub(super) async fn carry_request(
         match begin(services, user, approval, &channel).await {
             Ok(BeginOutcome::Carried) => return Ok(()),
             Ok(BeginOutcome::NoAddress) => {
-                failed.push(format!("`{}` has no identifier of the user", channel.name));
+                failed.push(format!(
+                    "`{}` has no subscription or identifier of the user",
+                    channel.name
+                ));
             }
             Ok(BeginOutcome::Failed(why)) => failed.push(why),
             Err(error) => failed.push(format!("channel `{}`: {error}", channel.name)),
