@@ -180,12 +180,7 @@ fn each_block_of_commands_says_where_it_runs() {
                 _ => false,
             };
             if !is_known {
-                unknown.push(format!(
-                    "{}:{}: {:?}",
-                    page.path.display(),
-                    block.line,
-                    block.info
-                ));
+                unknown.push(page.place(block));
             }
         }
     }

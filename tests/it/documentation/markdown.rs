@@ -110,6 +110,11 @@ impl Page {
         page
     }
 
+    /// The file and line of a block, and its words.
+    pub fn place(&self, block: &Block) -> String {
+        format!("{}:{}: {:?}", self.path.display(), block.line, block.info)
+    }
+
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.links.iter()
     }

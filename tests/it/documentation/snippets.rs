@@ -17,12 +17,7 @@ fn each_block_has_a_known_language() {
     for page in pages().iter().filter(|page| !is_generated(page)) {
         for block in &page.blocks {
             if !LANGUAGES.contains(&block.language()) {
-                unknown.push(format!(
-                    "{}:{}: {:?}",
-                    page.path.display(),
-                    block.line,
-                    block.info
-                ));
+                unknown.push(page.place(block));
             }
         }
     }
