@@ -80,7 +80,8 @@ pub struct PromptDetails {
     pub browser: String,
 }
 
-/// The stage of an approval. All stages except `Requested` are final.
+/// The stage of an approval. No stage changes back to `Requested`. A report, a withdrawal or a cancellation can replace
+/// another later stage, and none of these permits a sign-in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ApprovalStage {
     /// Waits for the user.

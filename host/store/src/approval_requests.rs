@@ -360,7 +360,8 @@ async fn replace(db: &mut Connection, request: &ApprovalRequest) -> Result<Vec<S
 }
 
 /// Adds the row. Returns the user that receives the request on the devices; `None` if these have no room or a cooldown
-/// holds it. Returns also whether a cooldown holds the request, which happens only to requests with a typed name.
+/// holds it. Returns also whether a cooldown holds the request. A cooldown holds requests that neither a device nor a
+/// console session began.
 async fn insert(
     db: &mut Connection,
     request: &ApprovalRequest,

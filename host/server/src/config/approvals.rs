@@ -9,7 +9,7 @@ use super::HumanDuration;
 
 /// Cooldowns after denials and reports: for a while requests with the typed name are held. The server sends them to the
 /// user's devices when the cooldown ends, if the sign-in page still waits. The browser receives the same page as
-/// always. QR sign-ins and protected actions are always sent.
+/// always. QR sign-ins and protected actions of a console session are always sent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Approvals {

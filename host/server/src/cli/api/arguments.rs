@@ -167,6 +167,7 @@ fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
         ),
         Shape::Truth => {
             let argument = argument
+                .value_name("true|false")
                 .num_args(0..=1)
                 .require_equals(true)
                 .default_missing_value("true");
