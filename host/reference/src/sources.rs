@@ -32,7 +32,7 @@ pub(crate) fn entries(file: &Path, name: &str) -> anyhow::Result<Vec<Entry>> {
     let (mut about, mut values, mut current) = (Vec::new(), Vec::new(), String::new());
     let mut has_equals = false;
     let mut tokens = tokens.into_iter().peekable();
-    let finish = |about: &mut Vec<String>, values: &mut Vec<String>| {
+    let mut finish = |about: &mut Vec<String>, values: &mut Vec<String>| {
         let all = std::mem::take(values);
         let mut values = all.into_iter();
         if let Some(text) = values.next() {
@@ -44,7 +44,6 @@ pub(crate) fn entries(file: &Path, name: &str) -> anyhow::Result<Vec<Entry>> {
         }
         about.clear();
     };
-    let mut finish = finish;
     while let Some(token) = tokens.next() {
         match &token {
             TokenTree::Punct(mark) if mark.as_char() == '#' => {
