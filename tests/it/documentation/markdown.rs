@@ -132,20 +132,21 @@ impl Page {
         (!blocks.is_empty()).then(|| format!("set -euo pipefail\n{}", blocks.concat()))
     }
 
-    /// Returns the sentences of paragraphs and lists.
+    /// Returns the sentences of paragraphs and lists. A point within a name such as `id.example.org` ends none.
     pub fn sentences(&self) -> Vec<String> {
-        let parts = self
-            .paragraphs
-            .iter()
-            .flat_map(|text| text.split_inclusive(['.', '?', '!', ':']));
-        let mut sentences = vec![String::new()];
-        for part in parts {
-            let last = sentences.last_mut().expect("one");
-            last.push_str(part);
-            // A name such as `id.example.org` or `0.1.0` does not end a sentence.
-            sentences.push(String::new());
+        let mut sentences = Vec::new();
+        for paragraph in &self.paragraphs {
+            let mut sentence = Vec::new();
+            for word in paragraph.split_whitespace() {
+                sentence.push(word);
+                if word.ends_with(['.', '?', '!', ':']) {
+                    sentences.push(sentence.join(" "));
+                    sentence.clear();
+                }
+            }
+            sentences.push(sentence.join(" "));
         }
-        sentences.retain(|sentence| !sentence.trim().is_empty());
+        sentences.retain(|sentence| !sentence.is_empty());
         sentences
     }
 }
