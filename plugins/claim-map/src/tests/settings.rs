@@ -189,9 +189,9 @@ fn a_rule_that_contradicts_itself_is_an_error() {
 fn a_rule_that_never_applies_is_an_error() {
     let claim = "claim = \"a\"\nvalue = 1\n";
     let attribute = "attribute = \"a\"\nvalue = 1\n";
-    let no_scope = "there are openid, profile, email, phone, address, offline_access";
+    let no_scope = "there are openid, profile, email, phone, address, groups, offline_access";
     for (rule, expected) in [
-        (format!("{claim}scopes = \"groups\""), format!("`groups` in `scopes` is no scope; {no_scope}")),
+        (format!("{claim}scopes = \"roles\""), format!("`roles` in `scopes` is no scope; {no_scope}")),
         (format!("{claim}when = {{ scope = \"x\" }}"), format!("`x` in `when.scope` is no scope; {no_scope}")),
         (
             format!("{claim}when = {{}}"),
