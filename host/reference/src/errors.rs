@@ -41,7 +41,7 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
     Ok([
         heading("Errors", &format!("{OAUTH}, {PROBLEMS} and {AUTHENTICATOR}")).as_str(),
         "Each response has a request id in `x-request-id`. The log has the same id, and so has the page that a browser \
-         shows.\n\n## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and \
+         shows. Numbers in a meaning mark alternatives: one of them applies.\n\n## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and \
          `error_description` (RFC 6749 section 5.2).\n\n",
         &table(["`error`", "Meaning"], token),
         "## Authorization endpoint\n\nThe browser returns to the application with `error` and `error_description` \
@@ -107,20 +107,34 @@ fn oauth_errors(file: &Path, name: &str) -> anyhow::Result<Vec<[String; 2]>> {
         }
     }
     anyhow::ensure!(!codes.is_empty(), "{}: no codes of {name}", place());
-    let mut rows: Vec<[String; 2]> = Vec::new();
+    let mut rows: Vec<(String, Vec<String>)> = Vec::new();
     for (variants, error) in codes {
-        let about: Vec<&str> = abouts
+        let cases = abouts
             .iter()
             .filter(|(variant, _)| variants.contains(variant))
-            .map(|(_, about)| about.as_str())
-            .collect();
-        let about = prose(&about.join(" "));
-        match rows.iter_mut().find(|row| row[0] == code(&error)) {
-            Some(row) => row[1] = format!("{} {about}", row[1]).trim().to_owned(),
-            None => rows.push([code(&error), about]),
+            .map(|(_, about)| prose(about));
+        match rows.iter_mut().find(|(code, _)| *code == error) {
+            Some((_, known)) => known.extend(cases),
+            None => rows.push((error, cases.collect())),
         }
     }
-    Ok(rows)
+    let rows = rows.into_iter();
+    Ok(rows
+        .map(|(error, cases)| [code(&error), alternatives(&cases)])
+        .collect())
+}
+
+/// The meanings of an error, of which one applies: each is one or more sentences.
+fn alternatives(cases: &[String]) -> String {
+    match cases {
+        [one] => one.clone(),
+        several => several
+            .iter()
+            .enumerate()
+            .map(|(number, case)| format!("({}) {case}", number + 1))
+            .collect::<Vec<_>>()
+            .join(" "),
+    }
 }
 
 /// The arms of the `match` of a function that return a literal: the names of the variants, and the literal. An arm

@@ -27,8 +27,12 @@ fn line<const COLUMNS: usize>(cells: &[String; COLUMNS]) -> String {
     format!("| {} |\n", cells.join(" | "))
 }
 
-/// A text in a cell of a table: without line breaks, and with its bars escaped.
+/// A text in a cell of a table: without line breaks, and with its bars escaped. An empty cell has a dash, so that it
+/// does not look forgotten.
 fn one_line(text: &str) -> String {
+    if text.trim().is_empty() {
+        return "–".to_owned();
+    }
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ").replace('|', "\\|")
 }

@@ -85,7 +85,11 @@ impl Writer<'_> {
                 .as_str()
                 .or(resolved["description"].as_str())
                 .unwrap_or_default();
-            let values = self.values(property)?;
+            let values = match self.values(property)?.as_str() {
+                // The schema has no type for paths.
+                "text" if name.ends_with("file") || name.ends_with("folder") => "path".to_owned(),
+                values => values.to_owned(),
+            };
             rows.push([code(name), values, default, prose(description)]);
         }
         Ok(table(["Key", "Value", "Default", "Meaning"], rows))

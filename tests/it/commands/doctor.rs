@@ -1,5 +1,7 @@
 //! `assent doctor` at real installations.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Output;
 
@@ -8,8 +10,8 @@ use serde_json::Value;
 use super::{assent, err, out, serve, settings, stop};
 use crate::harness::tls::{certificate_of, files};
 use crate::harness::{
-    Body, Database, Respond, TestHost, Text, free_port, http_client, parse_json, read_file,
-    temp_folder, utf8, write_file,
+    Body, Database, Respond, TestHost, Text, component, free_port, http_client, parse_json,
+    read_file, temp_folder, utf8, write_file,
 };
 
 async fn doctor(folder: &Path) -> Output {
@@ -30,6 +32,16 @@ async fn a_healthy_instance_has_no_problem_and_a_stopped_one_has_advice() {
     let folder = temp_folder();
     let folder = folder.path();
     let base = settings(folder);
+    let plugin = folder.join("account-roles.wasm");
+    std::fs::copy(component("account-roles"), &plugin).expect("a copy");
+    // Every user can write this file, so the doctor recommends a digest.
+    std::fs::set_permissions(&plugin, Permissions::from_mode(0o666)).expect("permissions");
+    let text = read_file(folder.join("assent.toml"));
+    let shipped = component("account-roles").display().to_string();
+    write_file(
+        folder.join("assent.toml"),
+        text.replace(&shipped, plugin.text()),
+    );
     let (process, _) = serve(folder).await;
     let healthy = doctor(folder).await;
     let text = out(&healthy);

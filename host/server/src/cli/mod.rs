@@ -25,7 +25,7 @@ mod restore;
 mod serve;
 mod values;
 
-use std::io::{ErrorKind, IsTerminal};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -267,9 +267,7 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
         user.name
     );
     println!("{link}");
-    if std::io::stdout().is_terminal() {
-        qr_code::print_qr(&link);
-    }
+    qr_code::print_qr(&link);
     Ok(())
 }
 

@@ -1,7 +1,12 @@
 //! QR codes on the terminal.
 
+use std::io::IsTerminal;
+
+/// Prints a link as a QR code, if standard output is a terminal. A log or another program needs only the link.
 pub(super) fn print_qr(link: &str) {
-    if let Ok(code) = qrcode::QrCode::new(link) {
+    if std::io::stdout().is_terminal()
+        && let Ok(code) = qrcode::QrCode::new(link)
+    {
         println!(
             "{}",
             code.render::<qrcode::render::unicode::Dense1x2>()

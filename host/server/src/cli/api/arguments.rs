@@ -22,8 +22,9 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         "{title} of the admin API; needs the permission {}.",
         operation.permission
     ));
-    for (place, name) in operation.path_parameters().enumerate() {
-        command = command.arg(positional(place, &name));
+    let descriptions = &operation.path_descriptions;
+    for (place, (name, description)) in operation.path_parameters().zip(descriptions).enumerate() {
+        command = command.arg(positional(place, &name, description));
     }
     for member in operation
         .query
@@ -77,12 +78,13 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         .long_about(whole.trim_end().to_owned())
 }
 
-fn positional(place: usize, name: &str) -> Arg {
+fn positional(place: usize, name: &str, description: &str) -> Arg {
     let help = match ResourceKind::from_parameter(name) {
         Some(ResourceKind::User) => "The user: an id, a name or an email address".to_owned(),
         Some(ResourceKind::Application) => "The application: its id, or a unique name".to_owned(),
         Some(ResourceKind::Group) => "The group: its id or its name".to_owned(),
-        _ => format!("The {}", name.replace(['_', '-'], " ")),
+        Some(ResourceKind::Account) => "The account: its id, or its user's id or name".to_owned(),
+        None => line(description).trim_end_matches('.').to_owned(),
     };
     let argument = Arg::new(format!("path.{place}"))
         .value_name(name.to_uppercase())

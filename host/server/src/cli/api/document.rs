@@ -19,6 +19,8 @@ pub(super) struct Operation {
     pub(super) description: String,
     /// The required permission.
     pub(super) permission: String,
+    /// The descriptions of the path's parameters, in their order.
+    pub(super) path_descriptions: Vec<String>,
     /// The parameters of the query.
     pub(super) query: Vec<BodyMember>,
     /// The body of the request.
@@ -117,8 +119,8 @@ impl ResponseDescription {
 }
 
 impl Operation {
-    /// Returns the parameters of the path, in their order, each by the kind of its object: `{id}` of `/users/{id}` is a
-    /// `user`.
+    /// Returns the names of the path's parameters, in their order, each by the kind of its object: `{id}` of
+    /// `/users/{id}` is a `user`.
     pub(super) fn path_parameters(&self) -> impl Iterator<Item = String> {
         let mut before = "";
         self.path.split('/').filter_map(move |part| {

@@ -60,7 +60,11 @@ impl Commands {
         let new = clap::Command::new(noun.to_owned())
             .subcommand_required(true)
             .arg_required_else_help(true)
-            .about(known.map(|one| one.about.clone()).unwrap_or_default());
+            .about(
+                known
+                    .map_or("", |one| one.about.trim_end_matches('.'))
+                    .to_owned(),
+            );
         group.subcommand(self.with(new, depth + 1, operation))
     }
 

@@ -117,9 +117,7 @@ pub(super) fn show(
             .for_each(|item| shown.push_str(&table.line(&cells(&columns, item))));
     }
     terminal::print(&shown)?;
-    if let Some(link) = value.get("link").and_then(Value::as_str)
-        && std::io::stdout().is_terminal()
-    {
+    if let Some(link) = value.get("link").and_then(Value::as_str) {
         crate::cli::qr_code::print_qr(link);
     }
     let once = |member: &&BodyMember| member.description.contains("Only this response contains");

@@ -1,6 +1,7 @@
 //! The external services of the server: the SMTP server, and the hosts of approval channels. Also the digests of its
 //! plugins.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::pin::Pin;
 use std::time::Duration;
@@ -21,21 +22,22 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 /// The difference of the clocks, in seconds, above which the doctor reports it.
 const CLOCK_WARNING: i64 = 5;
 
-/// Returns a warning for each plugin with a file that may change unnoticed.
+/// Returns a warning for each plugin with a file that may change unnoticed: the settings have no digest of it, and not
+/// only root can change it. The plugins of the package are as protected as the server itself.
 pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
     let mappers = plugins
         .claim_mappers
         .iter()
-        .map(|one| (&one.name, &one.sha256));
+        .map(|one| (&one.name, &one.file, &one.sha256));
     let channels = plugins
         .approval_channels
         .iter()
-        .map(|one| (&one.name, &one.sha256));
+        .map(|one| (&one.name, &one.file, &one.sha256));
     let all: Vec<_> = mappers.chain(channels).collect();
     let unpinned: Vec<&str> = all
         .iter()
-        .filter(|(_, digest)| digest.is_none())
-        .map(|(name, _)| name.as_str())
+        .filter(|(_, file, digest)| digest.is_none() && !only_root_writes(file))
+        .map(|(name, ..)| name.as_str())
         .collect();
     if all.is_empty() {
         return Vec::new();
@@ -43,7 +45,10 @@ pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
     if unpinned.is_empty() {
         return vec![Finding::ok(
             "plugins",
-            format!("{} with their digests", all.len()),
+            format!(
+                "{} with digests, or in files that only root can change",
+                all.len()
+            ),
         )];
     }
     vec![Finding::warning(
@@ -51,6 +56,17 @@ pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
         format!("the settings have no digest of {}", unpinned.join(", ")),
         "Add sha256 to each, as `assent plugins check FILE` prints it. Another file is then not loaded.",
     )]
+}
+
+/// Whether only root can change or replace a file: root owns it and all folders above it, and no other user may write
+/// to them. A folder with the sticky bit, such as `/tmp`, does not count.
+fn only_root_writes(file: &Path) -> bool {
+    let Ok(file) = file.canonicalize() else {
+        return false;
+    };
+    file.ancestors().all(|path| {
+        std::fs::metadata(path).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0)
+    })
 }
 
 /// Connects to the external services. Sends no email and no approval request.
@@ -191,6 +207,16 @@ mod tests {
         assert_eq!(http_date("yesterday"), None);
         assert_eq!(clock_finding(-5).level, Level::Ok);
         assert_eq!(clock_finding(-6).level, Level::Warning);
+    }
+
+    #[test]
+    fn files_of_root_need_no_digest() {
+        assert!(only_root_writes(Path::new("/etc/passwd")));
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("a.wasm");
+        std::fs::write(&file, "").unwrap();
+        assert!(!only_root_writes(&file), "/tmp is writable by everyone");
+        assert!(!only_root_writes(Path::new("/nowhere/a.wasm")));
     }
 
     #[test]

@@ -29,6 +29,7 @@ pub(super) async fn carry_request(
 ) -> Result<(), InternalError> {
     let id = approval.id;
     let mut failed = Vec::new();
+    let mut without_address = Vec::new();
     for channel in services
         .plugins
         .channels_for(approval.shown.application.as_ref())
@@ -42,12 +43,8 @@ pub(super) async fn carry_request(
         }
         match begin(services, user, approval, &channel).await {
             Ok(BeginOutcome::Carried) => return Ok(()),
-            Ok(BeginOutcome::NoAddress) => {
-                failed.push(format!(
-                    "`{}` has no subscription or identifier of the user",
-                    channel.name
-                ));
-            }
+            // Usual for a user who permits no notifications.
+            Ok(BeginOutcome::NoAddress) => without_address.push(channel.name.clone()),
             Ok(BeginOutcome::Failed(why)) => failed.push(why),
             Err(error) => failed.push(format!("channel `{}`: {error}", channel.name)),
         }
@@ -56,6 +53,10 @@ pub(super) async fn carry_request(
         let why = failed.join("; ");
         tracing::warn!(approval = %id, reason = why, "no approval channel accepted the request, devices find it by \
             polling");
+    } else if !without_address.is_empty() {
+        let channels = without_address.join(", ");
+        tracing::info!(approval = %id, channels, "no approval channel has a subscription or identifier of the user, \
+            devices find the request by polling");
     }
     Ok(())
 }

@@ -92,6 +92,9 @@ impl<'a> Reader<'a> {
             summary: text(operation, "summary"),
             description: text(operation, "description"),
             permission: text(operation, "x-permission"),
+            path_descriptions: of("path")
+                .map(|parameter| text(parameter, "description"))
+                .collect(),
             query: query.collect(),
             body: operation.get("requestBody").map(|body| self.body(body)),
             is_body_required: operation.pointer("/requestBody/required")

@@ -38,12 +38,7 @@ pub(super) fn operation(route: Route) -> Map<String, Value> {
             found = parameters
                 .iter()
                 .any(|one| one.get("in") == Some(&json!("query")));
-            let names = path
-                .split(['{', '}'])
-                .skip(1)
-                .step_by(2)
-                .map(path_parameter);
-            parameters.splice(0..0, names);
+            parameters.splice(0..0, path_parameters(&path));
             parameters.extend(header_parameters(&method, versioned));
             parameters.extend(rule.protected_action.map(|_| accept_language()));
         }
@@ -126,18 +121,43 @@ fn describe_responses(
     }
 }
 
-fn path_parameter(name: &str) -> Value {
-    let description = match name {
-        "channel" => "The name of an approval channel.",
-        "kid" => "The key's thumbprint (RFC 7638).",
-        "token" => "An ID token or its `jti`, or the ID of an assertion.",
-        "application" => "The application's id, a DID.",
-        "owner" => "The owner of the manifest.",
-        "key" => "The key of the object in the manifests of its owner.",
+/// Returns the parameters of a path, in their order.
+fn path_parameters(path: &str) -> Vec<Value> {
+    let segments = path.split('/');
+    let pairs = segments.clone().zip(segments.skip(1));
+    pairs
+        .filter_map(|(before, segment)| {
+            let name = segment.strip_prefix('{')?.strip_suffix('}')?;
+            let description = path_parameter(before, name);
+            Some(
+                json!({"name": name, "in": "path", "required": true, "description": description,
+                        "schema": {"type": "string", "minLength": 1}}),
+            )
+        })
+        .collect()
+}
+
+/// Returns the description of a parameter by its name and the segment before it.
+fn path_parameter(before: &str, name: &str) -> &'static str {
+    match (before, name) {
+        ("applications", "id") | (_, "application") => "The application's id, a DID.",
+        ("users", "id") | (_, "user") => "The user's id.",
+        ("accounts", "id") => "The account's id.",
+        ("groups", "id") | (_, "group") => "The group's id.",
+        ("devices", "id") => "The device's id.",
+        ("action-approvals", "id") => "The id of the approval request.",
+        ("test-sign-ins", "id") => "The id of the test sign-in.",
+        (_, "session") => "The session's id.",
+        (_, "secret") => "The id of the client secret.",
+        (_, "certificate") => "The certificate's id.",
+        (_, "reference") => "The reference number of an error page.",
+        (_, "channel") => "The name of an approval channel.",
+        (_, "kid") => "The key's thumbprint (RFC 7638).",
+        (_, "token") => "An ID token or its `jti`, or the ID of an assertion.",
+        (_, "owner") => "The owner of the manifest.",
+        (_, "key") => "The key of the object in the manifests of its owner.",
         _ => "The id.",
-    };
-    json!({"name": name, "in": "path", "required": true, "description": description,
-           "schema": {"type": "string", "minLength": 1}})
+    }
 }
 
 fn header_parameters(method: &Method, versioned: bool) -> Vec<Value> {
