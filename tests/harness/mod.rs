@@ -577,7 +577,7 @@ pub async fn give_master_key(folder: &Path, database: &DatabaseUrl, now: Timesta
 }
 
 /// Returns the port of an address.
-fn port_of(base: &str) -> u16 {
+pub fn port_of(base: &str) -> u16 {
     let url = url::Url::parse(base).expect("a URL");
     url.port().expect("a port")
 }

@@ -9,7 +9,7 @@ use openssl::hash::MessageDigest;
 use openssl::pkey::{PKey, Private};
 use openssl::x509::extension::SubjectAlternativeName;
 use openssl::x509::{X509, X509NameBuilder};
-use reqwest::{Certificate, Client, Identity};
+use reqwest::{Certificate, Client, ClientBuilder, Identity};
 
 /// Returns a self-signed certificate for `localhost`, and its key.
 pub fn certificate_of(name: &str) -> (X509, PKey<Private>) {
@@ -48,6 +48,11 @@ pub fn files(folder: &Path, certificate: &X509, key: &PKey<Private>) -> String {
 
 /// Returns a client that trusts this certificate, and that presents its own certificate if it has one.
 pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
+    client_builder(server, own).build().expect("a client")
+}
+
+/// Returns the builder of such a client.
+pub fn client_builder(server: &X509, own: Option<&(X509, PKey<Private>)>) -> ClientBuilder {
     let trusted = Certificate::from_der(&server.to_der().expect("DER")).expect("a certificate");
     let mut builder = Client::builder()
         .add_root_certificate(trusted)
@@ -60,7 +65,7 @@ pub fn client(server: &X509, own: Option<&(X509, PKey<Private>)>) -> Client {
         builder =
             builder.identity(Identity::from_pkcs8_pem(&certificate, &key).expect("an identity"));
     }
-    builder.build().expect("a client")
+    builder
 }
 
 /// Returns the settings of an instance with HTTPS, and its certificate. The folder stores the certificate and its key.

@@ -28,6 +28,7 @@ mod passkeys;
 mod plugins;
 mod portal;
 mod programs;
+mod proxies;
 mod push;
 mod qr_sign_in;
 mod recipes;

@@ -40,8 +40,8 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
     let authorization = oauth_errors(&root.join(OAUTH), "AuthorizeErrorCode")?;
     Ok([
         heading("Errors", &format!("{OAUTH}, {PROBLEMS} and {AUTHENTICATOR}")).as_str(),
-        "Each response has a request id in `x-request-id`. The log has the same id, and so has the page that a browser \
-         shows. Numbers in a meaning mark alternatives: one of them applies.\n\n## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and \
+        "Each response has a request id in `x-request-id`. The log has the same id, and so has the page that a \
+         browser shows. Numbers in a meaning mark alternatives: one of them applies.\n\n## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and \
          `error_description` (RFC 6749 section 5.2).\n\n",
         &table(["`error`", "Meaning"], token),
         "## Authorization endpoint\n\nThe browser returns to the application with `error` and `error_description` \
