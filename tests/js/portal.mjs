@@ -158,6 +158,7 @@ async function consents(page) {
 async function sessions(page, other) {
   await open(page, 'Sessions');
   assert.equal(await page.getByRole('button', { name: 'Sign out there' }).count(), 1);
+  assert.equal(await page.locator('dt:text-is("Ends at the latest") + dd time').count(), 2);
   await look(page, 'portal-sessions');
   await page.getByRole('button', { name: 'Sign out there' }).click();
   await page.getByRole('status').getByText('That browser is signed out.').waitFor();

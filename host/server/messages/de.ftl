@@ -234,6 +234,7 @@ sessions-here = Dieser Browser
 sessions-place = Ort
 sessions-started = Angemeldet
 sessions-used = Zuletzt benutzt
+sessions-ends = Endet spätestens
 sessions-end = Dort abmelden
 sessions-end-here = Hier abmelden
 sessions-all = Mehrere Browser abmelden

@@ -235,6 +235,7 @@ sessions-here = This browser
 sessions-place = Place
 sessions-started = Signed in
 sessions-used = Last used
+sessions-ends = Ends at the latest
 sessions-end = Sign out there
 sessions-end-here = Sign out here
 sessions-all = Sign out several browsers

@@ -24,6 +24,8 @@ pub struct OpenSession {
     pub sid: String,
     /// When the user last signed in.
     pub signed_in_at: Timestamp,
+    /// The expiry, if it is not used again.
+    pub expires_at: Timestamp,
     /// When it last admitted the user to an application without a new sign-in.
     pub used_at: Option<Timestamp>,
     /// The location of its browser at that time, if it is known.
@@ -37,6 +39,7 @@ crate::sql::row! {
         id: String,
         sid: String,
         auth_time: i64,
+        expires_at: i64,
         used_at: Option<i64>,
         ip_address: Option<String>,
         browser: Option<String>,
@@ -50,7 +53,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sql::query_as(
-            "SELECT id, sid, auth_time, used_at, ip_address, browser FROM sessions
+            "SELECT id, sid, auth_time, expires_at, used_at, ip_address, browser FROM sessions
              WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC LIMIT $3",
         )
         .bind(user.to_string())
@@ -84,6 +87,7 @@ impl Store {
                     applications: applications.get(&row.sid).cloned().unwrap_or_default(),
                     sid: row.sid,
                     signed_in_at: moment(row.auth_time),
+                    expires_at: moment(row.expires_at),
                     used_at: row.used_at.map(moment),
                     from: Origin {
                         address,

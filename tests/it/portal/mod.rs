@@ -285,6 +285,7 @@ async fn the_portal_is_available_in_german() {
         ("/", "Ihre Anwendungen"),
         ("/devices", "Ein Gerät hinzufügen"),
         ("/sessions", "Firefox</bdi> auf <bdi>Linux"),
+        ("/sessions", "<dt>Endet spätestens</dt>"),
         ("/consents", "Zurzeit hat keine Anwendung eine Erlaubnis"),
         ("/activity", "Gerät hinzugefügt: <bdi>Test phone"),
         ("/profile", "Kontoname"),

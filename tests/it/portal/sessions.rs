@@ -102,6 +102,43 @@ async fn a_user_sees_each_browser_in_plain_words(database: Database) {
     );
 }
 
+/// Returns the time with this label on the page, which shows one session.
+fn time_of(page: &Page, label: &str) -> jiff::Timestamp {
+    let label = format!("<dt>{label}</dt>");
+    let (_, rest) = page.body.split_once(&label).expect("the label");
+    let (_, rest) = rest.split_once("datetime=\"").expect("a time");
+    let (time, _) = rest.split_once('"').expect("the end of the time");
+    time.parsed()
+}
+
+#[tokio::test]
+async fn a_user_sees_when_a_session_ends_at_the_latest() {
+    for (settings, hours) in [
+        ("", 1),
+        (
+            "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"2h\"",
+            2,
+        ),
+    ] {
+        let host = TestHost::start_with_settings(settings).await;
+        let ada = host.ada().await;
+        let browser = signed_in(&host, &ada).await;
+        let first = browser.get("/sessions").await;
+        let latest = time_of(&first, "Signed in") + jiff::SignedDuration::from_hours(hours);
+        host.advance(1200);
+        // A use moves the expiry, and not the latest end.
+        let second = browser.get("/sessions").await;
+        for page in [&first, &second] {
+            assert_eq!(
+                time_of(page, "Ends at the latest"),
+                latest,
+                "{settings}: {}",
+                page.body
+            );
+        }
+    }
+}
+
 #[both_databases]
 async fn signing_out_one_browser_keeps_the_others(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -8,6 +8,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
+use assent_model::clock::Timestamp;
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
 use assent_model::secret::Token;
@@ -71,6 +72,21 @@ async fn prolonged(services: &Services, mut session: Session) -> Result<Session,
         session.expires_at = until;
     }
     Ok(session)
+}
+
+/// Returns the time at which the session of a sign-in ends at the latest. With an idle timeout a use moves its expiry,
+/// but not beyond the absolute timeout.
+pub fn latest_end(
+    services: &Services,
+    signed_in_at: Timestamp,
+    expires_at: Timestamp,
+) -> Timestamp {
+    let settings = services.settings.session;
+    match settings.idle_timeout {
+        // The settings may have changed since the sign-in.
+        Some(_) => expires_at.max(signed_in_at + settings.absolute_timeout.get()),
+        None => expires_at,
+    }
 }
 
 /// Returns a session for this user with a new identifier, and its cookie. The session begins when the sign-in is

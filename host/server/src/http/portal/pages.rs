@@ -412,6 +412,8 @@ pub struct SessionCard {
     pub begun: PageTime,
     /// When the session was last used.
     pub used: Option<PageTime>,
+    /// When the session ends at the latest.
+    pub ends: PageTime,
     /// The applications that the user used in it.
     pub applications: Vec<String>,
     /// The form that ends the session.

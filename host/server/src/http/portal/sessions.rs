@@ -38,20 +38,25 @@ async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
         end_all: owner.form("/sessions/end-all")?,
         sessions: sessions
             .into_iter()
-            .map(|session| card(owner, session))
+            .map(|open| card(owner, open))
             .collect::<Result<_, _>>()?,
     })
 }
 
-fn card(owner: &Owner, session: OpenSession) -> Result<SessionCard, InternalError> {
+fn card(owner: &Owner, open: OpenSession) -> Result<SessionCard, InternalError> {
     Ok(SessionCard {
-        browser: browser_of(&session.from),
-        place: place_of(&owner.services, &session.from, owner.browser.language()),
-        here: session.id == owner.signed_in.session.id,
-        begun: PageTime::new(session.signed_in_at),
-        used: session.used_at.map(PageTime::new),
-        applications: session.applications,
-        end: owner.form(&format!("/sessions/{}/end", session.id))?,
+        browser: browser_of(&open.from),
+        place: place_of(&owner.services, &open.from, owner.browser.language()),
+        here: open.id == owner.signed_in.session.id,
+        begun: PageTime::new(open.signed_in_at),
+        used: open.used_at.map(PageTime::new),
+        ends: PageTime::new(session::latest_end(
+            &owner.services,
+            open.signed_in_at,
+            open.expires_at,
+        )),
+        applications: open.applications,
+        end: owner.form(&format!("/sessions/{}/end", open.id))?,
     })
 }
 

@@ -107,6 +107,7 @@ fn sessions() -> SessionsPage {
         here,
         begun: when(),
         used: here.then(when),
+        ends: when(),
         applications: if here { vec![text()] } else { Vec::new() },
         end: form(),
     };
