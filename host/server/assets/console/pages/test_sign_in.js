@@ -3,7 +3,7 @@
 import { get, post } from '../api.js';
 import { apiSentence, apiText } from '../api_texts.js';
 import { translated } from '../language.js';
-import { badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
+import { anchorOf, badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
 import { nameIdNote } from './name_id.js';
 
 /** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
@@ -181,7 +181,7 @@ function remedies(step, { application, user }) {
     case 'account':
       return [[`${page}/accounts`, 'Open the accounts']];
     case 'name_id':
-      return [[`${page}/settings`, 'Open the NameID settings'], ...userPage];
+      return [[`${page}/settings#${anchorOf('Name of users (NameID)')}`, 'Open the NameID settings'], ...userPage];
     case 'claims':
     case 'userinfo':
       return [[`${page}/claims`, 'Open the claims preview']];
