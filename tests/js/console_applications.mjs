@@ -452,7 +452,7 @@ async function disabled(admin) {
   await question.getByRole('button', { name: 'Disable it' }).click();
   assert.match(await admin.approveAction(), /Change the application “Expenses”: enabled. It is disabled: no user can/);
   await admin.said('The application is disabled.');
-  await admin.desk.getByText('This application is disabled: nobody can sign in to it.').waitFor();
+  await admin.desk.getByText('This application is disabled. No user can sign in to it.').waitFor();
   await admin.look('disabled');
   const settings = admin.desk.url();
   await admin.open('/admin/applications', 'Applications');

@@ -100,7 +100,7 @@ async function rejections(admin) {
   await admin.open('/admin/groups/new', 'Gruppe anlegen');
   await admin.field('Name').fill('x'.repeat(129));
   await admin.press('Anlegen');
-  await admin.desk.getByText('Erwartet: 1 bis 128 Zeichen, keine Steuerzeichen.', { exact: true }).waitFor();
+  await admin.desk.getByText('Verwenden Sie 1 bis 128 Zeichen ohne Steuerzeichen.', { exact: true }).waitFor();
   await admin.look('german-rejected');
   await admin.open('/admin/groups/0', 'Nicht gefunden');
   await admin.desk.getByText('Nicht gefunden: Gruppe.', { exact: true }).waitFor();

@@ -125,9 +125,9 @@ test('a text of the API is shown in German, with its values', () => {
     ['expected a name', 'erwartet: ein Name'],
     ['there is no such group', 'nicht gefunden: Gruppe'],
     // A value is a text only if the catalogue marks it as one.
-    ['the user group is terminated', 'der Benutzer group ist beendet'],
+    ['the user group is terminated', 'der Benutzer group ist stillgelegt'],
     ['redirect_uris: expected 20 at most', 'redirect_uris: erwartet: höchstens 20'],
-    ['terminated does not follow on invited', 'auf eingeladen kann nicht beendet folgen'],
+    ['cannot change from terminated to invited', 'der Wechsel von stillgelegt zu eingeladen ist nicht möglich'],
     [
       'jwks_uri: the scheme `http` is not allowed, only `https`; the URL has no host',
       'jwks_uri: das Schema `http` ist nicht erlaubt, nur `https`; die URL hat keinen Host',

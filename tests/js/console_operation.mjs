@@ -257,7 +257,7 @@ async function others(admin, browser) {
   await auditor.follow('support');
   await auditor.heading('support');
   assert.ok(await auditor.field('Name at sign-in').isDisabled());
-  await auditor.desk.getByText('Your role, Auditor, may read this and not change it.').waitFor();
+  await auditor.desk.getByText('Your role, Auditor, can read this but not change it.').waitFor();
   assert.equal(await auditor.desk.getByRole('button', { name: 'Save' }).count(), 0);
   await auditor.look('auditor');
 

@@ -104,7 +104,7 @@ impl Caller {
     pub fn authorize_account_writes(&self) -> Result<Authorization> {
         self.authorize(
             Permission::AccountsWrite,
-            "you may suspend an account and let it be used again, and nothing else",
+            "you may only suspend and activate accounts",
         )
     }
 

@@ -31,7 +31,7 @@ pub struct GroupName(String);
 
 /// A text that cannot be the name of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected 1 to 128 characters, none of them control characters")]
+#[error("use 1 to 128 characters without control characters")]
 pub struct GroupNameError;
 
 impl GroupName {

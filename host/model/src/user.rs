@@ -28,9 +28,9 @@ pub enum LifecycleState {
 /// A transition between states that is not allowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", if *.from == LifecycleState::Terminated {
-    "who is terminated cannot be brought back; make a new one".to_owned()
+    "a terminated user or account stays terminated; create a new one".to_owned()
 } else {
-    format!("{} does not follow on {}", .to.as_str(), .from.as_str())
+    format!("cannot change from {} to {}", .from.as_str(), .to.as_str())
 })]
 pub struct TransitionError {
     from: LifecycleState,

@@ -156,17 +156,17 @@ async fn invalid_lifecycle_transitions_are_rejected_with_a_reason() {
             (
                 &["invited"],
                 422,
-                "state: invited does not follow on active",
+                "state: cannot change from active to invited",
             ),
             (&["suspended", "suspended"], 200, ""),
             (
                 &["invited"],
                 422,
-                "state: invited does not follow on suspended",
+                "state: cannot change from suspended to invited",
             ),
             (&["terminated", "terminated"], 200, ""),
-            (&["suspended"], 422, "cannot be brought back"),
-            (&["active"], 422, "cannot be brought back"),
+            (&["suspended"], 422, "stays terminated"),
+            (&["active"], 422, "stays terminated"),
         ] {
             for state in states {
                 let (got, answer) = host

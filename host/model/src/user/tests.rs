@@ -125,6 +125,6 @@ fn a_life_goes_on_and_never_back_from_its_end() {
     assert_eq!(allowed(Terminated), [Terminated]);
     assert_eq!(
         Active.to(Invited).unwrap_err().to_string(),
-        "invited does not follow on active"
+        "cannot change from active to invited"
     );
 }

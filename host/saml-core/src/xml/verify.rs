@@ -66,7 +66,7 @@ pub enum SignatureError {
     )]
     Transforms,
     /// The signature has no reference, several references, or a reference to another element than the root.
-    #[error("the signature does not refer to the whole message, and to it alone")]
+    #[error("the signature must have exactly one reference, to the whole message")]
     Reference,
     /// Two elements have the same ID.
     #[error("two elements of the message have the same ID")]

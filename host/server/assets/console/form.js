@@ -341,7 +341,7 @@ export function jsonText(name, label, { hint, rows = 6 } = {}) {
       try {
         return JSON.parse(input.value);
       } catch (cause) {
-        throw new FieldError(name, t`That is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
+        throw new FieldError(name, t`Not valid JSON: ${cause instanceof Error ? cause.message : String(cause)}`);
       }
     },
     write: (value) => {

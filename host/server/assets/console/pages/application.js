@@ -71,7 +71,7 @@ function page(content) {
         badges: [badge(kindOf(value), 'kind'), !value.enabled && badge('Disabled', 'suspended')],
       },
       tabs('Parts of the application', links),
-      !value.enabled && notice('This application is disabled: nobody can sign in to it.', 'warn'),
+      !value.enabled && notice('This application is disabled. No user can sign in to it.', 'warn'),
       managementNotice(value.managed_by),
       ...(handover.notes ?? []).map((note) => notice(apiSentence(note), 'warn')),
       ...(await content(value, version, context)),
@@ -96,7 +96,7 @@ function settings(application, version, context) {
   const column = el(
     'div',
     { class: 'column' },
-    !writes && notice(t`Your role, ${name}, may read this and not change it.`, 'calm'),
+    !writes && notice(t`Your role, ${name}, can read this but not change it.`, 'calm'),
     made,
     writes && application.protocol === 'saml' && metadata(application, reload),
     writes && logo(application),
@@ -129,7 +129,7 @@ function availability({ id, name, enabled }, version, reload) {
   const disable = async () => {
     const yes = await ask(
       t`Disable ${name}?`,
-      'Nobody can sign in to it, and its tokens stop working, until you enable it again. Settings and accounts stay. ' +
+      'Until you enable it again, no user can sign in to it and its tokens do not work. Settings and accounts stay. ' +
         'Afterwards its users sign in again.',
       'Disable it',
     );
@@ -224,7 +224,7 @@ function logo(application) {
     place.replaceChildren(
       picture
         ? el('img', { class: 'picture', src: picture.url, alt: 'The current logo' })
-        : el('p', { class: 'muted' }, 'It has none.'),
+        : el('p', { class: 'muted' }, 'No logo yet.'),
     );
   const file = el('input', { type: 'file', id: 'logo-file', accept: 'image/png,image/jpeg,image/webp' });
   const set = button('Use the chosen file', async () => {

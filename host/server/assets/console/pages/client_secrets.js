@@ -123,7 +123,7 @@ export async function clientSecrets(application, { may, reload }) {
       'p',
       { class: 'muted' },
       items.length < MOST
-        ? 'To replace a secret without an outage, create a second one, have the application use it, and delete the ' +
+        ? 'To replace a secret without an outage, create a second one and have the application use it. Delete the ' +
             'old one when it is not used any more.'
         : 'Both secrets are valid. Delete the one that the application does not use any more; then you can create ' +
             'another one.',

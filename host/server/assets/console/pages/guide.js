@@ -198,7 +198,7 @@ const manager = new UserManager({
   redirect_uri: ${quoted(uri)},
   scope: 'openid profile email',
 });
-await manager.signinRedirect();                            // where somebody signs in
+await manager.signinRedirect();                            // begins the sign-in
 const user = await manager.signinRedirectCallback();       // at the redirect URI`,
     ];
   }

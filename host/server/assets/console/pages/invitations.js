@@ -14,7 +14,7 @@ import { picture } from './invitation_link.js';
 /** @typedef {Schema<'Invitation'>} Invitation */
 /** @typedef {Schema<'InvitationDelivery'>} Delivery */
 
-const NOBODY = 'Nobody is invited.';
+const NO_INVITATIONS = 'No open invitations.';
 // The users in one request. The response has a QR code for each.
 const MOST = 25;
 /** The text for a missing value. */
@@ -115,7 +115,7 @@ export async function invitations({ may, me }) {
     [select('state', 'State', STATES, { none: '' })],
     async (values, after) => get('/invitations', { ...values, after }),
     table([...(writes ? [chosen.column] : []), ...columnsFor(writes)], [], {
-      empty: writes ? nothing(NOBODY, '/admin/users/new', 'Invite a user') : NOBODY,
+      empty: writes ? nothing(NO_INVITATIONS, '/admin/users/new', 'Invite a user') : NO_INVITATIONS,
       unmatched: 'No invitation fits the filter.',
       caption: 'Open invitations',
     }),

@@ -54,9 +54,9 @@ export async function testSignIn(application, { me, may, reload }) {
       el(
         'p',
         {},
-        'A new tab opens and signs you in to this application, as yourself: with its own settings, the same ' +
-          'endpoints, and an approval on your phone. The result does not go to the application. It comes back ' +
-          'here, with each step.',
+        'A new tab opens and signs you in to this application as yourself. It uses the application’s settings, ' +
+          'the same endpoints, and an approval on your phone. The result does not go to the application. It comes ' +
+          'back here, with each step.',
       ),
       el('div', { class: 'ways' }, begin),
     ),

@@ -240,7 +240,7 @@ async function profile(user, version, context) {
   if (!writes || user.state === 'terminated') makeReadOnly(made);
   if (!may('users:write')) {
     const name = me.role && roleName(me.role);
-    return [column(notice(t`Your role, ${name}, may read this and not change it.`, 'calm'), made, ids)];
+    return [column(notice(t`Your role, ${name}, can read this but not change it.`, 'calm'), made, ids)];
   }
   return [
     column(

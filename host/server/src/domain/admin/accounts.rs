@@ -361,12 +361,8 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
     } = change;
     account.individual = individual.unwrap_or(account.individual);
     if let Some(name) = name {
-        account.name = display_text(&name, 128).ok_or_else(|| {
-            invalid(
-                "name",
-                "expected 1 to 128 characters, none of them control characters",
-            )
-        })?;
+        account.name = display_text(&name, 128)
+            .ok_or_else(|| invalid("name", "use 1 to 128 characters without control characters"))?;
     }
     if let Some(roles) = roles {
         account.roles = valid_roles(roles)?;

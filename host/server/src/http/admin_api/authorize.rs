@@ -191,9 +191,8 @@ async fn by_session(
         &parts.method,
         &parts.headers,
     )? {
-        let detail = "a browser's request must come from the console's own page, and change something only with the \
-             header \
-                      X-Assent-CSRF, whose value GET /me tells";
+        let detail = "a request of a browser must come from a page of the console; a request that changes something \
+                      also needs the header X-Assent-CSRF with the value from GET /me";
         return Err(Problem::with_kind(ProblemKind::CrossSite, detail));
     }
     let by = AuditContext::new(Actor::User(signed_in.user.id), browser.origin());

@@ -43,8 +43,8 @@ pub enum MetadataError {
     NoSaml2,
     /// The service provider has no endpoint for responses.
     #[error(
-        "there is no AssertionConsumerService with the HTTP-POST binding, by which alone responses are sent; set the \
-         service provider up for it"
+        "it has no AssertionConsumerService with the HTTP-POST binding, which every response uses; configure one in \
+         the service provider"
     )]
     NoPost,
     /// The metadata expired at this time.

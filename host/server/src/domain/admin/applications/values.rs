@@ -8,12 +8,8 @@ use assent_plugin_host::egress::Egress;
 
 /// Validates the name of an application.
 pub(in crate::domain::admin) fn application_name(text: &str) -> Result<String> {
-    display_text(text, 120).ok_or_else(|| {
-        invalid(
-            "name",
-            "expected 1 to 120 characters, none of them control characters",
-        )
-    })
+    display_text(text, 120)
+        .ok_or_else(|| invalid("name", "use 1 to 120 characters without control characters"))
 }
 
 /// Validates an address of the application's server, to which this server sends requests. Rejects an address that the

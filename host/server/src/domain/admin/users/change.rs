@@ -59,7 +59,7 @@ forbidden! {
     // A SAML application may identify the user by these members.
     EMAIL = "email", "you may not change an email address that may identify a user to applications";
     NAME = "name", "you may not change a name that may identify a user to applications";
-    STATE = "state", "you may suspend a user, and not close it for good";
+    STATE = "state", "you may suspend a user but not terminate it";
 }
 
 impl UserChange {
