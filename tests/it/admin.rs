@@ -233,7 +233,8 @@ async fn public_applications_have_no_secret_and_a_user_has_one_account_each() {
             json!({"user_id": id(&user)}),
         )
         .await;
-    let detail = "the user has an account there already, or the name is taken";
+    let detail =
+        "the user already has an account in this application, or the account's name is taken";
     assert_eq!(
         (again.0, &again.1["detail"]),
         (StatusCode::CONFLICT, &json!(detail))

@@ -118,7 +118,7 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard
         ensure_all_written(
             rows.len(),
             kept,
-            "the user has an account there already, or the name",
+            "the user already has an account in this application, or the account's name",
         )?;
     }
     search_index::add_accounts(db, &people).await

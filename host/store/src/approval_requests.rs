@@ -125,7 +125,11 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
         (ApprovalSubject::ProtectedAction { id, .. }, Some(action)) if *id == action.id => {
             action_approvals::insert(db, action).await?;
         }
-        _ => return Err(StoreError::Internal("a request is not about its subject")),
+        _ => {
+            return Err(StoreError::Internal(
+                "the subject and the action of an approval request do not match",
+            ));
+        }
     }
     let replaced = replace(db, request).await?;
     let pending: Vec<&UnexpiredRequest> = unexpired

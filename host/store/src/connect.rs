@@ -340,7 +340,8 @@ pub(crate) async fn check_order(connection: &mut Connection) -> std::result::Res
     if sorted == 1 {
         return Ok(());
     }
-    Err("it sorts texts by the rules of a language; make it with `createdb --template=template0 --locale=C.UTF-8`"
+    Err("its collation sorts texts by the rules of a language; create it with `createdb --template=template0 \
+         --locale=C.UTF-8`"
         .to_owned())
 }
 

@@ -27,7 +27,7 @@ pub enum StoreError {
     #[error("the database failed: {0}")]
     Database(#[from] crate::sql::Error),
     /// A row holds a value that this version cannot read.
-    #[error("{table}.{column} holds an unreadable value in row '{row}': {source}")]
+    #[error("{table}.{column} has an unreadable value in row '{row}': {source}")]
     Corrupt {
         /// The table.
         table: &'static str,
@@ -48,16 +48,16 @@ pub enum StoreError {
     #[error("{0}")]
     Overtaken(&'static str),
     /// The user was changed since the administrator saw the user; nothing was done.
-    #[error("the user was changed, or deleted, at this moment")]
+    #[error("another request changed or deleted the user at the same time; nothing was changed")]
     Stale,
     /// The database could not be reached.
     #[error("the database could not be reached: {0}")]
     Unavailable(String),
     /// The write waited in a queue for too long, and was not executed.
-    #[error("the database has too much to do: {0} did not begin in time")]
+    #[error("the database is overloaded: {0} did not start in time")]
     Busy(&'static str),
     /// An entry of the audit log could not be appended to the hash chain.
-    #[error("the audit log could not go on: {0}")]
+    #[error("the hash chain of the audit log could not be extended: {0}")]
     Chain(String),
     /// A newer release removed parts of the schema that this release uses.
     #[error(

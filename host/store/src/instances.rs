@@ -31,7 +31,7 @@ impl Store {
             .await
             .unwrap_or_else(|_| {
                 Err(StoreError::Unavailable(
-                    "the database did not take a write in time".to_owned(),
+                    "the database did not accept a write in time".to_owned(),
                 ))
             });
         self.measurements.note_probe(probed.as_ref().ok().copied());

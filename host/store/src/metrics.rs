@@ -17,7 +17,7 @@ impl Store {
         vec![
             Family::gauge(
                 "assent_database_up",
-                "1 if the database took a write at the last probe, otherwise 0",
+                "1 if the database accepted a write at the last probe, otherwise 0",
                 f64::from(u8::from(difference.is_some())),
             ),
             Family::gauges(
@@ -48,7 +48,7 @@ impl Store {
             ),
             Family::histogram(
                 "assent_store_transaction_duration_seconds",
-                "How long transactions that write took",
+                "How long write transactions took",
                 measured.transactions.buckets(),
             ),
             Family::histogram(

@@ -59,7 +59,8 @@ pub(crate) fn from_json<T: DeserializeOwned>(text: &str, cell: Cell<'_>) -> Resu
 }
 
 pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
-    serde_json::to_string(value).map_err(|_| StoreError::Internal("a value has no JSON form"))
+    serde_json::to_string(value)
+        .map_err(|_| StoreError::Internal("a value cannot be serialized as JSON"))
 }
 
 pub(crate) const fn moment(millis: i64) -> Timestamp {

@@ -72,7 +72,9 @@ async fn store(db: &mut Connection, asked: &[ArrivedRequest]) -> Result<Vec<Repl
     }
     let stored = query.execute(db).await?;
     if stored != new.len() as u64 {
-        return Err(StoreError::Internal("two sign-on requests have one id"));
+        return Err(StoreError::Internal(
+            "two sign-on requests have the same id",
+        ));
     }
     Ok(checks)
 }

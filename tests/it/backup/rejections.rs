@@ -94,13 +94,13 @@ async fn a_database_that_is_not_empty_is_rejected(database: Database) {
     let url = host.database_url().to_owned();
     let message = run_err(&host, &url, &arguments).await;
     assert!(
-        message.contains("a restore replaces no database"),
+        message.contains("a restore does not replace a database"),
         "{message}"
     );
     host.stop().await;
     let message = run_err(&host, &url, &arguments).await;
     assert!(
-        message.contains("a restore replaces no database"),
+        message.contains("a restore does not replace a database"),
         "{message}"
     );
     let mut connection = connect(&url).await;

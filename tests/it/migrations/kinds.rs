@@ -71,7 +71,8 @@ async fn an_older_release_runs_until_the_schema_is_contracted(database: Kind) {
     let refused = open_store(fixture.url.url()).await.expect_err("too old");
     assert!(
         refused.to_string().contains(
-            "a newer release applied migration 9003_contract_no_traces, which removed what this release uses"
+            "a newer release applied migration 9003_contract_no_traces, which removed tables or columns that this \
+             release uses"
         ),
         "{refused}"
     );

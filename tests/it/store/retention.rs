@@ -99,7 +99,9 @@ async fn a_database_with_a_wrong_collation_is_rejected() {
         .expect_err("in Danish, aa comes after z")
         .to_string();
     assert!(
-        error.contains("it sorts texts by the rules of a language; make it with `createdb"),
+        error.contains(
+            "its collation sorts texts by the rules of a language; create it with `createdb"
+        ),
         "{error}"
     );
 }

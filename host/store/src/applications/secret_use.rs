@@ -19,7 +19,12 @@ pub(super) async fn keep_only(db: &mut Connection, application: &Application) ->
         .iter()
         .map(|secret| secret.id.to_string());
     let (first, second) = (kept.next(), kept.next());
-    const { assert!(MOST_CLIENT_SECRETS == 2, "the statement knows two") };
+    const {
+        assert!(
+            MOST_CLIENT_SECRETS == 2,
+            "the statement has parameters for two secrets"
+        )
+    };
     sql::query(
         "DELETE FROM client_secret_use WHERE application_id = $1 AND secret_id <> $2 AND secret_id <> $3",
     )

@@ -87,7 +87,7 @@ pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
         .map_err(|_| StoreError::Chain(OUTSIDE.to_owned()))
 }
 
-const OUTSIDE: &str = "an entry was added outside of a transaction of the writer's";
+const OUTSIDE: &str = "an entry was added outside of a write transaction";
 
 /// Erases the personal data in this transaction's pending entries about a user, and the origin in those of the user's
 /// actions.

@@ -117,9 +117,7 @@ impl Store {
                 Signing::Overtaken => {}
             }
         }
-        Err(StoreError::Busy(
-            "other instances change the root of the audit log",
-        ))
+        Err(StoreError::Busy("the write of the audit log's root"))
     }
 
     async fn try_to_sign(&self, heads: &Heads) -> Result<Signing> {

@@ -243,7 +243,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     keep("audit_entries", "the log"),
     empty(
         "audit_lanes",
-        "new entries begin a lane of their own: after the backup the others went on elsewhere, for example in a stream",
+        "new entries begin new lanes: after the backup the old lanes continued elsewhere, for example in a stream",
     ),
     keep("audit_anchors", "the beginnings of the lanes"),
     keep("audit_root", "the heads of the lanes"),

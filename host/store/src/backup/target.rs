@@ -72,8 +72,8 @@ pub(super) fn ensure_no_file(url: &str, file: &Path) -> Result<()> {
     for name in names {
         if name.symlink_metadata().is_ok() {
             let reason = format!(
-                "{} exists, and a restore replaces no database. Stop Assent, and move the database and its files -wal \
-                 and -shm to another folder",
+                "{} exists, and a restore does not replace a database. Stop Assent, and move the database and its \
+                 files -wal and -shm to another folder",
                 name.display()
             );
             return Err(failure(url, reason));
@@ -103,8 +103,8 @@ async fn ensure_empty(url: &str, connection: &mut Connection) -> Result<()> {
     if objects > 0 {
         return Err(failure(
             url,
-            "it is not empty, and a restore replaces no database. Create an empty one, for example with `createdb \
-             --template=template0 --locale=C.UTF-8 NAME`, and name it in database.url"
+            "it is not empty, and a restore does not replace a database. Create an empty one, for example with \
+             `createdb --template=template0 --locale=C.UTF-8 NAME`, and name it in database.url"
                 .to_owned(),
         ));
     }

@@ -205,8 +205,8 @@ mod tests {
         assert_eq!(
             refused.map(|error| error.to_string()).as_deref(),
             Some(
-                "a newer release applied migration 0003_contract_c, which removed what this release uses; start a \
-                 release that knows it, or restore a backup"
+                "a newer release applied migration 0003_contract_c, which removed tables or columns that this release \
+                 uses; start a release that supports it, or restore a backup"
             )
         );
     }

@@ -14,12 +14,12 @@ pub(crate) enum MigrationError {
         source: sql::Error,
     },
     #[error(
-        "migration {0} was applied with another text; this database is of another build of Assent"
+        "migration {0} was applied with another text; this database belongs to another build of Assent"
     )]
     Changed(Migration),
     #[error(
-        "a newer release applied migration {version:04}_contract_{name}, which removed what this release uses; start a \
-         release that knows it, or restore a backup"
+        "a newer release applied migration {version:04}_contract_{name}, which removed tables or columns that this \
+         release uses; start a release that supports it, or restore a backup"
     )]
     Contracted { version: i64, name: String },
     #[error(

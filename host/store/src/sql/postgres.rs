@@ -252,7 +252,7 @@ impl PostgresConnection {
         let PreparedStatement { statement, columns } = self.prepared(text, query).await?;
         if statement.params().len() != query.arguments.len() {
             return Err(Error::Mismatch(format!(
-                "the statement has {} places and {} arguments",
+                "the statement has {} placeholders and {} arguments",
                 statement.params().len(),
                 query.arguments.len()
             )));

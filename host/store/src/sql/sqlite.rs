@@ -104,13 +104,13 @@ impl SqliteConnection {
         for place in 1..=statement.parameter_count() {
             let argument = number_of(statement.parameter_name(place))
                 .and_then(|number| arguments.get(number.checked_sub(1)?))
-                .ok_or_else(|| Error::Mismatch(format!("place {place} has no argument")))?;
+                .ok_or_else(|| Error::Mismatch(format!("placeholder {place} has no argument")))?;
             statement.raw_bind_parameter(place, argument)?;
             bound += 1;
         }
         if bound != arguments.len() {
             return Err(Error::Mismatch(format!(
-                "the statement has {bound} places and {} arguments",
+                "the statement has {bound} placeholders and {} arguments",
                 arguments.len()
             )));
         }
@@ -159,7 +159,7 @@ fn value_of(value: ValueRef<'_>) -> Result<Value> {
         ValueRef::Blob(bytes) => Value::Bytes(bytes.to_owned()),
         ValueRef::Real(_) => {
             return Err(Error::Mismatch(
-                "a column has a number with a point".to_owned(),
+                "a column has a floating-point number".to_owned(),
             ));
         }
     })
