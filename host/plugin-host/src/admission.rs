@@ -48,8 +48,8 @@ impl BuiltPlugin {
                 LinkedComponent::Mapper(component),
             ) => {
                 if description.denies && on_failure == OnFailure::Omit {
-                    let what = "`on_failure` is omit, but the component may turn people away: a fault of it would let \
-                         them in";
+                    let what = "`on_failure` is `omit`, but the component may deny sign-ins: after a fault, a denied \
+                                user could sign in; set `on_failure` to `fail`";
                     return Err(what.to_owned());
                 }
                 let grants = Grants::new(description.writes, writes)?;
@@ -90,7 +90,7 @@ impl BuiltPlugin {
                 });
             }
             // The loader already compared the world with the role.
-            (_, _) => return Err("the component is of another role".to_owned()),
+            (_, _) => return Err("the component has another role".to_owned()),
         }
         loaded.granted.insert(name, granted);
         Ok(())
@@ -112,12 +112,12 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
             described.hosts.join(", ")
         };
         return Err(format!(
-            "`http_hosts` grants `{host}`, which the component does not ask for (it asks for: {known})"
+            "`http_hosts` grants `{host}`, which the component does not request (it requests: {known})"
         ));
     }
     if granted.follow_redirects && !described.follow_redirects {
         return Err(
-            "`follow_redirects` is granted, which the component does not ask for".to_owned(),
+            "`follow_redirects` is granted, which the component does not request".to_owned(),
         );
     }
     Ok(())

@@ -52,9 +52,8 @@ impl Serialize for Candidate {
 pub enum CandidateError {
     /// The settings of the replaced plugin may hold secrets, and another component could disclose them.
     #[error(
-        "expected settings: the component is not the one that is loaded, so it does not get the settings of the plugin \
-         in whose \
-         place it runs"
+        "expected settings: the component differs from the loaded one, so it does not get the settings of the plugin \
+         that it replaces"
     )]
     NeedsConfig,
     /// The component or its settings are not usable.
@@ -84,7 +83,7 @@ impl Plugins {
         if known.is_some_and(|spec| !matches!(spec.role, Role::ClaimMapper { .. })) {
             return Err(LoadError::in_plugin(
                 &plugin,
-                "it is an approval channel; only claim mappers make claims",
+                "it is an approval channel; only claim mappers write claims",
             )
             .into());
         }
@@ -176,7 +175,7 @@ async fn loaded_bytes(today: &LoadedPlugins, spec: &PluginSpec) -> Result<Vec<u8
     }
     Err(LoadError::in_plugin(
         &spec.name,
-        "its file is another one than was loaded; reload the plugins, or send the `component`",
+        "its file was changed after it was loaded; reload the plugins, or send the `component`",
     ))
 }
 

@@ -158,10 +158,10 @@ pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
         .skip(1)
         .map(here)
         .find(|path| path.exists())
-        .ok_or("it can't be made")?;
+        .ok_or("it can't be created")?;
     rustix::fs::access(&above, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
         format!(
-            "it can't be made in {}: {}",
+            "it can't be created in {}: {}",
             above.display(),
             io::Error::from(error)
         )
@@ -178,7 +178,8 @@ fn check_folder(folder: &Path) -> io::Result<()> {
     if folder.uid() != own.uid() {
         let (owner, own) = (folder.uid(), own.uid());
         let reason = format!(
-            "the folder must belong to the user that runs the host: it is user {owner}'s, this is {own}"
+            "the folder must belong to the user that runs the server: it belongs to user {owner}, and the server runs \
+             as user {own}"
         );
         return Err(io::Error::other(reason));
     }
@@ -244,7 +245,7 @@ pub(super) fn compile(
 /// Loads machine code. It must come from this server's compiler, or from a file with a valid HMAC.
 #[allow(
     unsafe_code,
-    reason = "machine code is loaded here, and only what this host made"
+    reason = "it loads machine code, but only code that this server compiled"
 )]
 fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
     // SAFETY: the bytes are the result of `Engine::precompile_component` for an engine with the same settings. They

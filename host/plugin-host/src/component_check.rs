@@ -148,7 +148,7 @@ fn world_of(exports: &[String]) -> Result<(World, &str), String> {
         exports.join("`, `")
     };
     Err(format!(
-        "it is no plugin of Assent: it exports `{found}`, not `assent:claims/mapper`, `assent:approval/channel` or \
+        "it is not a plugin of Assent: it exports `{found}`, not `assent:claims/mapper`, `assent:approval/channel` or \
          `assent:approval/delegated-channel`"
     ))
 }
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn an_empty_component_is_no_plugin() {
         let error = surface(&COMPONENT, &Contracts::released()).expect_err("no exports");
-        assert!(error.contains("no plugin of Assent"), "{error}");
+        assert!(error.contains("not a plugin of Assent"), "{error}");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub enum Fault {
     Busy,
     /// The plugin exceeded its limits repeatedly for this application. It is suspended there for this time.
     #[error(
-        "is suspended for this application, since it broke its limits again and again; it runs again in {} s",
+        "is suspended for this application, because it exceeded its limits repeatedly; it runs again in {} s",
         .0.as_secs().max(1)
     )]
     Suspended(Duration),
@@ -60,7 +60,7 @@ pub enum Fault {
         last_words: Option<String>,
     },
     /// The plugin passed more than `limits.output_bytes` to the host at once.
-    #[error("handed over more than {} KiB at once: its answer, a request or a line of the log is too large", .0 >> 10)]
+    #[error("passed more than {} KiB at once: its answer, a request or a log line is too large", .0 >> 10)]
     TooLarge(usize),
     /// The plugin requested the system time, which components do not have.
     #[error(
@@ -68,13 +68,13 @@ pub enum Fault {
     )]
     NoClock,
     /// The result has the types of the contract, but breaks one of its rules.
-    #[error("gave an answer that can't be taken: {0}")]
+    #[error("returned an invalid answer: {0}")]
     Answer(String),
     /// The plugin reported a failure of its own.
     #[error("reports: {0}")]
     Reported(String),
     /// The value of a claim is not JSON.
-    #[error("set the claim `{name}` to something that can't be read as JSON: {why}")]
+    #[error("set the claim `{name}` to a value that is not JSON: {why}")]
     NotJson {
         /// The claim's name.
         name: String,
@@ -82,7 +82,7 @@ pub enum Fault {
         why: String,
     },
     /// The plugin named a claim with a text that is no valid name.
-    #[error("named a claim `{0}`, which is not a name of 1 to 256 characters that can be shown")]
+    #[error("named a claim `{0}`, but a name must have 1 to 256 printable characters")]
     Name(String),
     /// The plugin tried to write a protected claim, which only the server writes.
     #[error("tried to write the protected claim `{0}`")]
@@ -93,7 +93,7 @@ pub enum Fault {
     NotGranted(String),
     /// The plugin returned a SAML attribute for a destination other than an assertion, or one that XML cannot
     /// represent.
-    #[error("made the attribute `{name}`, {why}")]
+    #[error("returned the attribute `{name}` {why}")]
     Attribute {
         /// The attribute's name.
         name: String,

@@ -239,7 +239,7 @@ fn asked_by_name(writes: &[String]) -> Vec<String> {
 /// Runs the checks that need only the settings and the file. Returns the digest of the file.
 fn check_settings(spec: &PluginSpec, bytes: &[u8]) -> Result<Digest, String> {
     if spec.limits.concurrency == 0 {
-        return Err("`concurrency` is 0, so it could never run; give at least 1".to_owned());
+        return Err("`concurrency` is 0, so it could never run; set at least 1".to_owned());
     }
     if !spec.config.is_object() {
         return Err("its settings are not a table".to_owned());
@@ -251,7 +251,7 @@ fn check_settings(spec: &PluginSpec, bytes: &[u8]) -> Result<Digest, String> {
         .is_some_and(|expected| *expected != digest)
     {
         return Err(format!(
-            "`{}` has the digest {}, not the one that `sha256` names",
+            "`{}` has the digest {}, which differs from `sha256`",
             spec.file.display(),
             digest.to_text()
         ));
@@ -304,7 +304,7 @@ impl Role {
         }
         let said = match (wanted, found) {
             (World::ApprovalChannel, World::DelegatedChannel) => {
-                ": it takes a vendor's word for an approval, which works only with `trust = \"delegated\"`"
+                ": it accepts the vendor's decision as an approval, which requires `trust = \"delegated\"`"
             }
             _ => "",
         };
@@ -341,9 +341,8 @@ pub(super) fn link(
 ) -> Result<LinkedComponent, String> {
     let version = contracts
         .find(surface.world, &surface.version)
-        .ok_or("its contract is not served")?;
-    (version.link)(component)
-        .map_err(|cause| format!("it does not keep to its contract: {cause:#}"))
+        .ok_or("its contract is not supported")?;
+    (version.link)(component).map_err(|cause| format!("it violates its contract: {cause:#}"))
 }
 
 /// Calls the plugin's check of its settings.

@@ -37,7 +37,7 @@ impl Grants {
         }
         if operator.iter().any(|name| name == "*") {
             return Err(
-                "`writes` has to name each claim; `*` is for the component's own description"
+                "`writes` must name each claim; `*` is only for the component's own description"
                     .to_owned(),
             );
         }

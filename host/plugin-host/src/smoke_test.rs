@@ -30,7 +30,7 @@ pub(super) async fn run(mappers: &[Arc<ClaimMapper>]) -> Result<(), LoadError> {
                 Err(MapFailureKind::Fault(fault)) => {
                     return Err(LoadError::in_plugin(
                         mapper.name(),
-                        format_args!("when it was tried out, it {fault}"),
+                        format_args!("in the smoke test, it {fault}"),
                     ));
                 }
             }

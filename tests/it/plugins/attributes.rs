@@ -93,7 +93,7 @@ async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes(
     );
     let expected = Fault::Attribute {
         name: "department".to_owned(),
-        why: "with a character that XML can't carry",
+        why: "with a character that XML does not allow",
     };
     for (place, bad) in [
         ("value", "nul \0"),
@@ -223,8 +223,7 @@ async fn an_attribute_name_must_be_printable() {
             created(json!({ "behaviour": "attribute", "claim": name, "value": "x" })).await;
         let message = failure.expect_err("not a name").to_string();
         assert!(
-            message.contains("characters that can be shown")
-                && !message.contains(['\n', '\u{202e}']),
+            message.contains("printable characters") && !message.contains(['\n', '\u{202e}']),
             "{name:?}: {message}"
         );
     }
@@ -233,7 +232,7 @@ async fn an_attribute_name_must_be_printable() {
         config[member] = json!("a\u{202e}b\n");
         let message = created(config).await.expect_err("not a name").to_string();
         assert!(
-            message.contains("characters that can be shown"),
+            message.contains("printable characters"),
             "{member}: {message}"
         );
     }

@@ -508,7 +508,7 @@ async fn redirects_are_followed_if_both_allow_it_and_only_to_granted_hosts() {
     };
     let message = super::components::load_error(vec![spec]).await;
     assert!(
-        message.contains("`follow_redirects` is granted, which the component does not ask for"),
+        message.contains("`follow_redirects` is granted, which the component does not request"),
         "{message}"
     );
 }

@@ -69,7 +69,8 @@ async fn a_component_of_another_world_is_identified() {
     ))
     .await;
     assert!(
-        message.contains("no plugin of Assent") && message.contains("someone:other/worlds@1.0.0"),
+        message.contains("not a plugin of Assent")
+            && message.contains("someone:other/worlds@1.0.0"),
         "{message}"
     );
 }
@@ -167,7 +168,7 @@ async fn settings_rejected_by_the_plugin_are_named() {
         ..account_roles(&application(1))
     }])
     .await;
-    assert!(message.contains("give at least 1"), "{message}");
+    assert!(message.contains("set at least 1"), "{message}");
 }
 
 #[tokio::test]
@@ -196,7 +197,7 @@ async fn invalid_grants_are_named() {
         ..HttpGrant::default()
     };
     let message = load_error(vec![channel("web-push", json!({}), bad_host)]).await;
-    assert!(message.contains("give a host name"), "{message}");
+    assert!(message.contains("specify a host name"), "{message}");
 }
 
 #[tokio::test]
@@ -393,7 +394,7 @@ async fn a_plugin_that_may_deny_cannot_ignore_faults() {
         ..account_roles(&application(1))
     }])
     .await;
-    assert!(message.contains("may turn people away"), "{message}");
+    assert!(message.contains("may deny sign-ins"), "{message}");
 }
 
 #[tokio::test]

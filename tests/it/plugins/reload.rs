@@ -191,15 +191,15 @@ async fn a_failed_reload_keeps_the_previous_plugins() {
         ),
         (
             account_roles(&format!("sha256 = \"{}\"", "0".repeat(64))),
-            "not the one that `sha256` names",
+            "which differs from `sha256`",
         ),
         (
             hostile("{ behaviour = \"loop\" }"),
-            "plugin `hostile`: when it was tried out, it used up its fuel",
+            "plugin `hostile`: in the smoke test, it used up its fuel",
         ),
         (
             hostile("{ behaviour = \"set\", claim = \"sub\", value = \"1\" }"),
-            "when it was tried out, it tried to write the protected claim `sub`",
+            "in the smoke test, it tried to write the protected claim `sub`",
         ),
     ] {
         set_plugins(&host, &plugins);

@@ -151,7 +151,7 @@ pub enum ChannelFailureKind {
     #[error("is not configured")]
     Unknown,
     /// The channel is of the other kind: it takes notices instead of questions, or questions instead of notices.
-    #[error("is of the wrong kind")]
+    #[error("has the wrong kind")]
     WrongKind,
     /// The address is invalid from now on. The server must delete it.
     #[error("says that the address is gone")]

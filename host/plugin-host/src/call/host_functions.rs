@@ -58,7 +58,7 @@ impl http::Host for CallState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
         let Some(left) = self.requests.checked_sub(1) else {
             return Err(http::Error::Refused(format!(
-                "one call may send {REQUESTS} requests"
+                "a call may send at most {REQUESTS} requests"
             )));
         };
         self.requests = left;

@@ -188,7 +188,7 @@ impl ClaimMapper {
                 if sink != Sink::SamlAssertion {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
-                        why: "but these claims are for no assertion",
+                        why: "for another sink than saml-assertion",
                     });
                 }
                 let texts = [&name]
@@ -199,7 +199,7 @@ impl ClaimMapper {
                 if texts.into_iter().any(|text| !text.chars().all(is_xml_char)) {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
-                        why: "with a character that XML can't carry",
+                        why: "with a character that XML does not allow",
                     });
                 }
                 if !values.iter().all(|value| value_type.admits(value)) {
@@ -229,7 +229,7 @@ impl ClaimMapper {
                 {
                     return Err(Fault::Attribute {
                         name: one_line(&name),
-                        why: "with names that are not of 1 to 256 characters that can be shown",
+                        why: "with a name that does not have 1 to 256 printable characters",
                     });
                 }
                 let name_format = name_format.filter(|format| format != BASIC);

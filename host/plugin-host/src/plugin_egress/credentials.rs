@@ -127,7 +127,7 @@ impl Key {
             } => {
                 long_enough(secret)?;
                 let name = HeaderName::try_from(name.as_str()).map_err(|_| {
-                    format!("`credentials` has the header `{name}`, which is no header name")
+                    format!("`credentials` has the header `{name}`, which is not a header name")
                 })?;
                 if HOST_HEADERS.contains(&name.as_str()) {
                     return Err(format!(
@@ -148,7 +148,9 @@ impl Key {
                     |byte: u8| (0x20..0x7f).contains(&byte) && byte != b'"' && byte != b'\\';
                 if key_id.is_empty() || !key_id.bytes().all(plain) {
                     return Err(
-                        "`credentials` has a `key_id` with other than plain characters".to_owned(),
+                        "`credentials` has an invalid `key_id`; use printable ASCII characters, but no quotes and \
+                         backslashes"
+                            .to_owned(),
                     );
                 }
                 long_enough(key)?;
@@ -178,7 +180,7 @@ impl Key {
 fn long_enough(secret: &Secret) -> Result<(), String> {
     if secret.expose().len() < SHORTEST_SECRET {
         return Err(format!(
-            "`credentials` has a secret of less than {SHORTEST_SECRET} characters"
+            "`credentials` has a secret of fewer than {SHORTEST_SECRET} characters"
         ));
     }
     Ok(())
@@ -206,8 +208,8 @@ fn forms(secret: &Secret) -> Vec<Zeroizing<Vec<u8>>> {
 
 fn sensitive(value: &str) -> Result<HeaderValue, String> {
     let value = HeaderValue::try_from(value);
-    let mut value =
-        value.map_err(|_| "`credentials` has a secret that is no header value".to_owned())?;
+    let mut value = value
+        .map_err(|_| "`credentials` has a secret that is not a valid header value".to_owned())?;
     value.set_sensitive(true);
     Ok(value)
 }
@@ -234,7 +236,8 @@ fn signature(
     let sign = || Signer::new(MessageDigest::sha256(), key)?.sign_oneshot_to_vec(base.as_bytes());
     let signed = sign().map_err(|error| format!("the request can't be signed: {error}"))?;
     let value = |text: String| {
-        HeaderValue::try_from(text).map_err(|_| "the signature is no header value".to_owned())
+        HeaderValue::try_from(text)
+            .map_err(|_| "the signature is not a valid header value".to_owned())
     };
     Ok([
         (CONTENT_DIGEST, value(digest)?),

@@ -113,8 +113,9 @@ impl PluginEgress {
                 .to_str()
                 .ok()
                 .and_then(|target| url.join(target).ok());
-            let target = target
-                .ok_or_else(|| Error::Refused("it is redirected to what is no URL".to_owned()))?;
+            let target = target.ok_or_else(|| {
+                Error::Refused("the target of the redirect is not a URL".to_owned())
+            })?;
             let target = self.permitted(target.as_str())?;
             if target.origin() != url.origin() {
                 elsewhere = true;
@@ -129,7 +130,7 @@ impl PluginEgress {
             }
         }
         Err(Error::Refused(format!(
-            "it is redirected more than {REDIRECTS} times"
+            "it was redirected more than {REDIRECTS} times"
         )))
     }
 
