@@ -60,7 +60,7 @@
     )
 ))]
 compile_error!(
-    "a component plays one role: turn on one of the features of assent-plugin-sdk, and build plugins of different \
+    "a component plays one role: enable one of the features of assent-plugin-sdk, and build plugins of different \
      roles with \
      separate cargo commands (`assent-plugin build` does)"
 );

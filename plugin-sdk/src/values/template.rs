@@ -33,7 +33,7 @@ pub enum TemplateError {
 
 /// The lists that a template names would result in more than [`MOST`] texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("makes more than {MOST} values")]
+#[error("results in more than {MOST} values")]
 pub struct TooManyValuesError;
 
 impl Template {

@@ -34,7 +34,7 @@ pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) ->
         let case =
             case.with_context(|| format!("no fixture of {} calls the plugin", fixtures.display()))?;
         if let Some(failure) = case.failure(&bench).await? {
-            bail!("a fixture has to hold before it is measured: {failure}");
+            bail!("the fixture must pass before it is measured: {failure}");
         }
         let ready = Ready::new(case, &bench)?;
         for _ in 0..WARM_UP {
@@ -65,7 +65,7 @@ fn thread_time() -> Duration {
 
 #[allow(
     clippy::print_stdout,
-    reason = "these numbers are what the command is run for"
+    reason = "these numbers are the command's result"
 )]
 fn show(case: &Case, samples: &[Sample]) {
     let microseconds = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
@@ -100,7 +100,7 @@ fn show(case: &Case, samples: &[Sample]) {
         "fuel",
         thousands(&half),
         thousands(&most),
-        "units of work, about one an instruction; `limits.fuel` bounds it",
+        "units of work, about one per instruction; `limits.fuel` bounds it",
     );
     let [half, most] = quantiles(samples, |sample| sample.usage.memory);
     let kibibytes = |bytes: usize| format!("{} KiB", thousands(&(bytes / 1024)));

@@ -28,7 +28,7 @@ impl BuiltComponent {
         }
         if !path.is_dir() {
             bail!(
-                "there is no {}; give the folder of a plugin, or a component's file",
+                "{} does not exist; specify the folder of a plugin, or the file of a component",
                 path.display()
             );
         }
@@ -53,14 +53,14 @@ impl BuiltComponent {
                     ..
                 }),
             ) => bail!(
-                "{} is packed, and has no fixtures; name some with `--fixture`, or give the folder of the plugin's \
+                "{} is packed, and has no fixtures; specify them with `--fixture`, or use the folder of the plugin's \
                  project",
                 folder.display()
             ),
             (None, Some(plugin)) => Ok(plugin.folder.join("fixtures")),
             (None, None) => {
                 bail!(
-                    "a file has no fixtures of its own; name some with `--fixture`, or give the folder of a plugin"
+                    "a file has no fixtures; specify them with `--fixture`, or use the folder of a plugin"
                 )
             }
         }

@@ -16,10 +16,7 @@ const LONGEST: usize = 8 << 10;
 
 /// Compiles a component within the server's limits, and shows its description and its requests. A packed plugin's
 /// `plugin.toml` must agree with them. For a project, the command writes the file.
-#[allow(
-    clippy::print_stdout,
-    reason = "this list is what the command is run for"
-)]
+#[allow(clippy::print_stdout, reason = "this list is the command's result")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
     let inspection = wait(inspect(&subject.component, &Compiler::of_this_program()))??;
@@ -29,7 +26,7 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
     }
     if let Some(plugin) = &subject.plugin {
         settle(plugin, &inspection)?;
-        println!("  {:<12}says the same", "plugin.toml");
+        println!("  {:<12}agrees", "plugin.toml");
     }
     must_be_grantable(&inspection)
 }
@@ -74,14 +71,11 @@ fn lines(inspection: &Inspection) -> Vec<(&'static str, String)> {
                 .join(", ")
         });
         lines.push(("writes", list(&description.writes)));
-        lines.push((
-            "asked for",
-            sinks.unwrap_or_else(|| "every sink".to_owned()),
-        ));
+        lines.push(("sinks", sinks.unwrap_or_else(|| "every sink".to_owned())));
         let denies = if description.denies {
-            "may turn people away"
+            "some sign-ins"
         } else {
-            "turns nobody away"
+            "nothing"
         };
         lines.push(("denies", denies.to_owned()));
     } else {

@@ -103,7 +103,8 @@ pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let described = &inspection.description.name;
     if *described != plugin.name {
         bail!(
-            "the component describes itself as `{described}`, but its package is called `{}`; give both the same name",
+            "the component describes itself as `{described}`, but its package is called `{}`; use the same name for \
+             both",
             plugin.name
         );
     }
@@ -122,7 +123,7 @@ pub fn must_be_grantable(inspection: &Inspection) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "only the host writes {}, so no host would load this plugin; take it out of `writes`",
+        "only the server writes {}, so no server would load this plugin; remove it from `writes`",
         protected.join(", ")
     )
 }
@@ -150,7 +151,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("only the host writes `sub`, `email_verified`"),
+                .starts_with("only the server writes `sub`, `email_verified`"),
             "{error}"
         );
     }

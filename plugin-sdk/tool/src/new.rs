@@ -133,13 +133,13 @@ pub fn new(wish: &Wish) -> Result<()> {
         .filter(|name| is_name(name) && !name.starts_with('-'));
     let Some(name) = name else {
         bail!(
-            "`{}` is no name for a plugin: give lower-case letters, digits and `-`",
+            "`{}` is not a valid plugin name: use lower-case letters, digits and `-`",
             folder.display()
         );
     };
     if folder.exists() {
         bail!(
-            "{} is there already; give another name, or remove it",
+            "{} exists already; use another name, or remove it",
             folder.display()
         );
     }
@@ -229,14 +229,11 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     written().with_context(|| format!("{} can't be written", file.display()))
 }
 
-#[allow(
-    clippy::print_stdout,
-    reason = "what to do next is what the command ends with"
-)]
+#[allow(clippy::print_stdout, reason = "the command ends with the next steps")]
 fn tell(folder: &Path) {
     let folder = folder.display();
     println!(
-        "{folder} is there. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md"
+        "Created {folder}. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md"
     );
 }
 
@@ -301,13 +298,13 @@ mod tests {
                 .to_string()
         };
         let rust = Language::Rust;
-        assert!(error("My Plugin", Role::ClaimMapper, rust).contains("give lower-case letters"));
+        assert!(error("My Plugin", Role::ClaimMapper, rust).contains("use lower-case letters"));
         let channel = error("a", Role::ApprovalChannel, Language::TypeScript);
         assert_eq!(
             channel,
             "a plugin in TypeScript is a claim-mapper; for approval-channel leave `--language typescript` out"
         );
         std::fs::create_dir(temporary.path().join("there")).expect("a folder");
-        assert!(error("there", Role::ClaimMapper, rust).contains("is there already"));
+        assert!(error("there", Role::ClaimMapper, rust).contains("exists already"));
     }
 }

@@ -17,21 +17,18 @@ use crate::runtime::wait;
 use crate::toolchain::Choice;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
-#[allow(
-    clippy::print_stdout,
-    reason = "the settings are what the command is run for"
-)]
+#[allow(clippy::print_stdout, reason = "the settings are the command's result")]
 pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(folder, choice)?;
     let Some(plugin) = &subject.plugin else {
         bail!(
-            "{} is a file; give the folder of the plugin",
+            "{} is a file; specify the folder of the plugin",
             folder.display()
         );
     };
     if matches!(plugin.source, PluginSource::Packed(_)) {
         bail!(
-            "{} is packed already; give the folder of the plugin's project",
+            "{} is packed already; specify the folder of the plugin's project",
             folder.display()
         );
     }
@@ -39,7 +36,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     let description = &inspection.description;
     if description.version.is_empty() || !description.version.bytes().all(in_a_version) {
         bail!(
-            "the version `{}` can't be part of a folder's name; give one such as 1.0.0",
+            "the version `{}` can't be part of a folder's name; use one such as 1.0.0",
             description.version
         );
     }
@@ -50,7 +47,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
         must_be_new(&file, &subject.component)?;
     }
     std::fs::create_dir_all(&packed)
-        .with_context(|| format!("{} can't be made", packed.display()))?;
+        .with_context(|| format!("{} can't be created", packed.display()))?;
     std::fs::copy(&subject.component, &file)
         .with_context(|| format!("{} can't be written", file.display()))?;
     let manifest_file = packed.join(MANIFEST);
@@ -93,7 +90,7 @@ async fn must_hold(bench: &Workbench, fixtures: &Path) -> Result<()> {
     }
     let (failed, shown) = (failures.len(), failures.join("\n"));
     bail!(
-        "{failed} of {} fixtures do not hold (- expected, + got), so nothing was packed\n{shown}",
+        "{failed} of {} fixtures failed (- expected, + got), so nothing was packed\n{shown}",
         cases.len()
     )
 }
@@ -156,12 +153,13 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
     };
     let open = asked.iter().any(|name| name == "*");
     let (names, note) = match example.hosts.as_slice() {
-        hosts @ [_, ..] if open && !role.is_mapper() => {
-            (hosts, " # the fixtures' hosts; name those of your own")
-        }
+        hosts @ [_, ..] if open && !role.is_mapper() => (
+            hosts,
+            " # the hosts of the fixtures; replace them with your hosts",
+        ),
         _ if open => (
             asked.as_slice(),
-            " # name each yourself: the plugin leaves the choice to you",
+            " # list the names: the plugin leaves the choice to you",
         ),
         _ => (asked.as_slice(), ""),
     };
@@ -183,7 +181,7 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
         writeln!(text, "trust = \"delegated\"")?;
         writeln!(
             text,
-            "# shows_letters = true   # only where the vendor's app shows the letters beside the question"
+            "# shows_letters = true   # only if the vendor's app shows the letters beside the question"
         )?;
     }
     // JSON may have values that TOML cannot represent, such as null. Then the settings have no example.
@@ -288,7 +286,7 @@ mod tests {
             "{delegated}"
         );
         assert!(
-            delegated.contains("http_hosts = [\"api.vendor.example\"] # the fixtures' hosts"),
+            delegated.contains("http_hosts = [\"api.vendor.example\"] # the hosts of the fixtures"),
             "{delegated}"
         );
         assert!(

@@ -178,9 +178,8 @@ impl Plugin {
             (manifest, packed.name.clone(), PluginSource::Packed(packed))
         } else {
             bail!(
-                "{} is no plugin: it has no Cargo.toml, no package.json and no plugin.toml; give the folder of a \
-                 project, or \
-                 a packed one",
+                "{} is not a plugin: it has no Cargo.toml, no package.json and no plugin.toml; specify the folder of a \
+                 project, or of a packed plugin",
                 folder.display()
             );
         };
@@ -226,7 +225,7 @@ impl Manifest {
             .with_context(|| format!("{} is not as expected", file.display()))?;
         if manifest.sha256.is_none() {
             bail!(
-                "{} has no `sha256`, so it is not of a packed plugin",
+                "{} has no `sha256`, so it does not belong to a packed plugin",
                 file.display()
             );
         }
@@ -250,7 +249,8 @@ impl Crate {
             .packages
             .into_iter()
             .find(|package| package.manifest_path == canonical);
-        let package = package.with_context(|| format!("{} is no package", cargo_toml.display()))?;
+        let package =
+            package.with_context(|| format!("{} is not a package", cargo_toml.display()))?;
         let library = package
             .targets
             .iter()
@@ -299,7 +299,7 @@ fn role(dependencies: &[Dependency]) -> Result<Option<Role>> {
     match roles.as_slice() {
         [] => Ok(None),
         [role] => Ok(Some(*role)),
-        _ => bail!("a component has one role; turn on one feature of assent-plugin-sdk"),
+        _ => bail!("a component has one role; enable one feature of assent-plugin-sdk"),
     }
 }
 
@@ -344,8 +344,9 @@ mod tests {
     #[test]
     fn a_folder_that_is_no_plugin_is_explained() {
         assert!(
-            error(&[])
-                .contains("is no plugin: it has no Cargo.toml, no package.json and no plugin.toml")
+            error(&[]).contains(
+                "is not a plugin: it has no Cargo.toml, no package.json and no plugin.toml"
+            )
         );
         assert!(error(&[("package.json", "{}")]).contains("missing field `name`"));
         assert!(error(&[("package.json", r#"{"name": "../a"}"#)]).contains("lower-case letters"));
@@ -356,7 +357,10 @@ mod tests {
             unknown.contains("unknown field `write`") && unknown.contains("`writes`"),
             "{unknown}"
         );
-        assert!(packed("name = \"a\"\nrole = \"claim-mapper\"").contains("not of a packed plugin"));
+        assert!(
+            packed("name = \"a\"\nrole = \"claim-mapper\"")
+                .contains("does not belong to a packed plugin")
+        );
         assert!(error(&[("Cargo.toml", "")]).contains("cargo can't read"));
         let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";
         assert!(
@@ -367,7 +371,7 @@ mod tests {
                    assent-plugin-sdk = { path = \"sdk\", features = [\"claim-mapper\", \"approval-channel\"] }";
         assert!(
             error(&[LIBRARY, ("Cargo.toml", two)])
-                .contains("turn on one feature of assent-plugin-sdk")
+                .contains("enable one feature of assent-plugin-sdk")
         );
     }
 

@@ -14,7 +14,7 @@ use crate::toolchain::Choice;
 /// Runs the fixtures of a plugin. Fails with the list of all differences.
 #[allow(
     clippy::print_stdout,
-    reason = "what holds and what does not is what the command is run for"
+    reason = "the results of the fixtures are the command's result"
 )]
 pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
@@ -36,11 +36,11 @@ pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
         }
         if failed > 0 {
             bail!(
-                "{failed} of {} fixtures do not hold (- expected, + got)",
+                "{failed} of {} fixtures failed (- expected, + got)",
                 cases.len()
             );
         }
-        println!("{} fixtures hold", cases.len());
+        println!("{} fixtures passed", cases.len());
         Ok(())
     })?
 }

@@ -82,7 +82,7 @@ impl ClaimMapper for AccountRoles {
     fn validate(config: &Config) -> Result<(), Vec<String>> {
         if config.include.iter().any(|member| member == "roles") {
             return Err(vec![
-                "`include` may not name `roles`: they are always there, and `roles` chooses among them".to_owned(),
+                "`include` must not contain `roles`: the claim always has them, and `roles` filters them".to_owned(),
             ]);
         }
         Ok(())

@@ -17,7 +17,7 @@ pub(crate) fn edits(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure
         let output = rule
             .outputs()
             .next()
-            .ok_or_else(|| fault("it makes nothing".to_owned()))?;
+            .ok_or_else(|| fault("it has no output".to_owned()))?;
         if !applies(rule, output, &facts) {
             continue;
         }
@@ -168,6 +168,7 @@ pub(crate) fn attribute(
             .map(str::to_owned),
         friendly_name: rule.friendly_name.clone(),
         value_type,
-        values: typed.ok_or_else(|| format!("a value is no {}", values::type_name(value_type)))?,
+        values: typed
+            .ok_or_else(|| format!("a value is not a valid {}", values::type_name(value_type)))?,
     })
 }

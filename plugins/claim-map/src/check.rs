@@ -24,7 +24,7 @@ pub(crate) const SCOPES: [&str; 7] = [
 pub(crate) fn errors(config: &Config) -> Vec<String> {
     if config.rules.is_empty() {
         return vec![
-            "there are no rules, so it would do nothing; write them as \
+            "there are no rules, so the plugin would do nothing; add \
              [[plugins.claim_mappers.config.rules]]"
                 .to_owned(),
         ];
@@ -39,7 +39,7 @@ pub(crate) fn errors(config: &Config) -> Vec<String> {
         );
         if let Some(later) = undone(config, index) {
             errors.push(format!(
-                "{named} has no effect, since {later} replaces what it makes"
+                "{named} has no effect, because {later} replaces its result"
             ));
         }
     }
@@ -51,12 +51,13 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
     let mut errors = Vec::new();
     let outputs: Vec<Output<'_>> = rule.outputs().collect();
     match outputs.as_slice() {
-        [] => errors
-            .push("it makes nothing; give it `claim`, `attribute`, `remove` or `deny`".to_owned()),
+        [] => {
+            errors.push("it has no output; set `claim`, `attribute`, `remove` or `deny`".to_owned())
+        }
         [output] => output_errors(rule, *output, &mut errors),
         [one, other, ..] => {
             errors.push(format!(
-                "it has both `{}` and `{}`; make two rules of it",
+                "it has both `{}` and `{}`; write two rules",
                 one.key(),
                 other.key()
             ));
@@ -70,7 +71,7 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
     ] {
         if list.as_ref().is_some_and(|list| list.0.is_empty()) {
             errors.push(format!(
-                "`{key}` is an empty list; name something or leave it out"
+                "`{key}` is an empty list; add a value, or leave it out"
             ));
         }
     }
@@ -86,7 +87,7 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
         errors.extend(rule.when.iter().filter_map(told_with_a_scope));
     }
     if rule.when.is_some() && rule.when == rule.unless {
-        errors.push("`when` and `unless` say the same, so it never applies".to_owned());
+        errors.push("`when` and `unless` are the same, so the rule never applies".to_owned());
     }
     errors
 }
@@ -119,15 +120,15 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
             useless(&["scopes"], "is for a `claim`; an assertion has no scopes");
         }
         Output::Removal(_) => {
-            useless(&SOURCE, "means nothing where a claim is removed");
+            useless(&SOURCE, "has no effect if a claim is removed");
             useless(&ATTRIBUTE, "is for an `attribute`, not for a claim");
             useless(
                 &["scopes"],
-                "is for a `claim` that is made; use `when.scope` or `unless.scope` here",
+                "is for a `claim` that is set; use `when.scope` or `unless.scope` here",
             );
         }
         Output::Denial(_) => {
-            useless(&SOURCE, "means nothing where the sign-in is denied");
+            useless(&SOURCE, "has no effect if the sign-in is denied");
             useless(&ATTRIBUTE, "is for an `attribute`");
             useless(
                 &["scopes"],
@@ -145,7 +146,7 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
                 ));
             } else if name.starts_with("attribute:") {
                 errors.push(
-                    "`attribute:` is for `writes`; here `attribute = \"...\"` makes an attribute"
+                    "`attribute:` is for `writes`; here `attribute = \"...\"` adds an attribute"
                         .to_owned(),
                 );
             }
@@ -158,20 +159,22 @@ fn output_errors(rule: &Rule, output: Output<'_>, errors: &mut Vec<String>) {
         }
         Output::Denial(reason) => {
             if reason.trim().is_empty() {
-                errors.push("`deny` is empty; write the sentence that the person reads".to_owned());
+                errors.push("`deny` is empty; write the sentence that the user reads".to_owned());
             }
             if rule.when.is_none() && rule.unless.is_none() {
-                errors.push("it would deny everybody; say whom with `when` or `unless`".to_owned());
+                errors.push(
+                    "it would deny every user; restrict it with `when` or `unless`".to_owned(),
+                );
             }
         }
     }
     let makes = matches!(output, Output::Claim(_) | Output::Attribute(_));
     match (&rule.from, &rule.value) {
         (None, None) if makes => {
-            errors.push("it has no value; give it `from` or `value`".to_owned());
+            errors.push("it has no value; set `from` or `value`".to_owned());
         }
         (Some(_), Some(_)) if makes => {
-            errors.push("it has both `from` and `value`; one is enough".to_owned());
+            errors.push("it has both `from` and `value`; set only one of them".to_owned());
         }
         _ => {}
     }
@@ -190,13 +193,13 @@ fn attribute_errors(name: &str, rule: &Rule, errors: &mut Vec<String>) {
         errors.push(error);
     }
     let Some(conditions) = &rule.when else { return };
-    let never = "it never applies: attributes are for `saml-assertion` alone";
+    let never = "it never applies: attributes are only for `saml-assertion`";
     if conditions
         .sink
         .as_ref()
         .is_some_and(|sinks| !sinks.0.contains(&Sink::SamlAssertion))
     {
-        errors.push(format!("{never}, and `when.sink` names others"));
+        errors.push(format!("{never}, and `when.sink` does not contain it"));
     } else if conditions.scope.is_some() || conditions.requested.is_some() {
         errors.push(format!(
             "{never}, and an assertion has no scopes and no requested claims"
@@ -243,7 +246,7 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
     }
     match &rule.lookup {
         None if rule.keep_unknown => {
-            errors.push("`keep_unknown` is for `lookup`, which it does not have".to_owned());
+            errors.push("`keep_unknown` needs `lookup`, which the rule does not have".to_owned());
         }
         None => {}
         Some(table) if table.is_empty() => {
@@ -251,7 +254,8 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
         }
         Some(table) if rule.keep_unknown && table.contains_key("*") => {
             errors.push(
-                "`lookup` has `*` for what it does not name, and `keep_unknown` keeps that; choose one".to_owned(),
+                "`lookup` has `*` for all other values, and `keep_unknown` keeps them; choose one"
+                    .to_owned(),
             );
         }
         Some(_) => {}
@@ -302,9 +306,8 @@ fn told_with_a_scope(when: &Conditions) -> Option<String> {
         .next()?;
     let (claim, known) = found;
     Some(format!(
-        "`when.is` names the claim `{claim}`, which is known only with its scope, so that nobody without it is denied; \
-         use \
-         `{known}`"
+        "`when.is` names the claim `{claim}`, which exists only if its scope was granted, so a request without the \
+         scope would avoid the denial; use `{known}`"
     ))
 }
 
@@ -318,7 +321,7 @@ fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>
     } = conditions;
     if *conditions == Conditions::default() {
         errors.push(format!(
-            "`{key}` names no condition; use `role`, `scope`, `sink`, `requested` or `is`"
+            "`{key}` has no condition; use `role`, `scope`, `sink`, `requested` or `is`"
         ));
     }
     let empty = |list: Option<usize>| list == Some(0);
@@ -331,7 +334,7 @@ fn condition_errors(key: &str, conditions: &Conditions, errors: &mut Vec<String>
     ] {
         if empty(length) {
             errors.push(format!(
-                "`{key}.{name}` is empty, so it never holds; name something or leave it out"
+                "`{key}.{name}` is empty, so it never holds; add a value, or leave it out"
             ));
         }
     }
@@ -386,7 +389,7 @@ fn scope_errors(key: &str, scopes: Option<&Several<String>>, errors: &mut Vec<St
         .filter(|scope| !SCOPES.contains(&scope.as_str()))
     {
         errors.push(format!(
-            "`{scope}` in `{key}` is no scope; there are {}",
+            "`{scope}` in `{key}` is not a scope; the scopes are {}",
             SCOPES.join(", ")
         ));
     }

@@ -155,7 +155,7 @@ pub(crate) fn misnamed(name: &str) -> Option<&'static str> {
     if name.is_empty() || name.split('.').any(str::is_empty) {
         Some("has an empty part")
     } else if name.contains(['{', '}', '"']) || name.contains(char::is_whitespace) {
-        Some("is no name; a text with names in braces is for `value`")
+        Some("is not a name; use `value` for a text with names in braces")
     } else {
         None
     }

@@ -233,7 +233,7 @@ impl Config {
                 .filter(|name| !FIELDS.contains(&name.as_str()))
                 .map(|name| {
                     format!(
-                        "`question.{name}`: there is no such field; there are {}",
+                        "`question.{name}`: there is no such field; the fields are {}",
                         FIELDS.join(", ")
                     )
                 }),
@@ -255,7 +255,7 @@ impl Config {
                 .any(|other| other == word)
         }) {
             errors.push(
-                "`statuses`: a word for approved stands for something else as well".to_owned(),
+                "`statuses`: a word for `approved` is also a word for another state".to_owned(),
             );
         }
         if errors.is_empty() {

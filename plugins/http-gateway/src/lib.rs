@@ -268,5 +268,5 @@ fn object(response: &Response) -> Result<Value, Failure> {
 
 fn read(handle: &[u8]) -> Result<Handle, Failure> {
     serde_json::from_slice(handle)
-        .map_err(|_| Failure::Rejected("the request was begun by another plugin".to_owned()))
+        .map_err(|_| Failure::Rejected("another plugin began the request".to_owned()))
 }

@@ -206,7 +206,7 @@ impl Attribute {
         let expected = values::type_name(self.value_type);
         typed.ok_or_else(|| {
             format!(
-                "the attribute `{}`: the value `{value}` is no {expected}",
+                "the attribute `{}`: the value `{value}` is not a valid {expected}",
                 self.name
             )
         })

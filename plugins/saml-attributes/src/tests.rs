@@ -208,7 +208,7 @@ fn a_claim_of_another_type_is_a_fault_that_keeps_the_claim_to_itself() {
     let config = config(&json!([{ "name": "number", "type": "integer", "values": ["{email}"] }]));
     assert_eq!(
         fault(&config, &input(&json!([]))),
-        "the attribute `number`: the value `{email}` is no integer"
+        "the attribute `number`: the value `{email}` is not a valid integer"
     );
 }
 
@@ -218,7 +218,7 @@ fn more_values_than_an_assertion_should_have_are_a_fault() {
     input.roles = vec!["r".to_owned(); values::MOST + 1];
     assert_eq!(
         fault(&Config::default(), &input),
-        "the attribute `a`: the value `{roles}` makes more than 1000 values"
+        "the attribute `a`: the value `{roles}` results in more than 1000 values"
     );
 }
 
@@ -237,7 +237,7 @@ fn errors_in_the_settings_are_found_all_at_once() {
             "the attribute `format`: expected basic, uri, unspecified or a URI as `name_format`",
             "the attribute `braces`: the value `{email` has a `{` without its `}`; a brace itself is written twice",
             "the attribute `braces`: the value `email}` has a `}` without its `{`; a brace itself is written twice",
-            "the attribute `typed`: the value `yes` is no boolean",
+            "the attribute `typed`: the value `yes` is not a valid boolean",
         ]
     );
 }

@@ -252,7 +252,7 @@ async fn an_invalid_rule_is_reported_at_startup() {
         ),
         (
             "[[rules]]\nclaim = \"b\"",
-            "rule 1 (claim `b`): it has no value; give it `from` or `value`",
+            "rule 1 (claim `b`): it has no value; set `from` or `value`",
         ),
         ("", "there are no rules"),
     ] {

@@ -79,7 +79,7 @@ const ADVICE: [(&[&str], &str); 4] = [
             "crypto",
             "performance",
         ],
-        "a plugin runs in a sandbox, not in Node.js or a browser; it has the language only",
+        "a plugin runs in a sandbox, not in Node.js or a browser; only the language itself is available",
     ),
 ];
 
@@ -243,7 +243,8 @@ mod tests {
              definitions for \
                     node? Try `npm i --save-dev @types/node`.";
         assert!(
-            advised(line).ends_with("it has the language only") && !advised(line).contains("npm i")
+            advised(line).ends_with("only the language itself is available")
+                && !advised(line).contains("npm i")
         );
         let own = "src/plugin.ts(6,1): error TS2304: Cannot find name 'departmnt'.";
         assert_eq!(advised(own), own);

@@ -436,7 +436,8 @@ fn attributes_are_for_assertions() {
 #[test]
 fn a_value_of_another_type_is_a_fault_that_keeps_it_to_itself() {
     let config = config("[[rules]]\nattribute = \"level\"\ntype = \"integer\"\nfrom = \"email\"");
-    let fault = Failure::Fault("rule 1 (attribute `level`): a value is no integer".to_owned());
+    let fault =
+        Failure::Fault("rule 1 (attribute `level`): a value is not a valid integer".to_owned());
     assert_eq!(ClaimMap::map(&config, &assertion()), Err(fault));
 }
 
@@ -449,7 +450,8 @@ fn more_values_than_a_text_should_become_are_a_fault() {
         scopes: many(11),
         ..input()
     };
-    let fault = "rule 1 (claim `out`): the value `{roles}-{scopes}` makes more than 1000 values";
+    let fault =
+        "rule 1 (claim `out`): the value `{roles}-{scopes}` results in more than 1000 values";
     assert_eq!(
         ClaimMap::map(&config, &input),
         Err(Failure::Fault(fault.to_owned()))

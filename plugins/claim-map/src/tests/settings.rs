@@ -30,11 +30,11 @@ fn a_rule_is_named_by_its_number_and_by_what_it_makes() {
     assert_eq!(
         errors(rules),
         [
-            "rule 2 (claim `b`): it has no value; give it `from` or `value`",
-            "rule 3 (attribute `c`): it has no value; give it `from` or `value`",
-            "rule 4 (remove `d`): `value` means nothing where a claim is removed",
-            "rule 5 (deny): it would deny everybody; say whom with `when` or `unless`",
-            "rule 6: it makes nothing; give it `claim`, `attribute`, `remove` or `deny`",
+            "rule 2 (claim `b`): it has no value; set `from` or `value`",
+            "rule 3 (attribute `c`): it has no value; set `from` or `value`",
+            "rule 4 (remove `d`): `value` has no effect if a claim is removed",
+            "rule 5 (deny): it would deny every user; restrict it with `when` or `unless`",
+            "rule 6: it has no output; set `claim`, `attribute`, `remove` or `deny`",
         ]
     );
 }
@@ -80,11 +80,11 @@ fn a_rule_that_contradicts_itself_is_an_error() {
     for (rule, expected) in [
         (
             "claim = \"a\"\ndeny = \"No.\"\nvalue = 1",
-            "it has both `claim` and `deny`; make two rules of it",
+            "it has both `claim` and `deny`; write two rules",
         ),
         (
             "claim = \"a\"\nvalue = 1\nfrom = \"b\"",
-            "it has both `from` and `value`; one is enough",
+            "it has both `from` and `value`; set only one of them",
         ),
         (
             "claim = \"\"\nvalue = 1",
@@ -97,7 +97,7 @@ fn a_rule_that_contradicts_itself_is_an_error() {
         ("remove = \"\"", "`remove` is empty; name the claim"),
         (
             "deny = \" \"\nwhen = { role = \"a\" }",
-            "`deny` is empty; write the sentence that the person reads",
+            "`deny` is empty; write the sentence that the user reads",
         ),
         (
             "claim = \"a\"\nvalue = 1\ntype = \"integer\"",
@@ -105,11 +105,11 @@ fn a_rule_that_contradicts_itself_is_an_error() {
         ),
         (
             "remove = \"a\"\njoin = \",\"",
-            "`join` means nothing where a claim is removed",
+            "`join` has no effect if a claim is removed",
         ),
         (
             "remove = \"a\"\nscopes = \"email\"",
-            "`scopes` is for a `claim` that is made; use `when.scope` or `unless.scope` here",
+            "`scopes` is for a `claim` that is set; use `when.scope` or `unless.scope` here",
         ),
         (
             "attribute = \"a\"\nvalue = 1\nscopes = \"email\"",
@@ -121,15 +121,15 @@ fn a_rule_that_contradicts_itself_is_an_error() {
         ),
         (
             "attribute = \"a\"\nvalue = [\"true\", \"yes\"]\ntype = \"boolean\"",
-            "a value is no boolean",
+            "a value is not a valid boolean",
         ),
         (
             "claim = \"attribute:a\"\nvalue = 1",
-            "`attribute:` is for `writes`; here `attribute = \"...\"` makes an attribute",
+            "`attribute:` is for `writes`; here `attribute = \"...\"` adds an attribute",
         ),
         (
             "claim = \"a\"\nfrom = \"b\"\nkeep_unknown = true",
-            "`keep_unknown` is for `lookup`, which it does not have",
+            "`keep_unknown` needs `lookup`, which the rule does not have",
         ),
         (
             "claim = \"a\"\nfrom = \"b\"\nlookup = {}",
@@ -137,7 +137,7 @@ fn a_rule_that_contradicts_itself_is_an_error() {
         ),
         (
             "claim = \"a\"\nfrom = \"b\"\nlookup = { \"*\" = 1 }\nkeep_unknown = true",
-            "`lookup` has `*` for what it does not name, and `keep_unknown` keeps that; choose one",
+            "`lookup` has `*` for all other values, and `keep_unknown` keeps them; choose one",
         ),
         (
             "claim = \"a\"\nfrom = \"b\"\nonly = \"x\"\nexcept = [\"x\"]",
@@ -153,7 +153,7 @@ fn a_rule_that_contradicts_itself_is_an_error() {
         ),
         (
             "claim = \"a\"\nfrom = []",
-            "`from` is an empty list; name something or leave it out",
+            "`from` is an empty list; add a value, or leave it out",
         ),
         (
             "claim = \"a\"\nfrom = \"b\"\nsplit = \"\"",
@@ -165,7 +165,7 @@ fn a_rule_that_contradicts_itself_is_an_error() {
         ),
         (
             "claim = \"a\"\nfrom = \"{email}\"",
-            "`{email}` in `from` is no name; a text with names in braces is for `value`",
+            "`{email}` in `from` is not a name; use `value` for a text with names in braces",
         ),
         (
             "claim = \"a\"\nvalue = { b = [\"{email\"] }",
@@ -189,21 +189,21 @@ fn a_rule_that_contradicts_itself_is_an_error() {
 fn a_rule_that_never_applies_is_an_error() {
     let claim = "claim = \"a\"\nvalue = 1\n";
     let attribute = "attribute = \"a\"\nvalue = 1\n";
-    let no_scope = "there are openid, profile, email, phone, address, groups, offline_access";
+    let no_scope = "the scopes are openid, profile, email, phone, address, groups, offline_access";
     for (rule, expected) in [
-        (format!("{claim}scopes = \"roles\""), format!("`roles` in `scopes` is no scope; {no_scope}")),
-        (format!("{claim}when = {{ scope = \"x\" }}"), format!("`x` in `when.scope` is no scope; {no_scope}")),
+        (format!("{claim}scopes = \"roles\""), format!("`roles` in `scopes` is not a scope; {no_scope}")),
+        (format!("{claim}when = {{ scope = \"x\" }}"), format!("`x` in `when.scope` is not a scope; {no_scope}")),
         (
             format!("{claim}when = {{}}"),
-            "`when` names no condition; use `role`, `scope`, `sink`, `requested` or `is`".to_owned(),
+            "`when` has no condition; use `role`, `scope`, `sink`, `requested` or `is`".to_owned(),
         ),
         (
             format!("{claim}unless = {{ role = [] }}"),
-            "`unless.role` is empty, so it never holds; name something or leave it out".to_owned(),
+            "`unless.role` is empty, so it never holds; add a value, or leave it out".to_owned(),
         ),
         (
             format!("{claim}when = {{ role = \"x\" }}\nunless = {{ role = \"x\" }}"),
-            "`when` and `unless` say the same, so it never applies".to_owned(),
+            "`when` and `unless` are the same, so the rule never applies".to_owned(),
         ),
         (
             format!("{claim}when = {{ sink = \"saml-assertion\", scope = \"email\" }}"),
@@ -211,11 +211,12 @@ fn a_rule_that_never_applies_is_an_error() {
         ),
         (
             format!("{attribute}when = {{ sink = [\"id-token\"] }}"),
-            "it never applies: attributes are for `saml-assertion` alone, and `when.sink` names others".to_owned(),
+            "it never applies: attributes are only for `saml-assertion`, and `when.sink` does not contain it"
+                .to_owned(),
         ),
         (
             format!("{attribute}when = {{ scope = \"email\" }}"),
-            "it never applies: attributes are for `saml-assertion` alone, and an assertion has no scopes and no \
+            "it never applies: attributes are only for `saml-assertion`, and an assertion has no scopes and no \
              requested claims"
                 .to_owned(),
         ),
@@ -229,7 +230,7 @@ fn a_rule_that_never_applies_is_an_error() {
         ),
         (
             format!("{claim}when = {{ is = {{ \"a b\" = 1 }} }}"),
-            "`a b` in `when.is` is no name; a text with names in braces is for `value`".to_owned(),
+            "`a b` in `when.is` is not a name; use `value` for a text with names in braces".to_owned(),
         ),
     ] {
         assert_eq!(error(&rule), expected, "{rule}");
@@ -241,13 +242,13 @@ fn a_rule_whose_claim_is_replaced_unseen_is_an_error() {
     let set = |more: &str| format!("[[rules]]\nclaim = \"a\"\nvalue = 1\n{more}\n");
     assert_eq!(
         errors(&(set("when = { role = \"admin\" }") + &set(""))),
-        ["rule 1 (claim `a`) has no effect, since rule 2 (claim `a`) replaces what it makes"]
+        ["rule 1 (claim `a`) has no effect, because rule 2 (claim `a`) replaces its result"]
     );
     assert_eq!(
         errors(
             &(set("") + "[[rules]]\nclaim = \"b\"\nfrom = \"user.a\"\n[[rules]]\nremove = \"a\"")
         ),
-        ["rule 1 (claim `a`) has no effect, since rule 3 (remove `a`) replaces what it makes"]
+        ["rule 1 (claim `a`) has no effect, because rule 3 (remove `a`) replaces its result"]
     );
     for seen in [
         "[[rules]]\nclaim = \"b\"\nfrom = \"a.b\"\n",
@@ -326,12 +327,13 @@ fn the_example_in_the_documentation_is_right() {
 fn nobody_escapes_a_denial_by_not_asking_for_a_scope() {
     let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
     assert!(
-        said.contains("known only with its scope") && said.contains("`user.email`"),
+        said.contains("exists only if its scope was granted") && said.contains("`user.email`"),
         "{said}"
     );
     let said = error("deny = \"Not there.\"\nwhen = { is = { \"address.country\" = \"XX\" } }");
     assert!(
-        said.contains("known only with its scope") && said.contains("`user.profile.address`"),
+        said.contains("exists only if its scope was granted")
+            && said.contains("`user.profile.address`"),
         "{said}"
     );
     let rule = "[[rules]]\ndeny = \"No guests.\"\nwhen = { is = { \"user.email\" = \"*@guest.example\" } }";

@@ -21,14 +21,14 @@ impl ApprovalChannel for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        let summary = "Wakes a person's authenticator";
+        let summary = "Wakes a user's authenticator";
         Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary)
             .hosts(["push.example.com"])
     }
 
     fn begin(host: &dyn Host, _config: &Config, notice: &Notice) -> Result<Begun, Failure> {
         let Some(left) = notice.expires_at.checked_sub(host.now()).filter(|left| *left > 0) else {
-            return Err(Failure::Rejected("the notice is out of date".to_owned()));
+            return Err(Failure::Rejected("the notice has expired".to_owned()));
         };
         let request = Request {
             method: Method::Post,

@@ -25,7 +25,7 @@ impl ClaimMapper for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        let summary = "Sends applications the department of a person";
+        let summary = "Sends applications the department of a user";
         Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary)
             .writes(["department"])
             .config_schema(json!({
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn each_department_without_a_name_is_told() {
+    fn an_empty_department_is_an_error() {
         let departments = ["editor", "reader"].map(|role| (role.to_owned(), String::new())).into();
         let errors = Plugin::validate(&Config { departments, otherwise: None });
         assert_eq!(errors.map_err(|errors| errors.len()), Err(2));

@@ -42,7 +42,7 @@ impl DelegatedApprovalChannel for Plugin {
     type Config = Config;
 
     fn describe() -> Description {
-        let summary = "Asks a vendor's authenticator whether the person approves";
+        let summary = "Asks a vendor's authenticator whether the user approves";
         // `*`: the operator names the host of `base_url` in `http_hosts`.
         Description::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"), summary).hosts(["*"]).config_schema(json!({
             "type": "object",
@@ -77,7 +77,7 @@ impl DelegatedApprovalChannel for Plugin {
         let answer = send(host, config, Method::Get, request_id, None)?;
         let status: Status = parsed(&answer)?;
         if status.reference != request_id {
-            return Err(Failure::Rejected("the vendor speaks of another request".to_owned()));
+            return Err(Failure::Rejected("the vendor's answer is about another request".to_owned()));
         }
         Ok(match status.status.as_str() {
             "approved" => State::Approved,
@@ -94,7 +94,7 @@ impl DelegatedApprovalChannel for Plugin {
 
 /// Returns the id of the request, which is the handle. It has letters, digits and `-`, so it can be part of a URL.
 fn request_id(handle: &[u8]) -> Result<&str, Failure> {
-    std::str::from_utf8(handle).map_err(|_| Failure::Rejected("the handle is not one of this plugin".to_owned()))
+    std::str::from_utf8(handle).map_err(|_| Failure::Rejected("the handle does not belong to this plugin".to_owned()))
 }
 
 fn parsed<T: for<'de> Deserialize<'de>>(answer: &Response) -> Result<T, Failure> {

@@ -15,7 +15,7 @@ export const department = claimMapper<Config>({
   description: {
     name,
     version,
-    summary: "Sends applications the department of a person",
+    summary: "Sends applications the department of a user",
     writes: ["department"],
     config_schema: {
       type: "object",
@@ -34,7 +34,7 @@ export const department = claimMapper<Config>({
       .filter((key) => key !== "departments" && key !== "otherwise")
       .map((key) => `there is no setting \`${key}\``);
     if (typeof config.departments !== "object" || config.departments === null) {
-      return [...errors, "`departments` has to be a table: the department of each role"];
+      return [...errors, "`departments` must be a table: the department of each role"];
     }
     for (const [role, department] of Object.entries(config.departments)) {
       if (typeof department !== "string" || department === "") {
