@@ -56,7 +56,7 @@ impl ClientFile {
             );
         ensure!(
             loopback,
-            "redirect_uri is {}, but the demo listens on this machine alone: use http://127.0.0.1:PORT/callback",
+            "redirect_uri is {}, but the demo listens only on this machine: use http://127.0.0.1:PORT/callback",
             client.redirect_uri
         );
         // The other paths are pages of the demo.

@@ -81,7 +81,7 @@ impl FailedPage {
             ),
             "login_required" | "interaction_required" | "consent_required" => (
                 "You are not signed in yet",
-                "The provider has to ask you something first. Try again to be asked.",
+                "The provider must ask you a question first. Try again.",
             ),
             "temporarily_unavailable" | "server_error" => (
                 "The sign-in is not available",

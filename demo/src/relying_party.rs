@@ -191,7 +191,7 @@ impl RelyingParty {
         };
         let claims = id_token
             .claims(&client.id_token_verifier(), &nonce)
-            .map_err(|error| plain("the ID token was refused", error))?;
+            .map_err(|error| plain("the ID token was rejected", error))?;
 
         let userinfo = match client.user_info_url() {
             None => None,
@@ -205,7 +205,7 @@ impl RelyingParty {
                     .await
                     .map_err(|error| {
                         plain(
-                            "the provider's UserInfo endpoint gave no usable answer",
+                            "the provider's UserInfo endpoint returned no usable response",
                             error,
                         )
                     })?;

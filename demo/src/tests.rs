@@ -440,7 +440,7 @@ async fn an_answer_for_another_browser_or_request_is_refused() {
 async fn id_tokens_that_do_not_hold_are_refused() {
     Scene::new(|provider| provider.forger = Some(key()))
         .await
-        .refused("the ID token was refused")
+        .refused("the ID token was rejected")
         .await;
     for claims in [
         json!({"iss": "https://evil.example"}),
@@ -450,7 +450,7 @@ async fn id_tokens_that_do_not_hold_are_refused() {
     ] {
         Scene::new(|provider| provider.claims = claims)
             .await
-            .refused("the ID token was refused")
+            .refused("the ID token was rejected")
             .await;
     }
     Scene::new(|provider| provider.userinfo_subject = "u-2")
@@ -526,7 +526,7 @@ fn the_registration_is_checked() {
             issuer,
             "did:key:z6Mk",
             "https://app.example/callback",
-            "listens on this machine alone",
+            "listens only on this machine",
         ),
         (
             issuer,

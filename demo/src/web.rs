@@ -90,7 +90,7 @@ async fn login(State(demo): Shared, Query(login): Query<Login>) -> Response {
     if let Err(error) = demo.relying_party.check_issuer(login.iss.as_deref()) {
         return page(
             StatusCode::BAD_REQUEST,
-            &FailedPage::failed("The link was refused.", Some(error.to_string())),
+            &FailedPage::failed("The link was rejected.", Some(error.to_string())),
         );
     }
     match demo
@@ -140,13 +140,13 @@ async fn callback(
         browser_of(&headers).and_then(|id| demo.take_pending(&id, answer.state.as_deref()));
     let Some(pending) = pending else {
         let sentence =
-            "This answer does not belong to a sign-in of this browser, or was used already.";
+            "This response does not belong to a sign-in of this browser, or was used already.";
         return page(StatusCode::BAD_REQUEST, &FailedPage::failed(sentence, None));
     };
     if let Err(error) = demo.relying_party.check_issuer(answer.iss.as_deref()) {
         return page(
             StatusCode::BAD_REQUEST,
-            &FailedPage::failed("The answer was refused.", Some(error.to_string())),
+            &FailedPage::failed("The response was rejected.", Some(error.to_string())),
         );
     }
     if let Some(code) = answer.error {
@@ -158,7 +158,7 @@ async fn callback(
     let Some(code) = answer.code else {
         return page(
             StatusCode::BAD_REQUEST,
-            &FailedPage::failed("The answer holds neither a code nor an error.", None),
+            &FailedPage::failed("The response contains neither a code nor an error.", None),
         );
     };
     match demo.relying_party.finish(pending, code).await {
@@ -174,7 +174,7 @@ async fn callback(
         }
         Err(error) => {
             tracing::warn!(error = %format_args!("{error:#}"), "sign-in failed");
-            let sentence = "The provider's answer did not pass the checks.";
+            let sentence = "The provider's response did not pass the checks.";
             page(
                 StatusCode::BAD_GATEWAY,
                 &FailedPage::failed(sentence, Some(format!("{error:#}"))),

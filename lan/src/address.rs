@@ -43,7 +43,7 @@ impl FromStr for Address {
             Ok(IpAddr::V4(ip)) => Host::Ipv4(ip),
             Ok(IpAddr::V6(ip)) => Host::Ipv6(ip),
             Err(_) => Host::parse(text).ok().filter(is_name).with_context(|| {
-                format!("`{text}` is no name or address of this machine; LAN=1 finds the address by itself")
+                format!("`{text}` is not a name or address of this machine; LAN=1 finds the address by itself")
             })?,
         };
         Ok(Self(address))

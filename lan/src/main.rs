@@ -135,7 +135,7 @@ async fn explain(place: Place, page_port: u16) -> anyhow::Result<()> {
         );
     }
     println!(
-        "It explains how the phone comes to trust this trial's certificate, whose SHA-256 fingerprint is"
+        "It explains how to trust this trial's certificate on the phone. The SHA-256 fingerprint of the certificate is"
     );
     println!("  {}\n", authority.fingerprint);
     Ok(axum::serve(

@@ -78,7 +78,7 @@ const NO_TEXT = new Set([
   "an application can't be compared: {why}",
   'application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1',
   'client_secret {id}',
-  'comparison broke off: {error}',
+  'the comparison was aborted: {error}',
   'http: https:',
   'saml {application} {id}',
   '{text}; {more}',

@@ -57,9 +57,8 @@ impl Api {
     pub fn at_server(connection: &ServerConnection, default: &str) -> anyhow::Result<Self> {
         let Some(token) = connection.token()? else {
             return Err(CommandError::usage(format!(
-                "a token is needed: of `assent admin token` on the server's machine, or of a service account, in \
-                 {TOKEN} or \
-                 --token-file"
+                "a token is required in {TOKEN} or --token-file: from `assent admin token` on the server's machine, or \
+                 of a service account"
             )));
         };
         let base = address(connection.server.as_deref().unwrap_or(default))?;
@@ -400,7 +399,7 @@ fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
         });
     }
     if words.is_empty() {
-        "the host did not say why".to_owned()
+        "the server returned no reason".to_owned()
     } else {
         words
     }

@@ -39,8 +39,7 @@ pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
         Some(user) => Err(CommandError::with_kind(
             ErrorKind::Unreachable,
             format!(
-                "what listens at {address} is a program of another user of this machine (number {user}), which gets no \
-                 token; \
+                "a program of another user of this machine (uid {user}) listens at {address}, so it gets no token; \
                  start this command in the folder of `assent serve`, as its user"
             ),
         )),

@@ -82,7 +82,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     #[allow(
         clippy::disallowed_methods,
-        reason = "this is the one place that reads the system's clock"
+        reason = "this is the only place that reads the system's clock"
     )]
     fn now(&self) -> Timestamp {
         let since = std::time::SystemTime::now()

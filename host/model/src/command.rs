@@ -216,7 +216,7 @@ macro_rules! admin_command {
     (@class harmless $type:ty) => {};
     (@class $class:ident $type:ty) => {
         compile_error!(concat!(
-            "`", stringify!($class), "` is no class; expected `target`, `protected`, `harmless` or `classified`"
+            "`", stringify!($class), "` is not a class; expected `target`, `protected`, `harmless` or `classified`"
         ));
     };
     (@fields $head:tt {$($all:tt)*} {$($protected:tt)*} {$($members:tt)*}

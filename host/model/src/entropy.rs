@@ -49,11 +49,11 @@ impl Entropy for SystemEntropy {
     #[allow(
         clippy::disallowed_methods,
         clippy::panic,
-        reason = "the one place that asks for randomness; without any the host must not go on"
+        reason = "the only place that reads random bytes; without them the server must not continue"
     )]
     fn fill(&self, buffer: &mut [u8]) {
         if let Err(error) = getrandom::fill(buffer) {
-            panic!("the operating system gives no randomness: {error}");
+            panic!("the operating system returns no random bytes: {error}");
         }
     }
 }

@@ -53,7 +53,7 @@ impl Authenticator {
             .split_once("#enrol=")
             .context("the link has no #enrol= in it")?;
         let origin = url::Url::parse(page)
-            .context("the link is no address")?
+            .context("the link is not a URL")?
             .origin()
             .ascii_serialization();
         let api = format!("{origin}/authenticator/api");

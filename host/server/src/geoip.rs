@@ -65,7 +65,7 @@ pub enum GeoIpError {
     },
     /// The file has another format.
     #[error(
-        "geoip.database_file: {} is no database of places in the MaxMind DB format (.mmdb): {reason}",
+        "geoip.database_file: {} is not a GeoIP database in the MaxMind DB format (.mmdb): {reason}",
         file.display()
     )]
     NoDatabase {

@@ -349,7 +349,7 @@ pub(crate) async fn check_order(connection: &mut Connection) -> std::result::Res
 /// read it. SQLite creates the other files with the same mode.
 fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
     let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
-    let cannot = |error: std::io::Error| format!("cannot make {}: {error}", path.display());
+    let cannot = |error: std::io::Error| format!("cannot create {}: {error}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::DirBuilder::new()
             .recursive(true)

@@ -119,7 +119,7 @@ impl Ready {
                 let beginning = Script::new(&fixture.http);
                 let script = Arc::new(Mutex::new(beginning.clone()));
                 let channel = scripted(bench, fixture, Arc::clone(&script))?;
-                let call = fixture.call.clone().context("the fixture calls nothing")?;
+                let call = fixture.call.clone().context("the fixture has no call")?;
                 let world = bench.inspection().world;
                 Ok(Self::Channel(Box::new(ReadyChannel {
                     channel,

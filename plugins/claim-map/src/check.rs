@@ -52,7 +52,8 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
     let outputs: Vec<Output<'_>> = rule.outputs().collect();
     match outputs.as_slice() {
         [] => {
-            errors.push("it has no output; set `claim`, `attribute`, `remove` or `deny`".to_owned())
+            errors
+                .push("it has no output; set `claim`, `attribute`, `remove` or `deny`".to_owned());
         }
         [output] => output_errors(rule, *output, &mut errors),
         [one, other, ..] => {

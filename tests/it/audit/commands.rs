@@ -183,7 +183,7 @@ async fn config_check_rejects_an_invalid_audit_stream() {
             "file = \"/no/such/folder/audit.jsonl\"",
             "audit.stream.file: /no/such/folder/audit.jsonl: the folder",
         ),
-        ("file = \".\"", "audit.stream.file: .: it is no file"),
+        ("file = \".\"", "audit.stream.file: .: it is not a file"),
         (
             "syslog = \"tls://logs.example:6514\"",
             "audit.stream.syslog: expected udp://HOST:PORT",

@@ -150,10 +150,10 @@ async fn the_drill(database: Database) {
     let printed = run_ok(&host, restored.url(), &arguments).await;
     for line in [
         "Applied again: users suspended: 1, terminated: 2, erased: 1, deleted: 1; accounts closed: 1; devices \
-         revoked: 1. Changes that the backup contains: 0; of users or devices that it does not know: 1.",
+         revoked: 1. Changes that the backup contains: 0; of users or devices that it does not contain: 1.",
         "Changes that may have taken rights away: 1. Check each, and repeat it by hand:\n  ",
         " application.secret-rotated application ",
-        "The backup does not know the user",
+        "The backup does not contain the user",
         "10 recovery codes",
     ] {
         assert!(printed.contains(line), "{printed}");

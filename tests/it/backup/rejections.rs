@@ -54,7 +54,10 @@ async fn a_changed_backup_is_rejected(database: Database) {
 
     let settings = host.folder().join("commands.toml");
     let message = reject(settings.text()).await;
-    assert!(message.contains("this is no backup of Assent"), "{message}");
+    assert!(
+        message.contains("this is not a backup of Assent"),
+        "{message}"
+    );
     assert!(restored.is_untouched().await);
 }
 

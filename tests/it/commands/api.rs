@@ -596,14 +596,14 @@ async fn exit_codes_and_messages_name_the_failure() {
         (
             &["users", "sessions", "end", "ada", "..", "--yes"],
             2,
-            "\"..\" names nothing",
+            "\"..\" is not a name or an id",
         ),
         (
             &["users", "sessions", "end", "ada", ".", "--yes"],
             2,
-            "\".\" names nothing",
+            "\".\" is not a name or an id",
         ),
-        (&["users", "show", ""], 2, "\"\" names nothing"),
+        (&["users", "show", ""], 2, "\"\" is not a name or an id"),
         (
             &["keys", "revoke", "-nothing", "--yes"],
             3,
@@ -657,7 +657,7 @@ async fn invalid_connection_settings_are_named() {
     let mut nameless = command(&host, &["users", "list"]);
     let nameless = ended_with_code(nameless.env_remove("ASSENT_ADMIN_TOKEN")).await;
     assert!(
-        nameless.0 == 2 && nameless.1.contains("a token is needed"),
+        nameless.0 == 2 && nameless.1.contains("a token is required"),
         "{nameless:?}"
     );
     write_file(host.folder().join("token"), format!("{}\n", host.token));

@@ -125,7 +125,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     )
     .await;
     assert!(
-        err(&again).contains("cannot make phone.json; name another file"),
+        err(&again).contains("cannot create phone.json; name another file"),
         "{}",
         err(&again)
     );

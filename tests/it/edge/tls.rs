@@ -311,7 +311,7 @@ fn invalid_tls_settings_are_named() {
     }
     let message = check("https://id.example", "[http]\nclient_cert_header = true\n");
     assert!(
-        message.contains("http.client_cert_header: expected http.trusted_proxies"),
+        message.contains("http.client_cert_header: expected the proxy"),
         "{message}"
     );
     let message = check(

@@ -145,7 +145,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
             vec![
                 "HTTP-Artifact, HTTP-POST-SimpleSign, PAOS",
                 "HTTP-Artifact, SOAP",
-                "requires it all the same",
+                "still requires signatures",
             ],
         ),
         (
@@ -163,7 +163,7 @@ fn samples(certificates: &Certificates) -> [(&'static str, Value, Value, Vec<&'s
             }),
             vec![
                 "encryption was omitted",
-                "no such names here: urn:oasis:names:tc:SAML:1.1:nameid-format:x509",
+                "they are not supported: urn:oasis:names:tc:SAML:1.1:nameid-format:x509",
                 "With the name_id_source account_name",
             ],
         ),
@@ -203,7 +203,7 @@ async fn metadata_of_common_service_providers_is_imported() {
         // the setting.
         let of_import = notes
             .iter()
-            .filter(|note| **note != "requires it all the same");
+            .filter(|note| **note != "still requires signatures");
         assert!(
             of_import.into_iter().all(|note| returned.contains(note)),
             "{returned}"
@@ -411,7 +411,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
     let created = import_ok(&host, &chain, json!({"name": "Wiki"})).await;
     assert_eq!(created["certificates"], json!([pem(&certificates.first)]));
     let notes = shown(&host, &created, &chain).await["notes"].to_string();
-    assert!(notes.contains("the first was taken"), "{notes}");
+    assert!(notes.contains("only the first one was used"), "{notes}");
     // A service provider that signs requests, but whose metadata contains no certificate.
     let nameless = MELLON
         .replace("ds:X509Data>", "ds:Other>")
@@ -464,8 +464,8 @@ async fn metadata_signatures_are_verified_with_a_certificate() {
     validate(&signed).unwrap_or_else(|error| panic!("{error}: {signed}"));
     let changed = signed.replace("sp.example", "evil.example");
     for (metadata, certificate, why) in [
-        (&signed, &other, "not one of the registered certificates"),
-        (&changed, &own, "not the one that was signed"),
+        (&signed, &other, "not made with a registered certificate"),
+        (&changed, &own, "changed after it was signed"),
         (&Certificates::new().in_text(MELLON), &own, "not signed"),
     ] {
         let members = json!({"name": "x", "metadata_certificate": pem(certificate)});

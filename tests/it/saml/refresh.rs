@@ -130,7 +130,7 @@ async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
         (
             Status::OK,
             &next.replace("mellon/metadata", "mellon/other"),
-            "another service provider is another application",
+            "create another application for another service provider",
         ),
     ] {
         published.now_says(status, text);

@@ -26,7 +26,7 @@ pub enum BindingError {
     Base64(&'static str),
     /// The `SAMLEncoding` is not DEFLATE.
     #[error(
-        "the SAMLEncoding is not urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE, the only one there is"
+        "the SAMLEncoding is not urn:oasis:names:tc:SAML:2.0:bindings:URL-Encoding:DEFLATE, the only supported one"
     )]
     Encoding,
     /// The message is not compressed with DEFLATE, or it is truncated.
@@ -35,7 +35,7 @@ pub enum BindingError {
     )]
     Deflate,
     /// Data follows the compressed message.
-    #[error("there is something after the end of the compressed message")]
+    #[error("there is data after the end of the compressed message")]
     Trailing,
     /// The message exceeds [`XmlLimits::MESSAGE`], compressed or decompressed.
     #[error("the message is longer than {} bytes", XmlLimits::MESSAGE.bytes)]

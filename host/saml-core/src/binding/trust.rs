@@ -48,7 +48,7 @@ impl TrustedMessage<'_> {
 pub enum TrustError {
     /// A signature is required, and the message has none.
     #[error(
-        "the message is not signed as its binding has it; set the service provider to sign its messages"
+        "the message is not signed as its binding requires; configure the service provider to sign its messages"
     )]
     Unsigned,
     /// A signature is required, but no keys are registered.
@@ -61,7 +61,7 @@ pub enum TrustError {
     Algorithm(#[from] AlgorithmError),
     /// No registered key signed the query, or the query was changed after it was signed.
     #[error(
-        "the signature of the query is not one of the registered certificates', or the query was changed"
+        "the signature of the query was not made with a registered certificate, or the query was changed"
     )]
     Query,
     /// The message's own signature is invalid.

@@ -34,14 +34,14 @@ pub enum UnsupportedError {
     #[error("the message's Version is not 2.0, the only one that is supported")]
     Version,
     /// A user with an encrypted identifier.
-    #[error("an EncryptedID is not supported; set the service provider to send a NameID")]
+    #[error("an EncryptedID is not supported; configure the service provider to send a NameID")]
     EncryptedId,
     /// A user with an identifier of an extension.
-    #[error("a BaseID is not supported; set the service provider to send a NameID")]
+    #[error("a BaseID is not supported; configure the service provider to send a NameID")]
     BaseId,
     /// A user without an identifier, described only by a subject confirmation.
     #[error(
-        "a Subject without a NameID is not supported; leave the Subject out, or name the person in it"
+        "a Subject without a NameID is not supported; omit the Subject, or name the user in it"
     )]
     UnnamedSubject,
     /// A subject confirmation in the request.

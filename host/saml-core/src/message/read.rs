@@ -140,7 +140,7 @@ pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, FormError> {
     if format.is_some_and(|format| format != "urn:oasis:names:tc:SAML:2.0:nameid-format:entity") {
         return Err(FormError::Value {
             name: "the Format of the Issuer",
-            must: "that of an entity; leave it out",
+            must: "urn:oasis:names:tc:SAML:2.0:nameid-format:entity; omit it",
         });
     }
     uri_text(issuer, "the Issuer").map(Some)

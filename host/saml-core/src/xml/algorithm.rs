@@ -41,11 +41,13 @@ pub enum DigestAlgorithm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AlgorithmError {
     /// SHA-1, which is broken.
-    #[error("the signature uses SHA-1, which is rejected; set the service provider to SHA-256")]
+    #[error(
+        "the signature uses SHA-1, which is rejected; configure the service provider to use SHA-256"
+    )]
     Sha1,
     /// Any other algorithm.
     #[error(
-        "the signature's algorithm is refused; set the service provider to \
+        "the signature's algorithm is not accepted; configure the service provider to use \
          http://www.w3.org/2001/04/xmldsig-more#rsa-sha256 with http://www.w3.org/2001/04/xmlenc#sha256"
     )]
     Unknown,

@@ -53,7 +53,7 @@ pub enum XmlProblem {
     #[error("the document is not well-formed")]
     Syntax,
     /// An end tag that does not match, or is missing.
-    #[error("the end tags do not fit the start tags")]
+    #[error("the end tags do not match the start tags")]
     Tags,
     /// A name with an invalid character, or with two colons.
     #[error("an element or attribute has a malformed name")]

@@ -52,7 +52,7 @@ pub enum SignatureError {
     #[error("the message has more than one signature")]
     Several,
     /// The signature is not directly in the root element.
-    #[error("the signature is not that of the whole message")]
+    #[error("the signature does not cover the whole message")]
     Misplaced,
     /// The signature has other elements than SAML allows.
     #[error("the signature is malformed: {0}")]
@@ -62,7 +62,7 @@ pub enum SignatureError {
     Algorithm(#[from] AlgorithmError),
     /// The signature uses another canonicalization or other transforms.
     #[error(
-        "a signature is made with the enveloped-signature transform and http://www.w3.org/2001/10/xml-exc-c14n#"
+        "a signature must use the enveloped-signature transform and http://www.w3.org/2001/10/xml-exc-c14n#"
     )]
     Transforms,
     /// The signature has no reference, several references, or a reference to another element than the root.
@@ -72,10 +72,10 @@ pub enum SignatureError {
     #[error("two elements of the message have the same ID")]
     RepeatedId,
     /// No trusted key created the signature.
-    #[error("the signature is not one of the registered certificates'")]
+    #[error("the signature was not made with a registered certificate")]
     Untrusted,
     /// The message was changed after it was signed.
-    #[error("the message is not the one that was signed")]
+    #[error("the message was changed after it was signed")]
     Digest,
     /// The canonical form exceeds the limits.
     #[error("the signed content can't be read: {0}")]
@@ -195,7 +195,7 @@ impl<'d> SignatureElements<'d> {
             }
             _ => {
                 return Err(SignatureError::Malformed(
-                    "it has SignedInfo, SignatureValue and perhaps KeyInfo",
+                    "it must have SignedInfo, SignatureValue and optionally KeyInfo",
                 ));
             }
         };
@@ -208,7 +208,7 @@ impl<'d> SignatureElements<'d> {
             }
             _ => {
                 return Err(SignatureError::Malformed(
-                    "SignedInfo begins with its two methods",
+                    "SignedInfo must begin with its two methods",
                 ));
             }
         };
@@ -234,7 +234,7 @@ impl<'d> Reference<'d> {
             [a, b, c] if named([a, b, c], [TRANSFORMS, DIGEST_METHOD, DIGEST_VALUE]) => (a, b, c),
             _ => {
                 return Err(SignatureError::Malformed(
-                    "Reference has Transforms, DigestMethod and DigestValue",
+                    "Reference must have Transforms, DigestMethod and DigestValue",
                 ));
             }
         };

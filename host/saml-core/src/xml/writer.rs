@@ -39,7 +39,7 @@ struct SignedElement {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum WriteError {
     /// A value contains a character that XML does not allow, such as NUL.
-    #[error("a value has a character that XML can't hold")]
+    #[error("a value has a character that XML does not allow")]
     Character,
     /// The output would exceed [`Writer::MAX_BYTES`].
     #[error("the values are too long for an XML message")]

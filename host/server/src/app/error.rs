@@ -13,7 +13,7 @@ use assent_store::StoreError;
 
 /// The reason why the server did not start. The message says how to correct it.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant is what it wraps")]
+#[allow(missing_docs, reason = "the wrapped types have the documentation")]
 pub enum StartError {
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -25,7 +25,7 @@ pub enum StartError {
     Plugin(#[from] LoadError),
     #[error(transparent)]
     PluginSettings(#[from] SecretFileError),
-    #[error("first start: {0}")]
+    #[error("bootstrap: {0}")]
     FirstStart(#[from] crate::domain::admin::AdminError),
     #[error("{}: cannot write the demo application's settings: {reason}", file.display())]
     DemoFile {

@@ -15,7 +15,7 @@ pub enum StreamError {
     #[error("an entry can't be written: {0}")]
     Unwritable(#[from] serde_json::Error),
     /// The write was interrupted.
-    #[error("the writing was broken off")]
+    #[error("the write was interrupted")]
     BrokenOff,
 }
 
@@ -23,12 +23,12 @@ pub enum StreamError {
 #[derive(Debug, thiserror::Error)]
 pub enum StreamFileError {
     /// The path is not a file, but for example a folder or a device.
-    #[error("it is no file")]
+    #[error("it is not a file")]
     NoFile,
     /// The file has other content.
-    #[error("its last line is no entry of the audit log; name a file of its own")]
+    #[error("its last line is not an entry of the audit log; use a file only for the audit stream")]
     OfAnother,
     /// The folder of the file does not exist.
-    #[error("the folder {} is not there", .0.display())]
+    #[error("the folder {} does not exist", .0.display())]
     NoFolder(PathBuf),
 }

@@ -82,7 +82,7 @@ impl Authenticator {
             .create_new(true)
             .mode(0o600)
             .open(path);
-        made.with_context(|| format!("cannot make {}; name another file", path.display()))
+        made.with_context(|| format!("cannot create {}; name another file", path.display()))
     }
 
     /// Writes the authenticator to a file.
@@ -101,7 +101,11 @@ impl Authenticator {
     pub fn load(file: &Path) -> anyhow::Result<Self> {
         let text = std::fs::read_to_string(file)
             .with_context(|| format!("cannot read {}", file.display()))?;
-        serde_json::from_str(&text)
-            .with_context(|| format!("{} was not made by `authenticator enrol`", file.display()))
+        serde_json::from_str(&text).with_context(|| {
+            format!(
+                "{} was not created by `authenticator enrol`",
+                file.display()
+            )
+        })
     }
 }

@@ -222,7 +222,7 @@ impl Default for CallError {
     fn default() -> Self {
         Self {
             error: "error".to_owned(),
-            message: "the server gave no reason".to_owned(),
+            message: "the server returned no reason".to_owned(),
             now: None,
         }
     }
@@ -237,7 +237,7 @@ pub(super) async fn client() -> anyhow::Result<&'static Client> {
         Client::builder()
             .pool_max_idle_per_host(0)
             .build()
-            .context("this machine's TLS can't be used")
+            .context("TLS can't be set up on this machine")
     };
     CLIENT.get_or_try_init(make).await
 }

@@ -22,7 +22,7 @@ fn described(found: &Replacement) -> String {
         let state = match key.stage {
             SealingKeyStage::Waits => "not in use yet",
             SealingKeyStage::Seals => "in use",
-            SealingKeyStage::Replaced => "replaced; opens what it sealed",
+            SealingKeyStage::Replaced => "replaced; opens the values that it sealed",
         };
         text.push_str(&format!("Sealing key {generation}, from {from}: {state}\n"));
     }

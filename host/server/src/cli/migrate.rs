@@ -74,7 +74,7 @@ fn report(outcome: &MigrationOutcome) {
         return;
     };
     eprintln!(
-        "Postponed, because these instances run releases that use what the migration removes:"
+        "Postponed, because these instances run releases that use tables or columns that the migration removes:"
     );
     for instance in &postponed.instances {
         eprintln!("  {instance}");

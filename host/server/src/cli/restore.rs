@@ -25,15 +25,15 @@ use assent_store::{
 };
 
 /// The risk of a restore without an export.
-const LOST_REVOCATIONS: &str = "the database forgets what was done after the backup: users who were suspended, \
+const LOST_REVOCATIONS: &str = "the database will not have the changes after the backup: users who were suspended, \
      terminated or erased since can sign in again, and revoked devices can approve again. Name an export of the audit \
      log, or the file of an audit stream, which has these changes: --audit-export FILE. Without one, add \
      --accept-lost-revocations, and repeat these changes by hand";
 
 /// Restore a backup into an empty database.
 ///
-/// Stop all instances first. The command verifies the master key and the backup before it changes anything, and
-/// replaces no database: database.url must name a file that does not exist, or an empty database of PostgreSQL. It ends
+/// Stop all instances first. The command verifies the master key and the backup before it changes anything. It does not
+/// replace a database: database.url must name a file that does not exist, or an empty database of PostgreSQL. It ends
 /// all single-use and revocable objects: sessions, tokens, approvals, enrolment links, recovery codes, consents and
 /// tokens of the admin API. So every user signs in again.
 ///
@@ -274,8 +274,8 @@ fn print_outcome(
     println!("All access and refresh tokens are invalid.");
     if backup.is_of_previous_master_key {
         println!(
-            "The backup is of the previous master key. When `assent admin master-key` shows the new sealing key in \
-             use, run `assent admin revoke-tokens --yes`: until then the previous key is enough to forge tokens."
+            "The backup was made with the previous master key. When `assent admin master-key` shows the new sealing \
+             key in use, run `assent admin revoke-tokens --yes`: until then the previous key is enough to forge tokens."
         );
     }
     if let Some(later) = later {
@@ -283,7 +283,7 @@ fn print_outcome(
         let done = &outcome.reapplied;
         println!(
             "Applied again: users suspended: {}, terminated: {}, erased: {}, deleted: {}; accounts closed: {}; devices \
-             revoked: {}. Changes that the backup contains: {}; of users or devices that it does not know: {}.",
+             revoked: {}. Changes that the backup contains: {}; of users or devices that it does not contain: {}.",
             done.users_suspended,
             done.users_terminated,
             done.users_erased,
@@ -294,7 +294,7 @@ fn print_outcome(
             done.unknown()
         );
         for user in &done.unknown_users {
-            println!("The backup does not know the user {user}.");
+            println!("The backup does not contain the user {user}.");
         }
     }
     println!(

@@ -54,9 +54,8 @@ pub(super) fn check(branding: &Branding, expect: &mut impl FnMut(bool, &str, &st
         let Some(accent) = accent else { continue };
         let (contrast, ground) = Palette::from_accent(accent, theme).least_contrast(theme);
         let expected = format!(
-            "{accent} has a contrast of {contrast:.1} to 1 where {ground} is beside it, and text needs \
-             {LEAST_CONTRAST} \
-             (WCAG AA); expected a {} colour, such as {}",
+            "{accent} has a contrast of {contrast:.1} to 1 with {ground}, and text needs {LEAST_CONTRAST} (WCAG AA); \
+             expected a {} colour, such as {}",
             if theme == Theme::Light {
                 "darker"
             } else {
@@ -105,7 +104,7 @@ mod tests {
             panic!("one problem")
         };
         assert!(
-            problem.starts_with("branding.accent: #ffcc00 has a contrast of 1.4 to 1 where "),
+            problem.starts_with("branding.accent: #ffcc00 has a contrast of 1.4 to 1 with "),
             "{problem}"
         );
         let better = problem.rsplit(' ').next().unwrap();

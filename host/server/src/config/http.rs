@@ -143,7 +143,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     expect(
         http.mtls.is_none() || http.mtls_url.is_some(),
         "http.mtls_url",
-        "missing; expected where applications reach the listener of http.mtls, such as https://mtls.id.example.org",
+        "missing; expected the address of the http.mtls listener for applications, such as https://mtls.id.example.org",
     );
     expect(
         http.mtls
@@ -162,7 +162,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     expect(
         !http.client_cert_header || !http.trusted_proxies.is_empty(),
         "http.client_cert_header",
-        "expected http.trusted_proxies to name the proxy whose header is believed",
+        "expected the proxy that sends this header in http.trusted_proxies",
     );
 }
 

@@ -20,7 +20,7 @@ pub(super) fn check(keys: &Keys, expect: &mut impl FnMut(bool, &str, &str)) {
         expect(
             key.is_none_or(|key| key.is_ok_and(|key| key.len() == 32)),
             name,
-            "expected 32 bytes of base64; `openssl rand -base64 32` makes them",
+            "expected 32 bytes of base64; `openssl rand -base64 32` prints them",
         );
     }
     let token = keys.pkcs11.as_ref();

@@ -304,7 +304,7 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
         expect(
             plugin.on_failure == OnFailure::Fail || !grants,
             "plugins.claim_mappers.on_failure",
-            "expected `fail` for a plugin that writes `account`: that claim carries rights",
+            "expected `fail` for a plugin that writes `account`: that claim carries permissions",
         );
     }
     for plugin in &plugins.approval_channels {

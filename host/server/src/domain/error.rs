@@ -16,10 +16,10 @@ pub enum InternalError {
     #[error(transparent)]
     Signing(#[from] SigningError),
     /// A SAML message could not be written or signed.
-    #[error("a SAML message could not be made: {0}")]
+    #[error("a SAML message could not be created: {0}")]
     Saml(String),
     /// The challenge for a passkey could not be created.
-    #[error("a passkey could not be asked: {0}")]
+    #[error("a passkey challenge could not be created: {0}")]
     Passkey(String),
     /// A plugin failed.
     #[error("the plugin {0}")]

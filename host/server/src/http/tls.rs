@@ -28,7 +28,7 @@ const LOOK: Duration = Duration::from_secs(60);
 
 /// The reason why a listener cannot use TLS. The message names the key of the setting.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant says what it is in its message")]
+#[allow(missing_docs, reason = "the message of each variant documents it")]
 pub enum TlsError {
     #[error("{table}.{key}: cannot read {}: {reason}", file.display())]
     Unreadable {
@@ -217,7 +217,7 @@ impl TlsIdentity {
 
 /// The reason why a handshake failed.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant is what it wraps")]
+#[allow(missing_docs, reason = "the wrapped types have the documentation")]
 pub(super) enum HandshakeError {
     #[error(transparent)]
     Stack(#[from] ErrorStack),

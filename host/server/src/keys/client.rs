@@ -60,7 +60,7 @@ pub enum JwtError {
     #[error("its algorithm is not accepted")]
     Algorithm,
     /// No key of the application verifies the signature.
-    #[error("its signature does not fit a key of the application")]
+    #[error("its signature does not match a key of the application")]
     Signature,
     /// The application's keys could not be fetched.
     #[error("the application's keys could not be fetched")]

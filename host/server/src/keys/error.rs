@@ -12,7 +12,7 @@ pub enum KeyError {
     #[error("the cryptographic library failed: {0}")]
     Library(#[from] ErrorStack),
     /// A sealed value was sealed with an unknown key or for another purpose, or was changed.
-    #[error("a sealed value cannot be opened: it was changed, or is another installation's")]
+    #[error("a sealed value cannot be opened: it was changed, or belongs to another installation")]
     NotOpened,
     /// There is no sealing key.
     #[error("the database has no sealing key")]
@@ -59,6 +59,6 @@ pub enum KeyError {
     #[error("a token could not be encrypted")]
     Sealing,
     /// The operation was interrupted because the server stops.
-    #[error("the making of a key was broken off")]
+    #[error("the creation of a key was interrupted")]
     BrokenOff,
 }

@@ -28,7 +28,7 @@ pub enum IdTokenError {
     #[error("its `typ` is not JWT")]
     OtherType,
     /// No key of this server has its `kid`.
-    #[error("its key is not known here")]
+    #[error("its key is unknown")]
     UnknownKey,
     /// Its `alg` is not the one of its key.
     #[error("its `alg` is not its key's")]

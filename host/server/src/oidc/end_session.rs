@@ -54,13 +54,13 @@ pub enum EndSessionError {
     #[error("the id_token_hint is not an ID token of this service: {0}")]
     BadHint(#[from] IdTokenError),
     /// The `id_token_hint` is an ID token of this server, but does not name its user or application.
-    #[error("the id_token_hint has no {0} that is known here")]
+    #[error("the id_token_hint has no known {0}")]
     InvalidHint(&'static str),
     /// `client_id` is unknown.
     #[error("no application has the client_id")]
     UnknownClient,
     /// `client_id` is not the application to which the `id_token_hint` was issued.
-    #[error("client_id is not whom the id_token_hint was issued to")]
+    #[error("the id_token_hint was issued to another client_id")]
     OtherClient,
     /// The `post_logout_redirect_uri` is not registered.
     #[error(

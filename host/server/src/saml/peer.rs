@@ -90,7 +90,7 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Inter
         .map(|certificate| key(&certificate.pem));
     keys.collect::<Result<_, _>>().map_err(|error| {
         InternalError::Saml(format!(
-            "a certificate that is registered for {} is unfit: {error}",
+            "a registered certificate of {} can't be used: {error}",
             provider.id
         ))
     })
@@ -118,7 +118,7 @@ pub fn session_index(
 pub enum HeaderError {
     /// The message has another issuer, or none.
     #[error(
-        "the Issuer of the message is {received}, and not the entity ID that is registered: {registered}"
+        "the Issuer of the message is {received}, but the registered entity ID is {registered}"
     )]
     Issuer {
         /// The received value.
@@ -128,7 +128,7 @@ pub enum HeaderError {
     },
     /// The message has another address as its destination.
     #[error(
-        "the Destination of the message is {received}, and it came to {here}; has base_url changed?"
+        "the Destination of the message is {received}, but the message arrived at {here}; has base_url changed?"
     )]
     Destination {
         /// The received value.
@@ -138,7 +138,7 @@ pub enum HeaderError {
     },
     /// The message is signed without a destination, and might be for another address.
     #[error(
-        "the message is signed and has no Destination, which SAML bindings section 3.4.5.2 asks for"
+        "the message is signed and has no Destination, which SAML bindings section 3.4.5.2 requires"
     )]
     NoDestination,
     /// The message is too old.

@@ -108,7 +108,7 @@ pub async fn take_up(
         let detail = "the application would have received an error";
         let detail = cause.as_ref().map_or_else(
             || detail.to_owned(),
-            |cause| format!("{detail}, since {cause}"),
+            |cause| format!("{detail}, because {cause}"),
         );
         test_sign_in::record_step(
             services,

@@ -135,7 +135,7 @@ pub async fn take_up(
             };
             let detail = cause.as_ref().map_or_else(
                 || detail.to_owned(),
-                |cause| format!("{detail}, since {cause}"),
+                |cause| format!("{detail}, because {cause}"),
             );
             let note = StepNote {
                 succeeded,

@@ -50,7 +50,7 @@ impl AdminCommand for StartTestSignIn {
         let services = &context.services;
         let alone = services.rate_limits.test_sign_in.hold(test_sign_in.session);
         let _alone = alone.ok_or(AdminError::TooMany(
-            "another test sign-in is begun at this moment",
+            "another test sign-in is starting at this moment",
         ))?;
         let (url, request) = match &application {
             RegisteredApplication::Client(client) => {

@@ -130,7 +130,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     empty("saml_participants", "the sessions ended"),
     keep(
         "logout_deliveries",
-        "a logout token that is sent twice ends nothing twice, and one that is not sent leaves a session open",
+        "a repeated logout token has no effect, and a missing one leaves a session open",
     ),
     empty(
         "saml_logout_requests",
@@ -158,8 +158,8 @@ pub const RESTORE_RULES: &[TableRule] = &[
     ),
     keep(
         "replay_cache",
-        "assertions that were used before the backup; those used since can be used again until they expire, five \
-         minutes after they were made at the latest",
+        "assertions that were used before the backup; assertions that were used since can be used again until they \
+         expire, at most five minutes after their creation",
     ),
     empty(
         "consents",
@@ -191,7 +191,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     change(
         "users",
         "UPDATE users SET version = version + $1 / 1000, known_browsers_not_before = $1",
-        "versions must not return; a browser may have been reported after the backup, so none is known any more",
+        "versions must not return; a browser may have been reported after the backup, so no browser is known any more",
     ),
     keep("last_sign_ins", "history"),
     keep("login_names", "names of users"),

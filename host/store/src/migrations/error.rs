@@ -27,8 +27,8 @@ pub(crate) enum MigrationError {
     )]
     Pending(String),
     #[error(
-        "migration {migration} waited {minutes} minutes for a lock that others hold, and changed nothing; look for \
-         long transactions in pg_stat_activity, then run `assent migrate` again"
+        "migration {migration} waited {minutes} minutes for a lock that other sessions hold, and changed nothing; look \
+         for long transactions in pg_stat_activity, then run `assent migrate` again"
     )]
     Locked { migration: Migration, minutes: u64 },
     #[error(

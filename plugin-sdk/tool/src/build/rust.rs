@@ -93,7 +93,8 @@ fn encode(module: &Path) -> Result<Vec<u8>> {
     let bytes =
         std::fs::read(module).with_context(|| format!("{} can't be read", module.display()))?;
     ComponentEncoder::default().validate(true).module(&bytes)?.encode().context(
-        "the module does not make a component; does the crate call `claim_mapper!` or `approval_channel!` once?",
+        "the module can't be converted to a component; does the crate call `claim_mapper!` or `approval_channel!` \
+         once?",
     )
 }
 

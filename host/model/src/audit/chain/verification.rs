@@ -34,9 +34,7 @@ pub enum Break {
         id: String,
     },
     /// An entry is unchanged, but does not follow the preceding one: one of the two replaces another entry.
-    #[error(
-        "entry {seq} ({id}) does not follow the one before it: one of the two was put in place of another"
-    )]
+    #[error("entry {seq} ({id}) does not follow the previous entry: one of the two was replaced")]
     Replaced {
         /// Its position.
         seq: i64,

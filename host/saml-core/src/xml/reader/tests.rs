@@ -264,7 +264,7 @@ fn the_error_says_the_line() {
     let error = Document::read(b"<r>\r\n<a>\r\n</b></r>", XmlLimits::MESSAGE).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "line 3: the end tags do not fit the start tags"
+        "line 3: the end tags do not match the start tags"
     );
 }
 

@@ -124,7 +124,7 @@ impl OpenBackup {
         let mut archive = Archive::new(BufReader::new(&file));
         let mut members = archive.entries()?;
         let mut next = |name: &str| -> anyhow::Result<Entry<'_, _>> {
-            let no_backup = || format!("this is no backup of Assent: {name} is missing");
+            let no_backup = || format!("this is not a backup of Assent: {name} is missing");
             let member = members.next().with_context(no_backup)?;
             let member = member.with_context(no_backup)?;
             let is_it = member.header().entry_type() == EntryType::Regular
@@ -154,7 +154,7 @@ impl OpenBackup {
             Err(KeyError::WrongMasterKey { stored, configured }) => bail!(
                 "the backup was made with another master key. The fingerprint of its key is {stored}, of the key in \
                  the settings {configured}. Put the right key back, or set it as keys.previous_master_key_file: \
-                 without it, nobody can read the keys in the backup"
+                 without it, the keys in the backup cannot be decrypted"
             ),
             other => other?,
         };

@@ -78,7 +78,7 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
         println!("Fingerprint of the master key: {}", root.master_key);
     }
     eprintln!(
-        "The master key is not in the backup. Keep a copy of it elsewhere: without it, the backup is worth nothing."
+        "The master key is not in the backup. Keep a copy of it elsewhere: without it, the backup cannot be used."
     );
     Ok(())
 }

@@ -83,7 +83,7 @@ pub(super) async fn examine(settings: &Settings) -> Vec<Finding> {
         differences.extend(ahead);
     }
     for pattern in patterns {
-        let text = format!("{pattern} was not checked: it names no single host");
+        let text = format!("{pattern} was not checked: it does not name a single host");
         findings.push(Finding::ok("push", text));
     }
     // The clock of a host may be wrong, or its response slow. So the smallest difference counts.

@@ -314,7 +314,7 @@ impl AdminContext {
             }
         }
         Err(AdminError::Conflict(
-            "others changed the same objects meanwhile, several times; send the request again",
+            "other requests changed the same objects several times; send the request again",
         ))
     }
 

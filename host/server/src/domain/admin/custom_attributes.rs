@@ -51,14 +51,17 @@ pub(super) fn checked(
     {
         return Err(invalid(
             FIELD,
-            format!("expected {MOST_ATTRIBUTES} at most, of as many values each"),
+            format!(
+                "expected at most {MOST_ATTRIBUTES} attributes with at most {MOST_ATTRIBUTES} values each"
+            ),
         ));
     }
     // A plugin's output and a form of a browser should not be larger.
     let values = || attributes.iter().flat_map(|one| &one.values);
     if values().count() > MOST_VALUES || values().map(String::len).sum::<usize>() > MOST_BYTES {
-        let expected =
-            format!("expected {MOST_VALUES} values at most in all, of {MOST_BYTES} bytes together");
+        let expected = format!(
+            "expected at most {MOST_VALUES} values with at most {MOST_BYTES} bytes in total"
+        );
         return Err(invalid(FIELD, expected));
     }
     let mut names = BTreeSet::new();
@@ -102,9 +105,8 @@ fn check_placeholders(
             || services.plugins.writes_claim_for(&provider.id, claim);
         if !is_known {
             return Err(said(format!(
-                "the placeholder {{{claim}}} at character {} names nothing that is known of a user: expected \
-                 {{roles}}, a \
-                 claim of OpenID Connect such as {{email}}, or a claim that a plugin of the application writes",
+                "the placeholder {{{claim}}} at character {} names no value of a user: expected {{roles}}, a claim \
+                 of OpenID Connect such as {{email}}, or a claim that a plugin of the application writes",
                 placeholder.at
             )));
         }

@@ -75,13 +75,13 @@ async fn verify_evidence(
         return fault("it is too long");
     }
     let Ok(request) = evidence.request_id.parse::<ApprovalId>() else {
-        return fault("it specifies no request");
+        return fault("it does not specify a request");
     };
     let Ok(CarriedProof { device, proof }) = serde_json::from_slice(&evidence.proof) else {
         return fault("it can't be read");
     };
     if expected.is_some_and(|expected| expected != (request, device)) {
-        return fault("it is of another request, or of another device");
+        return fault("it belongs to another request or device");
     }
     let found = services
         .store
@@ -89,18 +89,18 @@ async fn verify_evidence(
         .await?
         .filter(|device| device.revoked_at.is_none());
     let Some(device) = found else {
-        return fault("no device created it");
+        return fault("it does not come from an active device");
     };
     match approval::answer(services, &device, request, &proof, Origin::NOWHERE).await? {
         DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
             Ok(EvidenceOutcome::Decided)
         }
         DecisionResult::BadProof | DecisionResult::OtherBrowser => {
-            fault("its signature is not over what was asked")
+            fault("its signature does not match the approval request")
         }
-        DecisionResult::Unknown => fault("no user with such a request has this device"),
+        DecisionResult::Unknown => fault("the device's user has no such request"),
         DecisionResult::PasskeyRequired(_) | DecisionResult::PasskeyRefused => {
-            fault("its device has a passkey, which was not shown")
+            fault("its device has a passkey, but the proof has no valid assertion of it")
         }
         DecisionResult::NumberMismatch { .. }
         | DecisionResult::AlreadyDecided

@@ -91,7 +91,7 @@ pub enum ContinuationError {
         last: i64,
     },
     /// An entry of a revocation does not name the revoked object.
-    #[error("entry {0} does not name what it is about, so it cannot be applied again")]
+    #[error("entry {0} does not name its object, so it cannot be applied again")]
     Unreadable(String),
 }
 

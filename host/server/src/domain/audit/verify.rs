@@ -52,7 +52,7 @@ pub enum ExportError {
     #[error("it can't be read: {0}")]
     File(#[from] std::io::Error),
     /// A line is not an entry of an export.
-    #[error("line {line} is no entry of an export: {reason}")]
+    #[error("line {line} is not an entry of an export: {reason}")]
     Line {
         /// The number of the line, from 1.
         line: u64,
@@ -60,7 +60,7 @@ pub enum ExportError {
         reason: String,
     },
     /// The export has no entries.
-    #[error("there are no entries in it")]
+    #[error("it has no entries")]
     Empty,
 }
 

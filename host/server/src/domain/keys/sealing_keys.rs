@@ -250,10 +250,7 @@ pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(
         .delete_sealing_keys(generation, entry)
         .await?
     {
-        tracing::info!(
-            below = generation,
-            "sealing keys deleted that were replaced"
-        );
+        tracing::info!(below = generation, "replaced sealing keys deleted");
     }
     reload(services).await
 }

@@ -43,7 +43,7 @@ pub enum LogoFileError {
     },
     /// The file is too large.
     #[error(
-        "branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so take a smaller one",
+        "branding.logo_file: {}: is larger than 64 KiB; every sign-in page would load it, so use a smaller one",
         .0.display()
     )]
     TooLarge(PathBuf),
@@ -151,6 +151,6 @@ mod tests {
         svg.push(b' ');
         std::fs::write(&file, &svg).unwrap();
         let error = Logo::read(&file).unwrap_err().to_string();
-        assert!(error.ends_with("so take a smaller one"), "{error}");
+        assert!(error.ends_with("so use a smaller one"), "{error}");
     }
 }

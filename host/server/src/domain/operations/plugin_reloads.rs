@@ -56,7 +56,7 @@ pub struct Reload {
 
 /// The reason why plugins were not exchanged. The previous plugins continue.
 #[derive(Debug, thiserror::Error)]
-#[allow(missing_docs, reason = "each variant is what it wraps")]
+#[allow(missing_docs, reason = "the wrapped types have the documentation")]
 pub enum ReloadError {
     #[error("the server was started without a settings file, so it cannot read the settings again")]
     NoFile,

@@ -32,7 +32,7 @@ pub trait MasterKey: std::fmt::Debug + Send + Sync {
 #[derive(Debug, thiserror::Error)]
 pub enum MasterKeyError {
     /// The file cannot be read or created.
-    #[error("{}: cannot read or make the master key: {reason}", file.display())]
+    #[error("{}: cannot read or create the master key: {reason}", file.display())]
     File {
         /// The file.
         file: PathBuf,
@@ -41,8 +41,8 @@ pub enum MasterKeyError {
     },
     /// The database has keys that were sealed with a master key, and the file does not exist.
     #[error(
-        "{}: the master key is missing, and the keys in the database can't be opened without it; put it back from its \
-         backup",
+        "{}: the master key is missing, and the keys in the database can't be decrypted without it; restore it from \
+         its backup",
         file.display()
     )]
     Lost {
@@ -91,7 +91,7 @@ pub enum MasterKeyError {
     Key(#[from] KeyError),
     /// The text is not 32 bytes of base64.
     #[error(
-        "{origin}: the master key is not 32 bytes of base64; `openssl rand -base64 32` makes one"
+        "{origin}: the master key is not 32 bytes of base64; `openssl rand -base64 32` prints one"
     )]
     Malformed {
         /// The file or setting.

@@ -67,7 +67,7 @@ impl Pkcs11MasterKey {
         let unwrapped = wrapped.and_then(|wrapped| opened.unwrap("trial", &wrapped));
         match unwrapped {
             Ok(found) if found.bytes() == trial.bytes() => Ok(opened),
-            Ok(_) => Err(opened.unusable("it does not decrypt what it encrypted")),
+            Ok(_) => Err(opened.unusable("it does not decrypt its own ciphertext")),
             Err(error) => Err(opened.unusable(&error.to_string())),
         }
     }
@@ -76,7 +76,7 @@ impl Pkcs11MasterKey {
         let Pkcs11Key { token, key, .. } = &self.place;
         MasterKeyError::Token {
             reason: format!(
-                "the key {key:?} of the token {token:?} cannot encrypt with AES-GCM: {reason}; it has to be an AES key \
+                "the key {key:?} of the token {token:?} cannot encrypt with AES-GCM: {reason}; it must be an AES key \
                  of 256 bits that may encrypt and decrypt"
             ),
         }
@@ -173,7 +173,9 @@ impl Pkcs11MasterKey {
         match found.as_slice() {
             [slot] => Ok(*slot),
             [] if others.is_empty() => Err(MasterKeyError::Token {
-                reason: format!("{module} has no token with the label {wanted:?}; it has none"),
+                reason: format!(
+                    "{module} has no token with the label {wanted:?}; it has no tokens"
+                ),
             }),
             [] => Err(MasterKeyError::Token {
                 reason: format!(

@@ -274,7 +274,7 @@ impl UncheckedRequest<'_> {
                 let ours: Vec<&str> = ours.iter().map(|acr| acr.as_str()).collect();
                 return fail(
                     AuthorizeErrorCode::UnmetAuthenticationRequirements,
-                    format!("the only acr here is {}", ours.join(" or ")),
+                    format!("acr must be {}", ours.join(" or ")),
                 );
             }
         }
@@ -297,7 +297,7 @@ impl UncheckedRequest<'_> {
         let refused = |why: &dyn std::fmt::Display| {
             fail(
                 AuthorizeErrorCode::InvalidRequest,
-                format!("id_token_hint is not an ID token from here: {why}"),
+                format!("id_token_hint is not an ID token of this server: {why}"),
             )
         };
         let claims = match signing_keys::verify_own(services, jwt).await {
@@ -305,7 +305,7 @@ impl UncheckedRequest<'_> {
             Err(error) => return refused(&error),
         };
         if claims.get("iss") != Some(&json!(services.issuer)) {
-            return refused(&"its iss is another");
+            return refused(&"its iss is not this server's issuer");
         }
         let client = json!(self.application.id);
         let for_client = match claims.get("aud") {
@@ -313,7 +313,7 @@ impl UncheckedRequest<'_> {
             audience => audience == Some(&client),
         };
         if !for_client {
-            return refused(&"it was given to another application");
+            return refused(&"it was issued to another application");
         }
         match claims.get("sub").and_then(Value::as_str) {
             Some(subject) => Ok(Some(subject.to_owned())),

@@ -56,7 +56,7 @@ pub(super) async fn verify(
         }
         Err(JwtError::Signature) => {
             return Ok(Err(
-                "the client assertion's signature does not fit a key of the application",
+                "the client assertion's signature does not match a key of the application",
             ));
         }
         Err(JwtError::NoKeys) => {

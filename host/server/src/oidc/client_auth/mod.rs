@@ -204,7 +204,7 @@ async fn verify(
             }
         }
         (Credentials::Nothing { .. }, _) => {
-            Err("the client does not authenticate itself, and the application must")
+            Err("the request has no client authentication, but the application must authenticate")
         }
         _ => Err("the application is registered for another token_endpoint_auth_method"),
     })
@@ -257,9 +257,7 @@ fn presented(call: ClientAuthRequest<'_>) -> Result<Credentials<'_>, TokenError>
         },
     };
     if client_id.is_some_and(|other| other != presented.id().as_str()) {
-        return Err(invalid(
-            "client_id is not the client that authenticates itself",
-        ));
+        return Err(invalid("client_id differs from the authenticated client"));
     }
     Ok(presented)
 }

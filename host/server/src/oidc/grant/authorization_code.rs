@@ -154,10 +154,10 @@ fn check_verifier(grant: &CodeGrant, verifier: Option<&str>) -> Result<(), Token
             "code_verifier is missing".to_owned(),
         )),
         (Some(_), Some(_)) => Err(TokenError::InvalidGrant(
-            "code_verifier does not fit the code_challenge",
+            "code_verifier does not match the code_challenge",
         )),
         (None, Some(_)) => Err(TokenError::InvalidGrant(
-            "there was no code_challenge for this code_verifier",
+            "code_verifier was sent, but the authorization request had no code_challenge",
         )),
     }
 }

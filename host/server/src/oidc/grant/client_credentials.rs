@@ -99,6 +99,6 @@ fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<TokenScopes, T
         .filter(|asked| asked.within(&settings.scopes) && !asked.has(Scope::OfflineAccess))
         .map(TokenScopes::Oidc)
         .ok_or(TokenError::InvalidScope(
-            "a scope is unknown, or not allowed for the application; admin scopes are asked for alone",
+            "a scope is unknown, or not allowed for the application; request admin scopes without other scopes",
         ))
 }

@@ -39,12 +39,12 @@ pub enum Unanswerable {
     Late,
     /// The message is a replay.
     #[error(
-        "the request has an ID that came before: it is a replay, or the application sent it twice"
+        "the ID of the request was used before: it is a replay, or the application sent it twice"
     )]
     Replay,
     /// The message is not signed, and names no session.
     #[error(
-        "an unsigned LogoutRequest has to name the session by its SessionIndex; register a certificate and sign it"
+        "an unsigned LogoutRequest must name the session by its SessionIndex; register a certificate and sign it"
     )]
     Unnamed,
     /// The service provider knows no user by this name, and there is no address for a response.
@@ -53,7 +53,9 @@ pub enum Unanswerable {
     )]
     Principal,
     /// The response belongs to no request.
-    #[error("the InResponseTo of the response is of no request that is open with this application")]
+    #[error(
+        "the InResponseTo of the response does not match a pending request to this application"
+    )]
     Unasked,
 }
 

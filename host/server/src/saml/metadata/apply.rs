@@ -205,7 +205,7 @@ fn differences(
 fn members(provider: &ServiceProvider) -> admin::Result<Map<String, Value>> {
     match serde_json::to_value(ServiceProviderChange::to(provider)) {
         Ok(Value::Object(members)) => Ok(members),
-        Ok(_) => Err(unwritable("it is no object")),
+        Ok(_) => Err(unwritable("it is not an object")),
         Err(error) => Err(unwritable(error)),
     }
 }

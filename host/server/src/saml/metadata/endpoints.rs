@@ -126,7 +126,7 @@ pub(super) fn single_logout(
 ) -> Result<Option<SingleLogoutChange>, MetadataError> {
     const TAKEN: [Binding; 2] = [Binding::Redirect, Binding::Post];
     let services = endpoints(role, SINGLE_LOGOUT_SERVICE)?;
-    let why = "signing out goes by HTTP-Redirect or HTTP-POST";
+    let why = "logout uses HTTP-Redirect or HTTP-POST";
     note_others(&services, &TAKEN, SINGLE_LOGOUT_SERVICE, why, notes);
     for binding in TAKEN {
         if let Some(service) = services

@@ -7,7 +7,7 @@ use assent_saml_core::xml::{ShapeError, SignatureError, XmlError};
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MetadataError {
     /// The bytes are not in the encoding that the document declares.
-    #[error("it begins as {0} and is not in this encoding")]
+    #[error("it begins as {0}, but is not valid {0}")]
     Encoding(&'static str),
     /// The document is not XML, or uses unsupported features.
     #[error("it can't be read: {0}")]
@@ -26,11 +26,11 @@ pub enum MetadataError {
     )]
     NoServiceProvider,
     /// The document describes several service providers, these among them.
-    #[error("it describes several service providers ({0}); say which one it is with entity_id")]
+    #[error("it describes several service providers ({0}); specify one with entity_id")]
     Several(String),
     /// The document describes other service providers than the requested one.
     #[error(
-        "it does not describe {wanted}, but {found}; another service provider is another application"
+        "it does not describe {wanted}, but {found}; create another application for another service provider"
     )]
     Other {
         /// The requested entity ID.

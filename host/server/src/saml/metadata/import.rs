@@ -106,7 +106,10 @@ async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
         .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
     match answer.status {
         200 => Ok(answer.body),
-        300..400 => Err(invalid(FIELD, "it leads to another address; give that one")),
+        300..400 => Err(invalid(
+            FIELD,
+            "it redirects to another address; use that one",
+        )),
         status => Err(invalid(
             FIELD,
             format!("the metadata can't be fetched: it was answered with the status {status}"),

@@ -60,7 +60,7 @@ pub fn read(
         let mut description = described(document.unverified(), wanted)?;
         if document.has_signature() {
             description.notes.push(
-                "Its signature was not checked, since no metadata_certificate was given to check it with.".to_owned(),
+                "Its signature was not checked, because there is no metadata_certificate to check it with.".to_owned(),
             );
         }
         return Ok(description);
@@ -124,7 +124,10 @@ fn described(
             .registered
             .is_some_and(|registered| registered.require_signed_requests)
     {
-        notes.push("It does not say that its requests are signed; this application requires it all the same.".into());
+        notes.push(
+            "It does not declare signed requests; this application still requires signatures."
+                .into(),
+        );
     }
     requested_attributes(role, &mut notes);
     Ok(MetadataDescription {
@@ -169,7 +172,7 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
             continue;
         };
         if found.next().is_some() {
-            notes.push("Of the certificates of one key the first was taken.".into());
+            notes.push("A key has several certificates; only the first one was used.".into());
         }
         let base64: String = first.text()?.split_ascii_whitespace().collect();
         if !certificates.contains(&base64) {
@@ -198,7 +201,7 @@ fn name_id_formats(
     if !unknown.is_empty() {
         let formats = listed(unknown.iter().map(String::as_str));
         notes.push(format!(
-            "These formats of names were omitted, since there are no such names here: {formats}."
+            "These NameID formats were omitted, because they are not supported: {formats}."
         ));
     }
     let Some(first) = known.first() else {

@@ -41,7 +41,7 @@ pub enum Unanswerable {
     #[error(transparent)]
     Binding(#[from] BindingError),
     /// The message is a response.
-    #[error("there is a SAMLResponse, and this address takes a SAMLRequest")]
+    #[error("the message is a SAMLResponse, but this address expects a SAMLRequest")]
     Response,
     /// The origin of the message is not proven.
     #[error(transparent)]
@@ -54,7 +54,7 @@ pub enum Unanswerable {
     Header(#[from] HeaderError),
     /// The message is a replay.
     #[error(
-        "the request has an ID that came before: it is a replay, or the application sent it twice"
+        "the ID of the request was used before: it is a replay, or the application sent it twice"
     )]
     Replay,
     /// The request names a response address that is not registered.
@@ -64,7 +64,7 @@ pub enum Unanswerable {
     Acs(QuotedText),
     /// The application does not permit a sign-on that begins at this server.
     #[error(
-        "there is no SAMLRequest, and sign-on can't begin at this service for this application (idp_initiated)"
+        "there is no SAMLRequest, and IdP-initiated sign-on is not enabled for this application (idp_initiated)"
     )]
     NotInitiated,
     /// The sign-on would begin at this server with an unknown RelayState.

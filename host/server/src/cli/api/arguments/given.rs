@@ -66,7 +66,9 @@ pub(crate) fn read(operation: &Operation, matches: &ArgMatches) -> anyhow::Resul
             .unwrap_or_default();
         // URLs normalise such segments, so the path would name another object.
         if matches!(text.as_str(), "" | "." | "..") {
-            return Err(CommandError::usage(format!("\"{text}\" names nothing")));
+            return Err(CommandError::usage(format!(
+                "\"{text}\" is not a name or an id"
+            )));
         }
         path.push(text);
     }
@@ -166,7 +168,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
             Err(bytes) if name == "metadata" => STANDARD.encode(bytes.as_bytes()),
             Err(_) => {
                 return Err(CommandError::usage(format!(
-                    "--from {given}: the file is no text"
+                    "--from {given}: the file is not text"
                 )));
             }
         };

@@ -38,7 +38,7 @@ pub(super) fn authentication(
             (ClientAuthMethod::None, 0) => Ok(settings.authentication.clone()),
             _ => Err(invalid(
                 FIELD,
-                "an SPA or native application has none, and no keys",
+                "an SPA or native application has no client authentication and no keys",
             )),
         };
     }

@@ -99,7 +99,7 @@ pub(super) fn authorize(
     if change.admin_scopes.is_some() {
         caller.authorize(
             Permission::RolesWrite,
-            "admin_scopes: only an owner may give or take them",
+            "admin_scopes: only an owner may grant or revoke them",
         )
     } else {
         caller.authorize_application_writes()

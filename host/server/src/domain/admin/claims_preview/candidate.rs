@@ -107,9 +107,9 @@ impl AdminCommand for TryCandidate {
             drop(alone);
             compared
         });
-        let compared = compared
-            .await
-            .map_err(|error| InternalError::Plugin(format!("comparison broke off: {error}")))?;
+        let compared = compared.await.map_err(|error| {
+            InternalError::Plugin(format!("the comparison was aborted: {error}"))
+        })?;
         compared.map(Execution::Done)
     }
 }

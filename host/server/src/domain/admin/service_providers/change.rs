@@ -327,7 +327,7 @@ pub(super) fn entity_id(field: &'static str, text: String) -> Result<String> {
 fn address(field: &'static str, text: &str, allow_insecure: bool) -> Result<RedirectUri> {
     RedirectUri::register(text, ApplicationType::Web, allow_insecure).map_err(|_| {
         let expected = "expected an address that starts with https://, without user name or fragment (http://localhost \
-                        only where the configuration says `allow_insecure_redirect_uris = true`)";
+                        only with the setting `allow_insecure_redirect_uris = true`)";
         invalid(field, expected)
     })
 }

@@ -110,6 +110,6 @@ const fn of_end(ended: LoginEnd) -> &'static str {
             "another sign-in with this name started in another browser, and a channel without letters may carry it"
         }
         LoginEnd::NumberMismatch => "the number was wrong too often",
-        LoginEnd::Replaced => "a newer request of the same browser took its place",
+        LoginEnd::Replaced => "a newer request of the same browser replaced it",
     }
 }
