@@ -142,7 +142,7 @@ async fn failed_forms_saml_requests_and_logouts_have_a_reference() {
         &log,
         400,
         "error-login-replayed",
-        "the kept SAML request is unknown",
+        "the stored SAML request is unknown",
     );
     assert_reference(
         &browser.get("/sso/metadata/x").await,

@@ -45,7 +45,7 @@ pub(super) fn rejection_of_head(request: &Request) -> Option<Response> {
     }
     // PostgreSQL cannot search for NUL.
     if address.contains("%00") {
-        let text = "No text may hold the character NUL.\n";
+        let text = "No text may contain the character NUL.\n";
         return Some((StatusCode::BAD_REQUEST, text).into_response());
     }
     None
@@ -121,7 +121,7 @@ impl RefusalForm {
                 uri,
             } if is_plain(response.headers()) => {
                 let cause = format!(
-                    "{method} {} was refused with the status {status}",
+                    "{method} {} was rejected with the status {status}",
                     uri.path()
                 );
                 page(services, language, &cause, &response)

@@ -134,7 +134,7 @@ pub(super) fn mtls_router(router: Router) -> Router {
             return next.run(request).await;
         }
         let elsewhere =
-            "This address is for applications that show a certificate. Pages are at the issuer's address.\n";
+            "This address is for applications that present a certificate. Pages are at the issuer's address.\n";
         (StatusCode::NOT_FOUND, elsewhere).into_response()
     }))
 }

@@ -136,7 +136,7 @@ async fn preview(
     let _held = held.ok_or_else(|| {
         Problem::with_kind(
             ProblemKind::TooMany,
-            "you make too many previews at this moment; try again when one is done",
+            "too many of your previews are in progress; try again when one of them is done",
         )
     })?;
     let previews = admin::preview(&services, &application, &request).await?;
@@ -209,7 +209,7 @@ async fn read(
     let Some(trace) = found else {
         let retention = services.settings.plugins.trace_retention;
         let detail = format!(
-            "nothing is kept about this token: no plugin served it, or it is older than {retention}"
+            "there is no claim trace of this token: no plugin served it, or it is older than {retention}"
         );
         return Err(Problem::new(StatusCode::NOT_FOUND, detail));
     };

@@ -107,7 +107,7 @@ where
             // A client detects an incomplete file by the aborted response.
             let found = page(after)
                 .await
-                .map_err(|_| std::io::Error::other("the table broke off"))?;
+                .map_err(|_| std::io::Error::other("the table ended early"))?;
             let lines = table::lines(header.into_iter().chain(found.rows))?;
             let at = found
                 .next

@@ -119,7 +119,7 @@ pub(super) async fn body<S: Send + Sync>(request: Request, state: &S) -> Result<
             BytesRejection::FailedToBufferBody(FailedToBufferBody::LengthLimitError(_)) => {
                 Problem::with_kind(ProblemKind::TooLarge, TOO_LARGE)
             }
-            _ => Problem::with_kind(ProblemKind::Malformed, "the body broke off"),
+            _ => Problem::with_kind(ProblemKind::Malformed, "the body ended early"),
         })
 }
 

@@ -88,7 +88,7 @@ codes! {
         "This server has an address in place of a name, and passkeys need a name.";
     /// The user has 20 devices, which is the limit.
     TooManyDevices = "too_many_devices", CONFLICT,
-        "You have as many devices as there may be. Remove one, then open the link again.";
+        "You have reached the limit of devices. Remove one, then open the link again.";
     /// The approval request expired.
     Expired = "expired", GONE, "This request has expired.";
     /// The enrolment link was used, expired, or never existed.

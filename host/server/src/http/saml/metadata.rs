@@ -51,6 +51,6 @@ fn unknown(services: &Services, language: Language) -> Response {
     .render(
         services,
         language,
-        &"metadata was asked for an unknown application",
+        &"metadata requested for an unknown application",
     )
 }

@@ -313,7 +313,7 @@ fn gone(services: &Services, language: Language) -> Response {
     .render(
         services,
         language,
-        &"the kept SAML request is unknown, used or over",
+        &"the stored SAML request is unknown, used or expired",
     )
 }
 
