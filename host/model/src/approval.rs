@@ -298,7 +298,7 @@ mod tests {
     use crate::entropy::SystemEntropy;
 
     #[test]
-    fn cooldowns_begin_at_the_second_denial_or_at_a_report_and_grow_to_the_last() {
+    fn cooldowns_begin_with_the_second_denial_or_a_report_and_grow_to_a_maximum() {
         let seconds = Duration::from_secs;
         let pause = |steps: &[u64], report: Option<u64>| CooldownPolicy {
             steps: steps.iter().copied().map(seconds).collect(),

@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_keeps_the_newest_and_never_more_than_twice_as_many_as_it_shall() {
+    fn the_newest_entries_stay_and_at_most_twice_the_capacity_is_stored() {
         let mut cache = BoundedCache::new(10);
         for key in 0..10_000 {
             cache.insert(key, key);
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_again_is_new_again() {
+    fn a_rewritten_entry_counts_as_new() {
         let mut cache = BoundedCache::new(2);
         for key in [1, 2, 3, 1, 4, 5] {
             cache.insert(key, key * 10);

@@ -49,7 +49,7 @@ mod tests {
     use crate::entropy::SystemEntropy;
 
     #[test]
-    fn a_change_is_read_as_it_was_written() {
+    fn a_change_round_trips_through_text() {
         let now = Timestamp::from_millis(1_700_000_000_000);
         let changes = [
             Change::Approval(ApprovalId::new(now, &SystemEntropy)),

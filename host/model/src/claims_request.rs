@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_example_of_section_5_5_is_understood() {
+    fn the_example_of_section_5_5_is_parsed() {
         let text = r#"{"userinfo": {"given_name": {"essential": true}, "nickname": null, "picture": null},
                        "id_token": {"auth_time": {"essential": true}, "acr": {"values": ["urn:a", "urn:b"]}, "sub": {"value": "248289761001"}},
                        "other": 7}"#;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_malformed_or_too_much_is_refused() {
+    fn malformed_and_oversized_requests_are_rejected() {
         for text in [
             "",
             "[]",

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn sealed_secrets_are_forgotten_and_digests_stay() {
+    fn sealed_values_are_removed_and_digests_stay() {
         let mut secrets = ClientSecrets::only(secret("first"));
         secrets.forget_sealed();
         assert!(secrets.iter().all(|secret| secret.sealed.is_none()));

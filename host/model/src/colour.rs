@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn contrast_is_that_of_wcag() {
+    fn contrast_follows_wcag() {
         let [black, white, grey] = ["#000000", "#ffffff", "#767676"].map(colour);
         assert!(
             (black.contrast(white) - 21.0).abs() < 1e-9
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_mixed_by_their_parts() {
+    fn colours_are_mixed_by_component() {
         assert_eq!(
             colour("#000000").mixed(colour("#ff8000"), 50),
             colour("#804000")
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_colour_is_refused() {
+    fn invalid_colours_are_rejected() {
         for text in [
             "",
             "red",

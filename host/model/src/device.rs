@@ -220,7 +220,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_point_off_the_curve_is_refused() {
+    fn a_point_off_the_curve_is_rejected() {
         assert_eq!(
             DeviceKey::from_coordinates([1; 32], [2; 32]),
             Err(DeviceKeyError)

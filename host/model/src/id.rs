@@ -242,7 +242,7 @@ mod tests {
     use crate::entropy::SystemEntropy;
 
     #[test]
-    fn ids_are_ordered_by_time_and_survive_text() {
+    fn ids_are_ordered_by_time_and_round_trip_through_text() {
         let early = UserId::new(Timestamp::from_millis(1_000), &SystemEntropy);
         let late = UserId::new(Timestamp::from_millis(2_000), &SystemEntropy);
         assert!(early < late);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn audit_ids_of_one_moment_have_the_order_of_their_creation() {
+    fn audit_ids_of_one_millisecond_are_in_creation_order() {
         let now = Timestamp::from_millis(1_000);
         let ids: Vec<AuditId> = (0..5000)
             .map(|_| AuditId::new(now, &SystemEntropy))
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_are_compared_with_moments() {
+    fn ids_are_compared_with_timestamps() {
         let (before, moment) = (
             Timestamp::from_millis(1_999_999),
             Timestamp::from_millis(2_000_000),
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_spelling_of_an_id_is_refused() {
+    fn another_spelling_of_an_id_is_rejected() {
         let id = UserId::new(Timestamp::from_millis(1_000), &SystemEntropy).to_string();
         assert_eq!(format!("{{{id}}}").parse::<UserId>(), Err(IdError));
         assert_eq!("A".repeat(32).parse::<UserId>(), Err(IdError));
@@ -283,7 +283,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_did_survives_text(key in any::<[u8; 32]>()) {
+        fn a_did_round_trips_through_text(key in any::<[u8; 32]>()) {
             let did = Did::from_ed25519(&key);
             prop_assert!(did.as_str().starts_with("did:key:z6Mk"));
             prop_assert_eq!(did.as_str().parse::<Did>(), Ok(did));

@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_heaviest_range_that_we_speak_is_meant() {
+    fn the_supported_language_with_the_greatest_weight_is_selected() {
         for (header, language) in [
             ("de", Some(Language::German)),
             ("de-AT", Some(Language::German)),

@@ -310,7 +310,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_that_was_kept_by_an_earlier_release_is_understood() {
+    fn a_request_stored_by_an_earlier_release_is_parsed() {
         let kept = r#"{"protocol": "oidc", "application": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "redirect_uri": "https://rp.example/cb",
             "scopes": ["openid"], "state": null, "nonce": null, "code_challenge": null, "fresh_login": false,
             "max_age": null, "login_hint": null}"#;
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn verifiers_of_the_wrong_length_are_refused() {
+    fn verifiers_of_the_wrong_length_are_rejected() {
         use base64::Engine;
         use base64::engine::general_purpose::URL_SAFE_NO_PAD;
         for verifier in ["a".repeat(42), "a".repeat(129), String::new()] {

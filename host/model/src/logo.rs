@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bytes_show_the_format_and_are_bounded() {
+    fn the_format_is_detected_from_the_bytes_and_the_size_is_limited() {
         for (bytes, kind) in [
             (&b"\x89PNG\r\n\x1a\nIHDR"[..], Ok(LogoFormat::Png)),
             (b"\xff\xd8\xff\xe0", Ok(LogoFormat::Jpeg)),

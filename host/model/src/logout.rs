@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pauses_grow_and_a_day_is_the_end() {
+    fn retry_intervals_grow_and_retries_end_after_a_day() {
         let start = Timestamp::from_seconds(1_800_000_000);
         let did = Did::from_ed25519(&[1; 32]);
         let (sid, subject) = ("sid".to_owned(), "ada".to_owned());

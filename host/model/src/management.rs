@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_can_stand_in_a_path() {
+    fn a_manifest_key_is_valid_in_a_url_path() {
         for text in ["a", "wiki", "1st", "eu-west.wiki_2", &"x".repeat(64)] {
             let key: ManifestKey = text.parse().unwrap();
             assert_eq!(key.as_str(), text);

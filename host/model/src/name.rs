@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_folded_so_that_a_person_has_one() {
+    fn names_are_trimmed_and_case_folded() {
         assert_eq!(
             " Ada@Example.ORG ".parse::<LoginName>().unwrap().as_str(),
             "ada@example.org"
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_could_look_like_another_are_refused() {
+    fn confusable_and_malformed_names_are_rejected() {
         for name in [
             "",
             "  ",

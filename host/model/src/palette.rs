@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_colour_has_a_readable_one_near_it_and_a_readable_one_is_its_own() {
+    fn every_colour_has_a_readable_variant_and_a_readable_colour_is_unchanged() {
         for text in [
             "#000000", "#ffffff", "#ff0000", "#ffcc00", "#0b5a6e", "#6fcbdd", "#808080", "#0000ff",
         ] {

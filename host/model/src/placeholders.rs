@@ -75,7 +75,7 @@ mod tests {
 
     /// The plugin SDK has a test with the same table.
     #[test]
-    fn the_grammar_is_that_of_the_plugin_sdk() {
+    fn the_grammar_matches_the_plugin_sdk() {
         let table: Vec<Value> =
             serde_json::from_str(include_str!("../../../plugin-sdk/src/values/grammar.json"))
                 .unwrap();

@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn untrusted_text_stays_one_line_that_steers_nothing() {
+    fn untrusted_text_becomes_printable_and_bounded() {
         assert_eq!(
             line("a\nERROR forged\u{2028}b\x1b[31m\u{202e}c", 100),
             "a ERROR forged b [31m c"

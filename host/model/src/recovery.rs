@@ -92,7 +92,7 @@ mod tests {
     use crate::entropy::SystemEntropy;
 
     #[test]
-    fn a_code_is_read_however_it_is_typed_and_each_is_another() {
+    fn a_code_is_parsed_in_each_notation_and_its_digest_depends_on_the_user() {
         let code = RecoveryCode::parse("0123-4567-89AB-CDEF").unwrap();
         assert_eq!(code.grouped(), "0123-4567-89AB-CDEF");
         for typed in [
@@ -120,13 +120,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_shown_is_read_again(_ in 0..1000) {
+        fn a_displayed_code_is_parsed_again(_ in 0..1000) {
             let code = RecoveryCode::random(&SystemEntropy);
             prop_assert_eq!(RecoveryCode::parse(&code.grouped()), Some(code));
         }
 
         #[test]
-        fn whatever_is_typed_is_read_or_is_none(typed in "\\PC{0,40}") {
+        fn a_parsed_code_always_has_the_full_length(typed in "\\PC{0,40}") {
             if let Some(code) = RecoveryCode::parse(&typed) {
                 prop_assert_eq!(code.grouped().len(), LENGTH + LENGTH / GROUP - 1);
             }

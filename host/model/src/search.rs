@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_typed_is_read_as_names_are() {
+    fn search_input_is_normalized_like_names() {
         assert_eq!(
             Prefix::parse("  Lovelace,  ADA ").unwrap().first(),
             "lovelace ada"
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_range_ends_where_a_prefix_does() {
+    fn a_range_ends_after_all_texts_with_its_prefix() {
         for prefix in ["abc", "ab\u{10FFFF}", "\u{D7FF}", "é"] {
             let range = Prefix::parse(prefix).unwrap();
             let end = range.end();
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_comes_back_as_it_was_told() {
+    fn a_cursor_round_trips_and_malformed_cursors_are_rejected() {
         let place = Cursor {
             term: "ada lovelace".to_owned(),
             id: "0".repeat(32),

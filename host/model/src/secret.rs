@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_one_kind_is_no_use_as_another() {
+    fn a_token_of_one_kind_is_invalid_as_another() {
         let code = Token::new("ac", &[7; 16], &SystemEntropy);
         assert!(Token::parse("at", code.expose()).is_none());
         let renamed = code.expose().replacen("ac_", "at_", 1);
@@ -192,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_token_survives_text(id in any::<[u8; 16]>()) {
+        fn a_token_round_trips_through_text(id in any::<[u8; 16]>()) {
             let token = Token::new("ac", &id, &SystemEntropy);
             let read = Token::parse("ac", token.expose()).expect("well formed");
             prop_assert_eq!(read.id(), id);

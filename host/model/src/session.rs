@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authentication_that_was_kept_by_an_earlier_release_is_understood() {
+    fn an_authentication_stored_by_an_earlier_release_is_parsed() {
         let kept = r#"{"at": 1700000000000, "amr": ["swk", "user"]}"#;
         let authentication: Authentication = serde_json::from_str(kept).expect("understood");
         assert_eq!(

@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_signed_is_what_was_shown() {
+    fn the_signed_text_contains_each_displayed_value() {
         let statement = ApprovalStatement {
             issuer: "https://id.example/oidc",
             request: ApprovalId::from_bytes([1; 16]),

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_as_the_standard_has_it() {
+    fn a_message_has_the_format_of_rfc_5424() {
         let text = message(
             &record("session.ended", r#"a"b\c]d"#, "{}".to_owned()),
             "id.example",
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_for_a_datagram_goes_without_its_text() {
+    fn a_message_too_long_for_a_datagram_omits_its_text() {
         let detail = serde_json::to_string(&"x".repeat(LONGEST_DATAGRAM)).unwrap();
         let text = message(&record("event", "a", detail), "host", LONGEST_DATAGRAM).unwrap();
         assert!(
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_read_as_they_are_written() {
+    fn addresses_round_trip_and_malformed_addresses_are_rejected() {
         for text in [
             "udp://logs.example:514",
             "tcp://[::1]:601",
@@ -259,7 +259,9 @@ mod tests {
     proptest! {
         /// For any values, the message has one header, one element of structured data and one text, on one line.
         #[test]
-        fn no_value_tears_a_message(event in ".{0,60}", actor in ".{0,60}", host in ".{0,40}", detail in ".{0,60}") {
+        fn no_value_breaks_the_structure_of_a_message(
+            event in ".{0,60}", actor in ".{0,60}", host in ".{0,40}", detail in ".{0,60}",
+        ) {
             let detail = serde_json::to_string(&detail).unwrap();
             let text = message(&record(&event, &actor, detail), &host, 100_000).unwrap();
             prop_assert!(!text.contains(['\n', '\r', '\0']));

@@ -197,7 +197,7 @@ mod tests {
     const LIMIT: Fault = Fault::Fuel(1);
 
     #[test]
-    fn five_broken_limits_within_ten_seconds_open_it_for_this_application_alone() {
+    fn five_limit_faults_in_ten_seconds_open_the_breaker_of_one_application() {
         let it = Fixture::new();
         for _ in 0..4 {
             assert_eq!(it.call(Some(&LIMIT)), Ok(false));
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cooldown_doubles_up_to_a_minute_and_one_call_is_tried_then() {
+    fn the_cooldown_doubles_up_to_a_minute_and_ends_with_one_probe_call() {
         let it = Fixture::new();
         it.breaks_its_limits();
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn denials_and_other_faults_never_open_it() {
+    fn denials_and_other_faults_never_open_the_breaker() {
         let it = Fixture::new();
         let trap = Fault::Trap {
             trap: "unreachable".to_owned(),

@@ -189,13 +189,13 @@ mod tests {
     const COMPONENT: [u8; 8] = *b"\0asm\x0d\0\x01\0";
 
     #[test]
-    fn a_core_module_is_named_as_such() {
+    fn a_core_module_is_identified() {
         let error = surface(b"\0asm\x01\0\0\0", &Contracts::released()).expect_err("a module");
         assert!(error.contains("core WebAssembly module"), "{error}");
     }
 
     #[test]
-    fn what_is_not_wasm_is_named_as_such() {
+    fn a_file_without_wasm_is_identified() {
         for bytes in [b"".as_slice(), b"#!/bin/sh", b"\0as"] {
             assert_eq!(
                 surface(bytes, &Contracts::released()).expect_err("not wasm"),
@@ -205,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_component_is_no_plugin() {
+    fn an_empty_component_is_not_a_plugin() {
         let error = surface(&COMPONENT, &Contracts::released()).expect_err("no exports");
         assert!(error.contains("not a plugin of Assent"), "{error}");
     }
 
     #[test]
-    fn the_world_and_version_are_found_out() {
+    fn the_world_and_version_are_detected() {
         let of = |export: &str| {
             world_of(&[export.to_owned()]).map(|(world, version)| (world, version.to_owned()))
         };

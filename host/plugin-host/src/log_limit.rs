@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_second_has_so_many_lines_and_the_next_says_how_many_there_were_more() {
+    fn lines_per_second_are_limited_and_suppressed_lines_are_counted() {
         let limit = LogLimit::default();
         let at = |seconds| limit.count(Timestamp::from_seconds(seconds));
         assert_eq!((0..200).filter(|_| at(1).line).count(), 50);

@@ -142,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn calls_are_counted_and_spread() {
+    fn calls_are_counted_with_quantiles() {
         let meter = Meter::new();
         assert_eq!(meter.measured(), PluginMetrics::default());
         for micros in 1..=100 {
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_beyond_the_scale_is_counted_at_its_end() {
+    fn values_beyond_the_scale_are_counted() {
         let meter = Meter::new();
         meter.count(
             &Usage {

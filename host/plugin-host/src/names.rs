@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_short_and_can_be_seen() {
+    fn names_are_bounded_and_printable() {
         let long = "n".repeat(LONGEST);
         for good in [
             "department",
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_description_has_names_that_can_be_shown() {
+    fn names_in_a_description_are_printable() {
         let of =
             |json: serde_json::Value| checked(serde_json::from_value(json).expect("a description"));
         let good = serde_json::json!({"name": "a", "version": "", "summary": "One.\nTwo\u{202e}.", "writes": ["*",

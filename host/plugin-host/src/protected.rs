@@ -142,14 +142,14 @@ mod tests {
     }
 
     #[test]
-    fn attributes_are_granted_apart_from_claims() {
+    fn attributes_and_claims_have_separate_grants() {
         let attributes = grants(&["attribute:*"], &["attribute:department"]).expect("grants");
         assert!(attributes.attribute("department") && !attributes.attribute("role"));
         assert!(!attributes.claim("department") && !attributes.claim("attribute:department"));
     }
 
     #[test]
-    fn nobody_can_grant_a_protected_claim() {
+    fn a_protected_claim_cannot_be_granted() {
         for claim in ["sub", "amr", "email_verified", "phone_number_verified"] {
             assert!(is_protected(claim));
             assert!(grants(&[claim], &[]).is_err_and(|error| error.contains(claim)));

@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn an_application_leaves_places_to_others() {
+    async fn an_application_leaves_slots_to_others() {
         let limits = CallLimits {
             wait: Duration::from_millis(20),
             ..CallLimits::default()

@@ -38,7 +38,7 @@ fn roles_are_the_union_of_the_account_and_all_assignments() {
 }
 
 #[test]
-fn access_is_by_the_account_a_group_or_everyone() {
+fn an_individual_account_or_an_assignment_to_everyone_grants_access() {
     assert!(account(true, AssignedAccess::default()).gives_access());
     assert!(!account(false, AssignedAccess::default()).gives_access());
     let everyone = AssignedAccess {

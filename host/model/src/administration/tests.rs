@@ -2,7 +2,7 @@ use super::*;
 use crate::user::ConsoleRole;
 
 #[test]
-fn nobody_but_an_owner_gives_roles_and_no_scope_does() {
+fn only_owners_grant_roles_and_no_admin_scope_does() {
     for role in [
         ConsoleRole::Admin,
         ConsoleRole::Support,
@@ -21,7 +21,7 @@ fn nobody_but_an_owner_gives_roles_and_no_scope_does() {
 }
 
 #[test]
-fn who_only_reads_changes_nothing() {
+fn the_auditor_role_and_the_read_scope_permit_no_changes() {
     for permission in Permission::ALL
         .iter()
         .filter(|one| !one.as_str().ends_with(":read") && **one != Permission::Me)

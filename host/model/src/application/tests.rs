@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn the_assertions_of_a_service_account_are_never_addressed_to_the_token_endpoint() {
+fn service_accounts_never_accept_the_token_endpoint_audience() {
     let lenient = OidcSettings {
         lenient_assertion_audience: true,
         ..OidcSettings::new(ApplicationType::Web)

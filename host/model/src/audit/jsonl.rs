@@ -191,7 +191,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_line_is_read_as_what_was_written_and_still_verifies(record in any_record()) {
+        fn a_written_line_is_read_back_and_verifies(record in any_record()) {
             let line = write(&record).expect("written");
             prop_assert!(!line.contains('\n'));
             prop_assert_eq!(&read(&line).expect("read"), &record);
@@ -200,7 +200,7 @@ mod tests {
 
         /// Two different entries never have the same encoding, so their digests differ.
         #[test]
-        fn entries_that_differ_have_digests_that_differ(one in any_record(), other in any_record()) {
+        fn different_entries_have_different_encodings(one in any_record(), other in any_record()) {
             let said = |record: &Record| Record {
                 digest: String::new(),
                 personal: None,
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_json_is_told_as_text_and_found() {
+    fn invalid_json_is_exported_on_one_line_and_detected() {
         let mut record = Record {
             lane: 1,
             seq: 0,
@@ -264,7 +264,7 @@ mod tests {
     /// External verifiers depend on the encoding, so a change needs a new version. Another program computed the
     /// digests.
     #[test]
-    fn the_encoding_stays_as_it_is() {
+    fn the_encoding_is_stable() {
         let mut record = read(concat!(
             r#"{"lane":1,"seq":1,"id":"019a","at":"2026-11-22T09:30:00.123Z","event":"user.created","actor":{"kind":"host","id":null},"#,
             r#""user_id":"u","application_id":null,"approval_id":null,"detail":{"a":[1,2.5]},"personal":{"name":"Ada"},"#,

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn each_event_and_actor_has_a_name_of_its_own() {
+fn events_and_actors_round_trip_through_their_names() {
     for event in Event::ALL {
         assert_eq!(Event::parse(event.as_str()), Some(*event));
     }

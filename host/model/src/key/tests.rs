@@ -22,7 +22,7 @@ fn two() -> [KeyTimes; 2] {
 }
 
 #[test]
-fn a_key_is_published_signs_is_retired_is_remembered_and_is_over() {
+fn a_key_is_published_signing_retired_archived_and_expired() {
     let all = two();
     let stage = |key: &KeyTimes, number| {
         let life = key.life_at(&all, day(number));
@@ -38,7 +38,7 @@ fn a_key_is_published_signs_is_retired_is_remembered_and_is_over() {
 }
 
 #[test]
-fn a_key_that_was_revoked_before_it_signed_retires_no_other() {
+fn a_key_revoked_before_it_signs_retires_no_other_key() {
     let mut all = two();
     all[1].revoked_at = Some(day(89));
     assert_eq!(all[0].life_at(&all, day(100)).stage, KeyStage::Signing);
@@ -56,7 +56,7 @@ fn a_key_that_was_revoked_before_it_signed_retires_no_other() {
 }
 
 #[test]
-fn the_next_is_due_once_and_in_time() {
+fn the_next_key_is_due_once_and_in_time() {
     let due = |all: &[KeyTimes], number| is_next_due(all, DAY * 90, DAY, day(number));
     assert!(!due(&two()[..1], 88));
     assert!(due(&two()[..1], 89));

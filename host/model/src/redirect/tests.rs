@@ -7,7 +7,7 @@ fn registered(uri: &str, kind: ApplicationType) -> [RedirectUri; 1] {
 }
 
 #[test]
-fn a_redirect_uri_that_differs_in_anything_is_refused() {
+fn a_redirect_uri_that_is_not_identical_is_rejected() {
     let uris = registered("https://rp.example/cb", ApplicationType::Web);
     assert!(CheckedRedirect::find(&uris, "https://rp.example/cb").is_some());
     for asked in [
@@ -35,7 +35,7 @@ fn a_redirect_uri_that_differs_in_anything_is_refused() {
 }
 
 #[test]
-fn the_port_of_a_loopback_address_is_free_and_nothing_else() {
+fn only_the_port_of_a_loopback_redirect_uri_may_differ() {
     let uris = registered("http://127.0.0.1/cb", ApplicationType::Native);
     for asked in ["http://127.0.0.1/cb", "http://127.0.0.1:51004/cb"] {
         assert!(CheckedRedirect::find(&uris, asked).is_some(), "{asked}");
@@ -56,7 +56,7 @@ fn the_port_of_a_loopback_address_is_free_and_nothing_else() {
 }
 
 #[test]
-fn each_type_of_application_registers_its_own_form() {
+fn the_form_of_redirect_uris_depends_on_the_application_type() {
     use ApplicationType::{Native, Spa, Web};
     let fit = |uri, kind, development| RedirectUri::register(uri, kind, development).is_ok();
     assert!(fit("https://a.example/cb", Web, false) && fit("https://a.example/cb", Spa, false));
@@ -87,7 +87,7 @@ fn each_type_of_application_registers_its_own_form() {
 }
 
 #[test]
-fn parameters_join_the_query_that_is_there() {
+fn parameters_are_appended_to_an_existing_query() {
     let uri = CheckedRedirect("https://rp.example/cb?a=1".to_owned());
     assert_eq!(
         uri.with_query(&[("state", "x&y z")]),
@@ -97,7 +97,7 @@ fn parameters_join_the_query_that_is_there() {
 
 proptest! {
     #[test]
-    fn nothing_but_the_port_may_differ(
+    fn any_accepted_loopback_uri_has_the_registered_host_and_path(
         asked in "http://(127\\.0\\.0\\.1|\\[::1\\]|localhost)(:[0-9]{0,6})?(/cb|/|@evil/cb)?.{0,3}",
     ) {
         let uris = registered("http://127.0.0.1/cb", ApplicationType::Native);

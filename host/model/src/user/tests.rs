@@ -9,7 +9,7 @@ fn with(name: &str, value: &str) -> Profile {
 }
 
 #[test]
-fn a_claim_holds_what_it_stands_for() {
+fn profile_values_must_have_the_format_of_their_claim() {
     for (name, good, bad) in [
         (
             "birthdate",
@@ -62,7 +62,7 @@ fn a_claim_holds_what_it_stands_for() {
 }
 
 #[test]
-fn an_address_has_several_lines_where_it_may() {
+fn only_formatted_and_street_address_may_have_several_lines() {
     let of = |member: &str, text: &str| -> Profile {
         serde_json::from_value(serde_json::json!({"address": {member: text}})).unwrap_or_default()
     };
@@ -112,7 +112,7 @@ proptest! {
 }
 
 #[test]
-fn a_life_goes_on_and_never_back_from_its_end() {
+fn a_user_never_returns_to_invited_or_from_terminated() {
     let all = [Invited, Active, Suspended, Terminated];
     let allowed = |from: super::LifecycleState| {
         all.into_iter()

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_xml_can_not_carry_is_told_apart() {
+    fn characters_that_xml_cannot_contain_are_detected() {
         assert!("a <b> & \u{1f600}\n".chars().all(is_xml_char));
         for bad in ['\0', '\u{b}', '\u{fffe}', '\u{ffff}'] {
             assert!(!is_xml_char(bad));

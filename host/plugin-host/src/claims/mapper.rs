@@ -270,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_mapper_is_asked_for_what_it_and_the_operator_name() {
+    fn a_mapper_runs_only_for_its_applications_and_sinks() {
         let [one, other] = [[1; 32], [2; 32]].map(|key| Did::from_ed25519(&key));
         let whole = MapperScope {
             applications: None,

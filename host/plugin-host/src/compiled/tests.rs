@@ -25,7 +25,7 @@ fn compiled(folder: &Path, key: u8) -> CompilationCache {
 }
 
 #[test]
-fn only_what_this_host_made_of_this_component_is_loaded() {
+fn only_artifacts_of_this_installation_and_component_are_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let engine = warm();
     let ours = compiled(folder.path(), 1);
@@ -99,7 +99,7 @@ fn module(section: u8, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn what_does_not_fit_is_said_in_the_terms_of_the_limits() {
+fn oversized_components_are_reported_in_terms_of_the_limits() {
     let engine = warm();
     let limits = CallLimits::default();
     let said = |bytes: &[u8]| {
@@ -142,7 +142,7 @@ fn what_does_not_fit_is_said_in_the_terms_of_the_limits() {
 }
 
 #[test]
-fn what_another_engine_made_is_not_loaded_whatever_it_is_called() {
+fn an_artifact_of_another_engine_is_not_loaded_under_any_name() {
     let folder = tempfile::tempdir().unwrap();
     let ours = compiled(folder.path(), 1);
     let other = Engine::default();
@@ -159,7 +159,7 @@ fn what_another_engine_made_is_not_loaded_whatever_it_is_called() {
 }
 
 #[test]
-fn neither_links_nor_folders_of_others_are_written_to() {
+fn symbolic_links_are_replaced_and_folders_of_others_stay_unused() {
     let folder = tempfile::tempdir().unwrap();
     let engine = warm();
     let victim = folder.path().join("victim");
@@ -190,7 +190,7 @@ fn neither_links_nor_folders_of_others_are_written_to() {
 }
 
 #[test]
-fn a_folder_that_cannot_be_written_stops_nothing() {
+fn an_unwritable_cache_folder_does_not_prevent_compilation() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("file"), "").unwrap();
     let engine = warm();

@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_inside_are_not_public() {
+    fn internal_addresses_are_not_public() {
         for inside in [
             "127.0.0.1",
             "10.1.2.3",
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn development_reaches_loopback_but_never_metadata() {
+    fn permitted_private_addresses_exclude_metadata_and_multicast() {
         assert!(reachable("127.0.0.1".parse().expect("address"), true));
         assert!(reachable("fd00::1".parse().expect("address"), true));
         assert!(!reachable(

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn inside_is_out_of_reach() {
+    async fn internal_addresses_and_unsafe_urls_are_rejected() {
         let egress = Egress::new(false);
         for inside in [
             "http://example.com/",
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn private_addresses_are_reached_where_the_operator_says_so_but_never_metadata() {
+    async fn private_addresses_are_reachable_with_the_setting_but_metadata_never_is() {
         let egress = Egress::new(true);
         let (address, served) = server("HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine").await;
         let got = egress
@@ -386,7 +386,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_redirect_is_an_answer_and_a_long_answer_is_none() {
+    async fn a_redirect_is_returned_and_an_oversized_response_is_an_error() {
         let egress = Egress::new(true);
         let (address, _) =
             server("HTTP/1.1 302 Found\r\nlocation: /other\r\ncontent-length: 0\r\n\r\n").await;

@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_goes_to_its_hosts_alone_in_place_of_the_plugins() {
+    fn a_credential_replaces_the_header_of_the_plugin_for_its_hosts_only() {
         let keychain = keychain(&["api.example"], header("01234/56789")).expect("a keychain");
         assert_eq!(
             added(&keychain, "https://api.example/x")[AUTHORIZATION],
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn credentials_that_can_not_be_meant_are_errors() {
+    fn unusable_credentials_are_errors() {
         assert!(keychain(&[], header("short")).is_err_and(|error| error.contains("8 characters")));
         assert!(keychain(&[], header("with\na line break")).is_err());
         assert!(keychain(&["a/b"], header("long enough")).is_err());
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_signature_is_over_method_url_and_body() {
+    fn a_signature_covers_method_url_and_body() {
         let credential = Credential::Signature {
             key_id: "k1".to_owned(),
             key: Secret::new("0123456789abcdef"),

@@ -61,7 +61,7 @@ fn only_granted_hosts_are_permitted() {
 }
 
 #[test]
-fn grants_that_can_not_be_meant_are_errors() {
+fn invalid_host_patterns_are_errors() {
     for text in [
         "",
         "*",
@@ -78,7 +78,7 @@ fn grants_that_can_not_be_meant_are_errors() {
 }
 
 #[test]
-fn headers_of_the_connection_are_the_hosts() {
+fn a_plugin_cannot_set_headers_of_the_connection() {
     let header = |name: &str, value: &str| headers(&[(name.to_owned(), value.to_owned())]);
     assert!(header("ttl", "60").is_ok());
     for name in ["Host", "content-length", "Transfer-Encoding", "two words"] {

@@ -47,7 +47,7 @@ fn an_application_with_many_calls_delays_another_by_one_turn() {
 }
 
 #[test]
-fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
+fn an_unstarted_call_yields_to_an_application_that_used_less() {
     let turns = Turns::new(TurnBounds {
         all: 1,
         each: 1,
@@ -73,7 +73,7 @@ fn a_call_that_has_not_begun_gives_way_to_an_application_that_used_less() {
 }
 
 #[test]
-fn applications_that_come_again_and_again_do_not_keep_another_from_its_turn() {
+fn repeated_calls_of_some_applications_do_not_starve_another() {
     let turns = Turns::new(TurnBounds {
         all: 1,
         each: 1,
@@ -133,7 +133,7 @@ fn an_application_has_no_more_than_its_share() {
 }
 
 #[test]
-fn a_call_that_is_given_up_keeps_nothing() {
+fn an_abandoned_call_leaves_no_state() {
     let turns = turns(1, 1);
     let a = asker("a");
     let runs = turns.enter(&a, None).expect("room");
@@ -149,7 +149,7 @@ fn a_call_that_is_given_up_keeps_nothing() {
 }
 
 #[test]
-fn a_turn_that_is_not_taken_goes_to_another() {
+fn an_unused_turn_passes_to_another_application() {
     let turns = turns(1, 1);
     let [neglected, other, runs] =
         ["a", "b", "c"].map(|name| turns.enter(&asker(name), None).expect("room"));

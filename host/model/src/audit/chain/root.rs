@@ -200,19 +200,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn heads_survive_text(heads in heads()) {
+        fn heads_round_trip_through_text(heads in heads()) {
             prop_assert_eq!(Heads::parse(&heads.to_text()), Some(heads));
         }
 
         #[test]
-        fn any_text_is_read_or_rejected(text in "[0-9a-f: ]{0,80}") {
+        fn a_parsed_text_is_the_canonical_text(text in "[0-9a-f: ]{0,80}") {
             if let Some(heads) = Heads::parse(&text) {
                 prop_assert_eq!(heads.to_text(), text);
             }
         }
 
         #[test]
-        fn positions_survive_text(all in proptest::collection::btree_map(1..100_i64, 0..i64::MAX, 0..6)) {
+        fn positions_round_trip_through_text(all in proptest::collection::btree_map(1..100_i64, 0..i64::MAX, 0..6)) {
             let positions = Positions(all);
             prop_assert_eq!(positions.to_string().parse(), Ok(positions));
         }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_positions_are_read_as_positions() {
+    fn malformed_positions_are_rejected() {
         for wrong in ["1", "1:", ":1", "1:x", "-1:2", "1:2:3", "1 : 2"] {
             assert!(wrong.parse::<Positions>().is_err(), "{wrong}");
         }
