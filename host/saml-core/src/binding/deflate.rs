@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bomb_is_cut_off_at_the_limit() {
+    fn a_decompression_bomb_stops_at_the_limit() {
         let bomb = deflate(&vec![b'a'; 50_000_000]).unwrap();
         assert!(bomb.len() < 60_000);
         assert_eq!(inflate(&bomb, 1000), Err(BindingError::TooLong));
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_is_whole_and_nothing_follows_it() {
+    fn truncated_streams_and_trailing_data_are_rejected() {
         let mut stream = deflate(b"<a>some text, some text</a>").unwrap();
         for length in 0..stream.len() {
             assert_eq!(
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_of_zlib_or_gzip_is_refused() {
+    fn a_header_of_zlib_or_gzip_is_rejected() {
         for header in [&[0x78, 0x9c][..], &[0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3]] {
             let stream = [header, &deflate(b"<a/>").unwrap()].concat();
             assert_eq!(inflate(&stream, 1000), Err(BindingError::Deflate));
@@ -94,7 +94,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_was_compressed_comes_back(bytes in proptest::collection::vec(any::<u8>(), 0..3000)) {
+        fn compressed_bytes_round_trip(bytes in proptest::collection::vec(any::<u8>(), 0..3000)) {
             prop_assert_eq!(inflate(&deflate(&bytes).unwrap(), 3000).unwrap(), bytes);
         }
 

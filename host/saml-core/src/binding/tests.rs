@@ -73,7 +73,7 @@ macro_rules! assert_untrusted {
 }
 
 #[test]
-fn a_redirect_brings_a_message_and_its_relay_state() {
+fn a_redirect_contains_a_message_and_its_relay_state() {
     let incoming = redirect(&query(Some("a b+c/<script>\r\n\u{1f600}"), None));
     assert_eq!(
         (incoming.kind(), incoming.is_signed()),
@@ -88,7 +88,7 @@ fn a_redirect_brings_a_message_and_its_relay_state() {
 }
 
 #[test]
-fn a_message_joins_the_query_that_is_there() {
+fn a_message_is_appended_to_an_existing_query() {
     let location = redirect_location(
         "https://sp.example.org/slo?a=1",
         MessageKind::Response,
@@ -103,7 +103,7 @@ fn a_message_joins_the_query_that_is_there() {
 }
 
 #[test]
-fn a_post_brings_a_message_and_its_relay_state() {
+fn a_post_contains_a_message_and_its_relay_state() {
     // The message has line breaks, as some libraries send it. The parameters of a redirect's signature are ignored in a
     // form.
     let mut message = post_value(PLAIN);
@@ -130,7 +130,7 @@ fn a_post_brings_a_message_and_its_relay_state() {
 }
 
 #[test]
-fn there_is_exactly_one_message() {
+fn a_request_must_contain_exactly_one_message() {
     let message = compressed(PLAIN);
     assert_eq!(refused(""), BindingError::Missing);
     assert_eq!(refused("RelayState=a&samlrequest=a"), BindingError::Missing);
@@ -151,7 +151,7 @@ fn there_is_exactly_one_message() {
 }
 
 #[test]
-fn a_repeated_parameter_is_refused() {
+fn a_repeated_parameter_is_rejected() {
     let good = query(Some("state"), Some(&PARTNER.signer));
     for name in [
         "SAMLRequest",
@@ -186,7 +186,7 @@ fn a_repeated_parameter_is_refused() {
 }
 
 #[test]
-fn bad_encodings_are_refused() {
+fn invalid_encodings_are_rejected() {
     for bad in ["%", "a%4", "%zz", "%%41", "a%4%41"] {
         assert_eq!(
             refused(&format!("SAMLRequest={bad}")),
@@ -227,7 +227,7 @@ fn bad_encodings_are_refused() {
 }
 
 #[test]
-fn a_bomb_and_trailing_bytes_are_refused() {
+fn decompression_bombs_and_trailing_bytes_are_rejected() {
     let carried = |stream: &[u8]| format!("SAMLRequest={}", escape(&STANDARD.encode(stream)));
     let bomb = deflate(&vec![b' '; 20_000_000]).unwrap();
     assert_eq!(refused(&carried(&bomb)), BindingError::TooLong);
@@ -254,7 +254,7 @@ fn a_bomb_and_trailing_bytes_are_refused() {
 }
 
 #[test]
-fn a_message_may_be_as_long_as_the_reader_allows() {
+fn a_message_may_reach_the_length_limit_of_the_reader() {
     let of_length = |length: usize| {
         let xml = format!("<r>{}</r>", "x".repeat(length - "<r></r>".len()));
         let body = format!("SAMLRequest={}", escape(&post_value(&xml)));
@@ -292,7 +292,7 @@ fn the_relay_state_is_text_of_at_most_2_kb() {
 }
 
 #[test]
-fn what_is_not_plain_xml_is_refused() {
+fn doctypes_instructions_and_comments_in_text_are_rejected() {
     for (xml, expected) in [
         ("", XmlProblem::NotOneRoot),
         ("<!DOCTYPE r><r/>", XmlProblem::Doctype),
@@ -332,7 +332,7 @@ fn a_signed_query_is_trusted_as_a_whole() {
 }
 
 #[test]
-fn the_octets_count_as_they_came_and_in_the_order_of_the_standard() {
+fn the_signature_covers_the_received_octets_in_the_standard_order() {
     let message = compressed(PLAIN);
     // Escapes in lower case, and an unnecessary escape.
     let lower = message
@@ -368,7 +368,7 @@ fn the_octets_count_as_they_came_and_in_the_order_of_the_standard() {
 }
 
 #[test]
-fn a_changed_query_is_refused() {
+fn a_changed_query_is_rejected() {
     let good = query(Some("state"), Some(&PARTNER.signer));
     let stateless = query(None, Some(&PARTNER.signer));
     let other = compressed(&PLAIN.replace("_r1", "_r2"));
@@ -394,7 +394,7 @@ fn a_changed_query_is_refused() {
 }
 
 #[test]
-fn weak_algorithms_are_refused() {
+fn weak_algorithms_are_rejected() {
     let covered = format!("SAMLRequest={}", compressed(PLAIN));
     for (algorithm, expected) in [
         (
@@ -437,7 +437,7 @@ fn weak_algorithms_are_refused() {
 }
 
 #[test]
-fn a_posted_message_is_read_from_what_was_signed() {
+fn a_posted_message_is_read_from_the_signed_content() {
     let xml = request(&PARTNER.signer);
     let incoming = post(&xml);
     assert!(incoming.is_signed());
@@ -466,7 +466,7 @@ fn a_posted_message_is_read_from_what_was_signed() {
 }
 
 #[test]
-fn a_signature_that_is_there_must_be_good() {
+fn a_present_signature_must_be_valid() {
     let signed = request(&PARTNER.signer);
     let (before, after) = (
         signed.find("<ds:Signature ").unwrap(),
@@ -515,7 +515,7 @@ fn a_signature_that_is_there_must_be_good() {
 }
 
 #[test]
-fn the_signature_of_a_redirect_is_in_its_query() {
+fn a_required_signature_of_a_redirect_must_be_in_its_query() {
     let xml = request(&PARTNER.signer);
     let bare = redirect(&format!("SAMLRequest={}", compressed(&xml)));
     assert!(
@@ -549,7 +549,7 @@ fn the_signature_of_a_redirect_is_in_its_query() {
 }
 
 #[test]
-fn without_keys_nothing_is_signed() {
+fn without_keys_no_message_counts_as_signed() {
     for incoming in [
         redirect(&query(None, Some(&PARTNER.signer))),
         post(&request(&PARTNER.signer)),
@@ -566,7 +566,7 @@ fn without_keys_nothing_is_signed() {
 
 proptest! {
     #[test]
-    fn what_is_sent_comes_back(
+    fn sent_messages_and_relay_states_round_trip(
         text in "[^\\x00-\\x08\\x0b\\x0c\\x0d-\\x1f<&>\\u{fffe}\\u{ffff}]{0,200}",
         state in any::<Option<String>>(),
     ) {

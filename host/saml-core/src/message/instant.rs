@@ -82,7 +82,7 @@ mod tests {
     const AT: i64 = 1_795_248_000_000;
 
     #[test]
-    fn moments_are_in_utc_or_have_an_offset() {
+    fn instants_are_in_utc_or_have_an_offset() {
         let at = |text: &str| instant(text).map(Timestamp::millis);
         for (text, after) in [
             ("2026-11-21T08:00:00Z", 0),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_moments() {
+    fn malformed_instants_are_rejected() {
         for text in [
             "",
             "Z",
@@ -148,14 +148,14 @@ mod tests {
     }
 
     #[test]
-    fn the_ends_of_time_have_a_text() {
+    fn extreme_timestamps_have_a_text() {
         assert!(instant_text(Timestamp::from_millis(i64::MAX)).starts_with("9999-"));
         assert!(instant_text(Timestamp::from_millis(i64::MIN)).starts_with('-'));
     }
 
     proptest! {
         #[test]
-        fn what_was_written_is_read(millis in -62_135_596_800_000i64..253_402_200_000_000) {
+        fn instants_round_trip_through_text(millis in -62_135_596_800_000i64..253_402_200_000_000) {
             let at = Timestamp::from_millis(millis);
             prop_assert_eq!(instant(&instant_text(at)), Some(at));
         }

@@ -103,7 +103,7 @@ fn assert_unsupported<T: std::fmt::Debug>(
 }
 
 #[test]
-fn a_bare_request_asks_for_little() {
+fn a_minimal_request_has_no_optional_members() {
     let expected = AuthnRequest {
         header: Header {
             id: "_m1".into(),
@@ -124,7 +124,7 @@ fn a_bare_request_asks_for_little() {
 }
 
 #[test]
-fn a_request_is_read_whole() {
+fn every_member_of_a_request_is_read() {
     let attributes = r#"Destination=" https://id.example.org/sso " ForceAuthn="true" IsPassive=" 1 " ProviderName="SP"
         ProtocolBinding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" AttributeConsumingServiceIndex="x"
         AssertionConsumerServiceURL="https://sp.example.org/acs?a=1&amp;b=2""#;
@@ -185,7 +185,7 @@ fn a_request_is_read_whole() {
 }
 
 #[test]
-fn only_the_message_that_is_expected_is_read() {
+fn only_the_expected_message_type_is_accepted() {
     let text = message("LogoutRequest", HEAD, NAME_ID);
     assert_malformed!(
         AuthnRequest::read(read(&text).unverified()),
@@ -246,7 +246,7 @@ fn the_header_is_checked() {
 }
 
 #[test]
-fn another_version_can_be_answered() {
+fn an_unsupported_version_has_an_error_status() {
     for version in ["1.1", "2.1", "2", "", " 2.0"] {
         let text = message("AuthnRequest", &HEAD.replace("2.0", version), ISSUER);
         let read = AuthnRequest::read(read(&text).unverified());
@@ -265,7 +265,7 @@ fn another_version_can_be_answered() {
 }
 
 #[test]
-fn the_issuer_is_an_entity() {
+fn the_issuer_must_be_an_entity() {
     let with = |attribute: &str| {
         authn(
             "",
@@ -306,7 +306,7 @@ fn the_issuer_is_an_entity() {
 
 /// Otherwise, readers that join the text around a comment and readers that stop at it would read different names.
 #[test]
-fn a_comment_in_an_issuer_or_a_name_is_refused() {
+fn a_comment_in_an_issuer_or_a_name_is_rejected() {
     for (text, name) in [(ISSUER, "AuthnRequest"), (NAME_ID, "LogoutRequest")] {
         for inside in ["<!-- -->", "<?x y?>"] {
             let text = message(
@@ -326,7 +326,7 @@ fn a_comment_in_an_issuer_or_a_name_is_refused() {
 }
 
 #[test]
-fn elements_of_other_namespaces_are_not_ours() {
+fn elements_of_other_namespaces_are_ignored() {
     let foreign: String = ["Issuer", "NameIDPolicy", "Subject", "RequestedAuthnContext"]
         .map(|name| format!("<x:{name} xmlns:x='urn:x'>x</x:{name}><{name}/>"))
         .concat();
@@ -342,7 +342,7 @@ fn elements_of_other_namespaces_are_not_ours() {
 }
 
 #[test]
-fn what_an_authn_request_asks_is_checked() {
+fn the_members_of_an_authn_request_are_validated() {
     for name in ["ForceAuthn", "IsPassive"] {
         for value in ["", "yes", "TRUE", "2"] {
             assert_malformed!(
@@ -398,7 +398,7 @@ fn what_an_authn_request_asks_is_checked() {
 }
 
 #[test]
-fn a_context_is_a_list_of_classes_or_of_declarations() {
+fn a_requested_context_lists_classes_or_declarations() {
     let context = |attributes: &str, content: &str| {
         let content = format!(
             "<samlp:RequestedAuthnContext {attributes}>{content}</samlp:RequestedAuthnContext>"
@@ -442,7 +442,7 @@ fn a_context_is_a_list_of_classes_or_of_declarations() {
 }
 
 #[test]
-fn a_person_is_named_by_a_name_id() {
+fn a_subject_must_have_a_name_id() {
     let subject = |content: &str| authn("", &format!("<saml:Subject>{content}</saml:Subject>"));
     assert_eq!(
         subject(NAME_ID).unwrap().subject,
@@ -596,7 +596,7 @@ fn a_written_message_has_the_order_of_the_schema() {
 }
 
 #[test]
-fn a_written_message_is_signed_by_itself_or_not_at_all() {
+fn messages_are_read_back_with_and_without_a_signature() {
     let request = logout_request();
     let statuses = [
         Status::success(),
@@ -637,7 +637,7 @@ fn a_written_message_is_signed_by_itself_or_not_at_all() {
 }
 
 #[test]
-fn what_xml_cannot_hold_is_not_written() {
+fn characters_that_xml_cannot_contain_are_not_written() {
     let request = LogoutRequest {
         name_id: name_id("a\0"),
         ..logout_request()
@@ -647,7 +647,7 @@ fn what_xml_cannot_hold_is_not_written() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read(
+    fn written_messages_round_trip(
         id in "[A-Za-z_][A-Za-z0-9._-]{0,40}",
         names in proptest::collection::vec("[^\\x00-\\x1f\\x7f\\u{fffe}\\u{ffff} \
              ][^\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\u{fffe}\\u{ffff}]{0,20}", 1..4),

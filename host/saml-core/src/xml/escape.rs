@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_markup_is_replaced() {
+    fn only_markup_characters_are_escaped() {
         let all = "a&<>\"'\t\n\rü\u{10000}";
         let (mut as_text, mut as_value) = (String::new(), String::new());
         text(&mut as_text, all);

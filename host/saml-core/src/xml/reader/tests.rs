@@ -52,7 +52,7 @@ fn a_document_is_read_as_a_tree() {
 }
 
 #[test]
-fn text_goes_to_the_element_around_it() {
+fn text_belongs_to_its_enclosing_element() {
     let document = read("<r>1<a>2<b/>3</a>4<![CDATA[5]]>&#54;<c/><d>7</d></r>");
     let canonical = crate::xml::canonical(document.unverified(), &[], None).unwrap();
     assert_eq!(canonical, "<r>1<a>2<b></b>3</a>456<c></c><d>7</d></r>");
@@ -66,7 +66,7 @@ fn line_ends_and_white_space_are_normalized() {
 }
 
 #[test]
-fn a_doctype_is_refused_before_anything_is_expanded() {
+fn a_doctype_is_rejected_before_anything_is_expanded() {
     for text in [
         "<!DOCTYPE r><r/>",
         "<!DOCTYPE r [<!ENTITY x 'y'>]><r>&x;</r>",
@@ -81,7 +81,7 @@ fn a_doctype_is_refused_before_anything_is_expanded() {
 }
 
 #[test]
-fn entities_are_refused() {
+fn entities_are_rejected() {
     for text in [
         "<r>&x;</r>",
         "<r a='&x;'/>",
@@ -107,7 +107,7 @@ fn entities_are_refused() {
 }
 
 #[test]
-fn a_comment_inside_issuer_or_name_id_is_refused() {
+fn a_comment_inside_issuer_or_name_id_is_rejected() {
     for text in [
         "<r><NameID>ada@example.org<!-- -->.evil.example</NameID></r>",
         "<r><Issuer>https://sp<!---->.example.org</Issuer></r>",
@@ -125,7 +125,7 @@ fn a_comment_inside_issuer_or_name_id_is_refused() {
 }
 
 #[test]
-fn a_processing_instruction_is_refused_wherever_it_is() {
+fn a_processing_instruction_is_rejected_at_any_place() {
     for text in [
         "<r><NameID>ada<?x y?>.evil</NameID></r>",
         "<?x?><r/>",
@@ -138,7 +138,7 @@ fn a_processing_instruction_is_refused_wherever_it_is() {
 }
 
 #[test]
-fn the_declaration_is_of_xml_1_0_in_utf_8_at_the_beginning() {
+fn the_declaration_must_be_of_xml_1_0_in_utf_8_at_the_beginning() {
     for text in [
         " <?xml version='1.0'?><r/>",
         "<r><?xml version='1.0'?></r>",
@@ -161,7 +161,7 @@ fn the_declaration_is_of_xml_1_0_in_utf_8_at_the_beginning() {
 }
 
 #[test]
-fn what_is_not_well_formed_is_refused() {
+fn documents_that_are_not_well_formed_are_rejected() {
     use XmlProblem::*;
     for (text, problem) in [
         ("", NotOneRoot),
@@ -245,7 +245,7 @@ fn namespaces_are_checked() {
 }
 
 #[test]
-fn repeated_attributes_are_refused_by_the_name_and_by_what_it_stands_for() {
+fn attributes_with_the_same_or_an_equivalent_name_are_rejected() {
     for text in [
         "<r a='1' a='2'/>",
         "<r ID='1' ID='1'/>",
@@ -260,7 +260,7 @@ fn repeated_attributes_are_refused_by_the_name_and_by_what_it_stands_for() {
 }
 
 #[test]
-fn the_error_says_the_line() {
+fn an_error_names_the_line() {
     let error = Document::read(b"<r>\r\n<a>\r\n</b></r>", XmlLimits::MESSAGE).unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -308,7 +308,7 @@ fn refused_at_once(text: &str) -> XmlProblem {
 }
 
 #[test]
-fn seven_thousand_attributes_in_one_element_are_refused_at_once() {
+fn seven_thousand_attributes_in_one_element_are_rejected_at_once() {
     let attributes: String = (0..7_000).map(|n| format!(" a{n}='x'")).collect();
     assert_eq!(
         refused_at_once(&format!("<r{attributes}/>")),
@@ -317,13 +317,13 @@ fn seven_thousand_attributes_in_one_element_are_refused_at_once() {
 }
 
 #[test]
-fn ten_thousand_levels_are_refused_at_once() {
+fn ten_thousand_levels_are_rejected_at_once() {
     let text = format!("{}{}", "<r>".repeat(10_000), "</r>".repeat(10_000));
     assert_eq!(refused_at_once(&text), XmlProblem::TooDeep);
 }
 
 #[test]
-fn a_megabyte_of_namespaces_is_refused_at_once() {
+fn a_megabyte_of_namespaces_is_rejected_at_once() {
     let declarations: String = (0..40_000)
         .map(|n| format!(" xmlns:p{n}='urn:{n}'"))
         .collect();
@@ -338,7 +338,7 @@ fn a_megabyte_of_namespaces_is_refused_at_once() {
 }
 
 #[test]
-fn a_long_document_is_refused_at_once() {
+fn a_long_document_is_rejected_at_once() {
     assert_eq!(
         refused_at_once(&format!("<r>{}</r>", " ".repeat(1024 * 1024))),
         XmlProblem::TooLong

@@ -149,7 +149,7 @@ impl RequestParts {
 }
 
 #[test]
-fn a_signed_request_is_read_from_what_was_signed() {
+fn a_signed_request_is_read_from_the_signed_content() {
     let pieces = RequestParts::new();
     let verified = verify(&pieces.whole()).unwrap();
     assert_eq!(
@@ -163,7 +163,7 @@ fn a_signed_request_is_read_from_what_was_signed() {
 }
 
 #[test]
-fn a_forged_signature_that_is_not_forged_passes() {
+fn an_unchanged_signature_of_the_forging_fixture_is_valid() {
     verify(&ForgedSignature::default().message()).unwrap();
     let uri = "URI=\"\"".into();
     verify(
@@ -187,7 +187,7 @@ fn a_forged_signature_that_is_not_forged_passes() {
 }
 
 #[test]
-fn other_prefixes_white_space_and_comments_between_elements_do_not_matter() {
+fn white_space_comments_and_a_declaration_do_not_affect_verification() {
     let text = RequestParts::new().whole();
     let signature = text.find("<ds:SignatureValue>").unwrap() + "<ds:SignatureValue>".len();
     let mut wrapped = text.clone();
@@ -201,7 +201,7 @@ fn other_prefixes_white_space_and_comments_between_elements_do_not_matter() {
 }
 
 #[test]
-fn empty_values_and_values_in_no_base64() {
+fn empty_wrong_and_non_base64_values_are_rejected() {
     let text = RequestParts::new().whole();
     for name in ["DigestValue", "SignatureValue"] {
         let (open, close) = (format!("<ds:{name}>"), format!("</ds:{name}>"));
@@ -247,7 +247,7 @@ fn a_comment_in_a_signed_text_truncates_nothing() {
 }
 
 #[test]
-fn entities_in_a_signed_message() {
+fn entities_in_a_signed_message_are_rejected() {
     let text = RequestParts::new().whole();
     for (text, problem) in [
         (
@@ -279,7 +279,7 @@ fn entities_in_a_signed_message() {
 }
 
 #[test]
-fn a_digest_that_differs() {
+fn a_changed_content_or_digest_is_rejected() {
     let text = RequestParts::new().whole();
     for (part, other) in [
         ("https://sp.example.org/acs", "https://evil.example/acs"),
@@ -305,7 +305,7 @@ fn a_digest_that_differs() {
 
 /// After any change of a bit, the message is rejected, or its returned content is unchanged.
 #[test]
-fn no_changed_byte_changes_what_is_read() {
+fn no_changed_byte_changes_the_verified_content() {
     let pieces = RequestParts::new();
     let (text, bare) = (pieces.whole(), pieces.bare());
     for at in 0..text.len() {
@@ -322,7 +322,7 @@ fn no_changed_byte_changes_what_is_read() {
 
 /// Namespaces that expand the canonical form of a short message. The form is rejected before much of it is written.
 #[test]
-fn a_canonical_form_that_grows_without_bounds() {
+fn a_canonical_form_that_grows_without_bounds_is_rejected() {
     let long = format!("urn:{}", "x".repeat(20_000));
     let content = format!("{}{CONTENT}", format!("<a:b xmlns:a='{long}'/>").repeat(5));
     let text = [

@@ -150,7 +150,7 @@ fn response(writer: &mut Writer) {
 }
 
 #[test]
-fn signed_elements_in_signed_elements_are_canonical_as_they_stand() {
+fn nested_signed_elements_are_written_in_canonical_form() {
     let text = written(response);
     // Both signatures list `xs`, although no element or attribute uses it.
     assert_eq!(
@@ -162,7 +162,7 @@ fn signed_elements_in_signed_elements_are_canonical_as_they_stand() {
 }
 
 #[test]
-fn a_namespace_of_an_element_around_cannot_be_used_in_a_signed_one() {
+fn a_signed_element_cannot_use_a_namespace_of_its_ancestors() {
     let error = refused(|writer| {
         writer.open(SAML.name("Outer")).content(|outer| {
             outer
@@ -195,7 +195,7 @@ fn a_namespace_of_an_element_around_cannot_be_used_in_a_signed_one() {
 }
 
 #[test]
-fn a_signature_covers_what_stands_around_it() {
+fn a_signature_covers_its_enclosing_element() {
     let text = request(&PARTNER.signer);
     let document = Document::read(text.as_bytes(), XmlLimits::MESSAGE).unwrap();
     let verified = document
@@ -215,7 +215,7 @@ fn a_signature_covers_what_stands_around_it() {
 
 proptest! {
     #[test]
-    fn any_value_comes_back_or_is_an_error(value in any::<String>(), text in "[\\x00-\\x7f]{0,20}") {
+    fn any_value_round_trips_or_is_an_error(value in any::<String>(), text in "[\\x00-\\x7f]{0,20}") {
         let mut writer = Writer::new();
         writer.open(ISSUER).attribute("a", &value).text(&text);
         match writer.finish() {

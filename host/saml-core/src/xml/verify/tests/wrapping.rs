@@ -34,7 +34,7 @@ fn wrapping_2_the_original_beside_the_signature() {
 
 /// XSW3: a malicious element precedes the original, in an unsigned root element.
 #[test]
-fn wrapping_3_the_original_after_another() {
+fn wrapping_3_the_original_after_the_malicious_element() {
     let pieces = RequestParts::new();
     let evil = [&pieces.evil("_e"), &pieces.before, &pieces.after, END].concat();
     assert_refused!(
@@ -53,7 +53,7 @@ fn wrapping_4_the_original_inside_another() {
 
 /// XSW5: the malicious element has the signature; the original follows without it.
 #[test]
-fn wrapping_5_the_original_behind_the_evil_one() {
+fn wrapping_5_the_original_after_the_signed_malicious_element() {
     let pieces = RequestParts::new();
     let evil = [
         &pieces.evil("_e"),
@@ -81,7 +81,7 @@ fn wrapping_5_the_original_behind_the_evil_one() {
 
 /// XSW6: the original moves into the signature of the malicious element.
 #[test]
-fn wrapping_6_the_original_in_the_signature_of_the_evil_one() {
+fn wrapping_6_the_original_in_the_signature_of_the_malicious_element() {
     let pieces = RequestParts::new();
     let evil = [
         &pieces.evil("_e"),
@@ -103,7 +103,7 @@ fn wrapping_6_the_original_in_the_signature_of_the_evil_one() {
 
 /// XSW7: the malicious element, with the same ID, is in an extension element with arbitrary content.
 #[test]
-fn wrapping_7_the_evil_one_in_extensions() {
+fn wrapping_7_the_malicious_element_in_extensions() {
     let pieces = RequestParts::new();
     for id in ["_r1", "_e"] {
         let evil = [&pieces.evil(id), &pieces.before, &pieces.after, END].concat();
@@ -165,7 +165,7 @@ fn wrapping_8_the_original_in_an_object() {
 }
 
 #[test]
-fn nothing_of_the_signature_is_handed_out() {
+fn the_verified_content_excludes_the_signature() {
     let pieces = RequestParts::new();
     let hidden = pieces.signature.replace(
         "<ds:X509Data>",
@@ -180,7 +180,7 @@ fn nothing_of_the_signature_is_handed_out() {
 }
 
 #[test]
-fn a_signature_that_is_stripped_empty_doubled_or_elsewhere() {
+fn a_stripped_empty_repeated_or_misplaced_signature_is_rejected() {
     let pieces = RequestParts::new();
     assert_refused!(pieces.bare(), SignatureError::Missing);
     assert!(!read(&pieces.bare()).has_signature() && read(&pieces.whole()).has_signature());
@@ -245,7 +245,7 @@ fn a_signature_that_is_stripped_empty_doubled_or_elsewhere() {
 }
 
 #[test]
-fn repeated_ids() {
+fn repeated_ids_are_rejected() {
     let text = RequestParts::new().whole();
     for attribute in ["ID", "Id", "id", "xml:id"] {
         let text = text.replace("AllowCreate=", &format!("{attribute}='_r1' AllowCreate="));
