@@ -232,7 +232,7 @@ async fn get_page(http: &reqwest::Client, url: &str, cookie: Option<&str>) -> Pa
 }
 
 #[tokio::test]
-async fn a_person_signs_in_and_sees_every_claim_escaped() {
+async fn a_user_signs_in_and_sees_every_claim_escaped() {
     let scene = Scene::new(|_| {}).await;
     let (cookie, asked) = scene.begin("/login").await;
     assert_eq!(asked["response_type"], "code");
@@ -306,7 +306,7 @@ async fn a_fresh_sign_in_asks_for_a_login() {
 }
 
 #[tokio::test]
-async fn a_sign_in_that_begins_at_the_provider_begins_only_there() {
+async fn an_initiated_login_accepts_the_configured_issuer_only() {
     let scene = Scene::new(|_| {}).await;
     let issuer: String =
         url::form_urlencoded::byte_serialize(scene.provider.issuer.as_bytes()).collect();
@@ -372,7 +372,7 @@ async fn signing_out_everywhere_leads_to_the_provider_and_back() {
 }
 
 #[tokio::test]
-async fn signing_out_forgets_the_browser() {
+async fn sign_out_ends_the_session_of_the_browser() {
     let scene = Scene::new(|_| {}).await;
     let session = scene.sign_in().await.cookie.unwrap();
     assert!(
@@ -400,7 +400,7 @@ async fn signing_out_forgets_the_browser() {
 }
 
 #[tokio::test]
-async fn an_answer_for_another_browser_or_request_is_refused() {
+async fn a_response_for_another_browser_or_request_is_rejected() {
     let scene = Scene::new(|_| {}).await;
     let (cookie, asked) = scene.begin("/login").await;
     let wrong_state = scene
@@ -437,7 +437,7 @@ async fn an_answer_for_another_browser_or_request_is_refused() {
 }
 
 #[tokio::test]
-async fn id_tokens_that_do_not_hold_are_refused() {
+async fn invalid_id_tokens_and_userinfo_are_rejected() {
     Scene::new(|provider| provider.forger = Some(key()))
         .await
         .refused("the ID token was rejected")
@@ -460,7 +460,7 @@ async fn id_tokens_that_do_not_hold_are_refused() {
 }
 
 #[tokio::test]
-async fn an_error_of_the_provider_is_shown_in_plain_words() {
+async fn an_error_of_the_provider_is_explained_and_escaped() {
     let scene = Scene::new(|_| {}).await;
     let (cookie, asked) = scene.begin("/login").await;
     let callback = format!(
@@ -481,7 +481,7 @@ async fn an_error_of_the_provider_is_shown_in_plain_words() {
 }
 
 #[tokio::test]
-async fn a_provider_that_is_not_there_is_a_plain_error() {
+async fn an_unreachable_provider_is_named_in_the_error() {
     let unused = TcpListener::bind("127.0.0.1:0")
         .await
         .unwrap()
@@ -544,7 +544,7 @@ fn the_registration_is_checked() {
 }
 
 #[test]
-fn claims_are_shown_as_they_are_and_embedded_json_is_decoded() {
+fn claims_are_shown_unchanged_and_embedded_json_is_decoded() {
     let claims = json!({"upn": "ada", "sub": "u-1", "account": r#"{"roles":["admin"]}"#, "amr": ["swk"], "website": "12"});
     let Value::Object(id_token) = claims else {
         unreachable!()
@@ -573,7 +573,7 @@ fn claims_are_shown_as_they_are_and_embedded_json_is_decoded() {
 }
 
 #[test]
-fn each_error_code_has_words_of_its_own() {
+fn error_codes_have_their_own_titles() {
     assert_eq!(
         FailedPage::refused("access_denied", None).title,
         "You were not signed in"

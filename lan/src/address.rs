@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_addresses_are_read_and_nothing_else() {
+    fn only_names_and_addresses_are_accepted() {
         for (text, in_url) in [
             ("192.168.1.5", "192.168.1.5"),
             ("fd00::2", "[fd00::2]"),

@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_kept_for_its_address_and_made_anew_for_another() {
+    fn a_certificate_is_reused_for_its_address_and_replaced_for_another() {
         let folder = tempfile::tempdir().unwrap();
         let first = prepare(folder.path(), &address("192.168.1.5")).unwrap();
         assert_eq!(
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn no_key_of_the_authority_is_left_and_nobody_else_reads_the_servers() {
+    fn the_key_of_the_authority_is_not_stored_and_that_of_the_server_is_private() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         prepare(folder.path(), &address("192.168.1.5")).unwrap();

@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn no_token_goes_to_a_program_of_another_user() {
+    fn a_listening_process_of_another_user_is_detected() {
         let v6 = "00000000000000000000000001000000";
         let mapped = "0000000000000000FFFF00000100007F";
         let nowhere = "00000000000000000000000000000000";
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_program_listens_at_is_its_own() {
+    fn a_socket_of_this_process_is_trusted() {
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
         must_be_trusted(&url).unwrap();

@@ -336,7 +336,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_plugin_removed_or_overwrote_is_told_and_nothing_steers_the_terminal() {
+    fn a_preview_shows_removed_and_replaced_claims_without_terminal_escapes() {
         let answer = r#"{"sinks": [{"sink": "userinfo", "scope": "openid", "claims": {"team": "\u001b[31mred", "sub": "s"},
             "origins": [{"name": "sub", "plugin": null, "change": "provided", "scope": "openid"},
                         {"name": "email", "plugin": "second", "change": "removed", "scope": "email"},

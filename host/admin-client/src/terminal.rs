@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_steers_the_terminal() {
+    fn control_and_invisible_characters_are_replaced_or_escaped() {
         assert_eq!(
             harmless("a\x1b[31mb\u{9b}c\u{202e}d\re\nf"),
             "a\u{fffd}[31mb\u{fffd}c\u{fffd}d\u{fffd}e\u{fffd}f"

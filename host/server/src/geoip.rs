@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_is_told_as_far_as_it_is_known() {
+    fn a_place_contains_its_known_parts() {
         let names = |names| Map(names);
         let [berlin, germany] = [
             [("de", Text("Berlin.")), ("en", Text("Berlin"))],
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_changed_is_read_again_and_a_broken_one_is_not_taken() {
+    fn a_changed_database_is_reloaded_and_a_broken_one_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("places.mmdb");
         let error = GeoIp::open(Some(&file)).unwrap_err().to_string();

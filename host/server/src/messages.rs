@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_catalogues_can_be_read_and_hold_no_message_twice() {
+    fn the_catalogues_parse_and_have_no_duplicate_messages() {
         for language in Language::ALL {
             let resource = FluentResource::try_new(source(language).to_owned()).expect("no junk");
             Bundle::new_concurrent(Vec::new())
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_that_there_is_not_is_its_id() {
+    fn an_unknown_message_renders_as_its_id() {
         let message = Message::new("no-such-message");
         assert_eq!(message.plain(Language::English), "no-such-message");
     }

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_pauses_grow_and_begin_again_after_a_long_run() {
+    fn restart_delays_grow_and_reset_after_a_long_run() {
         let mut pauses = Pauses::default();
         let mut after = |ran| pauses.after(Duration::from_secs(ran)).as_secs();
         let grown: Vec<u64> = (0..9).map(|_| after(0)).collect();

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn half_a_line_is_cut_off_and_what_is_anothers_is_left_alone() {
+    fn an_incomplete_line_is_removed_and_other_files_stay_unchanged() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("audit.jsonl");
         for (before, after) in [

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_nobody_reads_are_dropped_and_counted_and_nobody_waits() {
+    fn unread_log_lines_are_dropped_and_counted_without_blocking() {
         let (let_go_on, blocked) = mpsc::channel();
         let (mut writer, guard) = non_blocking(BlockedWriter(blocked), 10);
         for _ in 0..100 {

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_colour_that_cannot_be_read_is_refused_with_one_that_can() {
+    fn an_unreadable_colour_is_rejected_with_a_readable_suggestion() {
         let [problem] = &problems("accent = \"#ffcc00\"")[..] else {
             panic!("one problem")
         };

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_nested_setting_says_what_its_table_is_for() {
+    fn the_description_of_a_nested_setting_begins_with_its_table() {
         let text = description_of("rate_limits.sign_ins_per_ip.burst").unwrap();
         let table = description_of("rate_limits.sign_ins_per_ip").unwrap();
         assert!(text.starts_with(table), "{text}");

@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_duration_is_rejected_with_examples() {
+    fn an_invalid_duration_is_rejected_with_examples() {
         let long = format!("{}d", u64::MAX);
         for text in [
             "", " ", "90", "0", "s", "1.5h", "-1s", "1M", "1y", "1 s", "10 m", "90S", "1h,30m",

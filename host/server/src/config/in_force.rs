@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_setting_is_told_with_its_source_and_no_secret() {
+    fn each_setting_in_force_has_its_source_and_secrets_have_no_value() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assent.toml");
         let text = "base_url = \"http://localhost:1\"\n[database]\nurl = \"postgres://assent:hunter2@db/assent\"\n\
@@ -149,7 +149,7 @@ mod tests {
 
     /// A new setting with a secret must be added to the list above.
     #[test]
-    fn what_is_named_like_a_secret_is_one_or_a_file() {
+    fn settings_named_like_secrets_are_secrets_or_files() {
         let schema = serde_json::to_value(schemars::schema_for!(Settings))
             .unwrap()
             .to_string();

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_are_written_as_they_are_read() {
+    fn networks_round_trip_and_malformed_networks_are_rejected() {
         for text in [
             "10.0.0.5",
             "10.0.0.0/8",

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn each_error_names_file_key_and_what_is_expected() {
+    fn each_error_names_the_file_the_key_and_the_expected_value() {
         assert_eq!(error_of(""), "FILE: base_url: missing");
         let error =
             error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_the_wrong_kind_is_told_what_the_right_one_is() {
+    fn the_error_of_a_wrong_value_names_the_expected_kind() {
         for (text, message) in [
             (
                 "[rate_limits]\nlogin_pages_per_ip = 10",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_in_the_wrong_table_is_told_its_own() {
+    fn the_error_of_a_misplaced_key_names_its_table() {
         for (text, message) in [
             (
                 "[http.tls]\nmtls_url = \"https://id.example\"",
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_without_a_burst_allows_as_many_at_once_as_a_minute() {
+    fn the_default_burst_is_the_limit_of_one_minute() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("assent.toml");
         let text = "base_url = \"https://id.example\"\n[rate_limits]\n\

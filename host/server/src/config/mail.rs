@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_used_is_rejected() {
+    fn unusable_mail_settings_are_rejected() {
         let from = "from = 'id@example.org'";
         for (toml, key) in [
             (

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_duration_or_size_is_found_wherever_it_stands() {
+    fn a_bare_duration_or_size_is_found_at_any_place() {
         let integer = json!({"type": "integer"});
         let schema = json!({
             "properties": {

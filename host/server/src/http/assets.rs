@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn every_file_is_served_and_a_hashed_address_is_kept_for_good() {
+    fn every_file_is_served_and_hashed_urls_are_cached_forever() {
         for &(name, content_type, bytes) in plain_files() {
             let plain = find(&format!("/assets/{name}")).expect(name);
             assert_eq!(
@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn every_module_that_is_imported_is_served() {
+    fn every_imported_module_is_served() {
         for &(name, _, bytes) in FILES
             .iter()
             .filter(|(name, ..)| name.starts_with("authenticator/"))
@@ -452,7 +452,7 @@ mod tests {
     }
 
     #[test]
-    fn the_authenticator_speaks_the_language_of_whoever_asks() {
+    fn the_authenticator_is_served_in_the_requested_language() {
         for (path, english, german) in [
             (MESSAGES_URL, "\"Approve\"", "\"Bestätigen\""),
             (MANIFEST_URL, "\"lang\": \"en\"", "\"lang\": \"de\""),

@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_told_in_words_and_a_proxy_is_not_the_persons_computer() {
+    fn places_are_described_in_words_and_a_proxy_is_not_this_computer() {
         let words = |address: &str, local| {
             let address = Some(address.parse().unwrap());
             place(address, local, &GeoIp::default(), Language::English).plain(Language::English)

@@ -121,7 +121,7 @@ mod tests {
     const SILENT: &str = "/oidc/auth?client_id=x&prompt=none";
 
     #[test]
-    fn users_links_forms_and_our_own_pages_may_navigate() {
+    fn links_forms_and_own_pages_may_navigate() {
         let document = &from("cross-site", "document")[..];
         for (method, address, headers) in [
             ("GET", AUTH, &[][..]),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_that_cannot_show_the_answer_are_recognised() {
+    fn requests_that_cannot_show_a_page_are_recognised() {
         let frame = &from("cross-site", "iframe")[..];
         let prefetch = [
             (SITE, "cross-site"),

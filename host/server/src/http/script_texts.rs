@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_gets_every_message_that_is_meant_for_it() {
+    fn a_script_receives_every_message_with_its_prefix() {
         for language in Language::ALL {
             for prefix in ["app-", WAITING] {
                 let meant = source(language)
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn values_and_plurals_are_told_apart_from_text() {
+    fn values_and_plurals_are_separated_from_text() {
         let german = messages(Language::German, "app-");
         assert_eq!(
             german["app-account-device"],

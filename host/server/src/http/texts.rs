@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_escaped_and_isolated_and_cannot_turn_the_text_round() {
+    fn values_are_escaped_and_isolated_and_cannot_reverse_the_text() {
         let name = "<b>\u{202e}olleH\u{2069}\u{2068}'\"&";
         let message = Message::new("login-title").text("application", name);
         assert_eq!(
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_choose_the_plural_and_stand_bare() {
+    fn numbers_select_the_plural_and_are_not_formatted() {
         let left = |seconds: u32| Message::new("waiting-left").number("seconds", seconds);
         assert_eq!(english(&left(1)), "1 second left");
         assert_eq!(left(1999).html(Language::English).0, "1999 seconds left");
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_is_told_in_the_way_of_the_language() {
+    fn a_date_has_the_format_of_the_language() {
         let (first, leap) = (
             Timestamp::from_seconds(0),
             Timestamp::from_seconds(1_709_164_800),

@@ -346,7 +346,7 @@ mod tests {
 
     /// The example of RFC 7638 section 3.1.
     #[test]
-    fn a_key_is_known_by_what_makes_it_the_key_that_it_is() {
+    fn the_thumbprint_of_a_key_follows_rfc_7638() {
         let key = json!({
             "kty": "RSA",
             "n": "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJE\

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn each_generation_seals_from_its_time_on() {
+    fn each_generation_seals_from_its_start_time() {
         let keys = SealingKeys::new(vec![key(2, 20), key(1, 10)]).unwrap();
         let generation = |now| generation_of(&keys.seal("a", b"x", now, &SystemEntropy).unwrap());
         assert_eq!(generation(at(5)), Some(1));
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_each_generation_at_hand_are_opened() {
+    fn values_of_each_available_generation_are_opened() {
         let keys = SealingKeys::new(vec![key(0, 0)]).unwrap();
         let old = keys.seal("a", b"old", at(1), &SystemEntropy).unwrap();
         assert!(!old.contains('.'), "{old}");

@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_opens_to_what_was_sealed() {
+    fn a_token_opens_to_its_sealed_grant() {
         let (sealer, grant) = (sealer(), access(1_700_000_000_000));
         let text = sealer
             .seal_access(&grant, 4, &SystemEntropy)
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn tokens_of_earlier_periods_and_epochs_open_and_say_so() {
+    fn tokens_of_earlier_periods_and_epochs_open_with_their_epoch() {
         let sealer = sealer();
         let day = 24 * 60 * 60 * 1000;
         let seal = |at, epoch| {
@@ -433,7 +433,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn refresh_tokens_survive_text(at in 0_i64..4_000_000_000_000, counter in any::<u32>()) {
+        fn refresh_tokens_round_trip_through_text(at in 0_i64..4_000_000_000_000, counter in any::<u32>()) {
             let (sealer, grant) = (sealer(), refresh(at, counter));
             let text = sealer.seal_refresh(&grant, 1, &SystemEntropy).expect("sealed");
             prop_assert_eq!(sealer.open_refresh(text.expose()).expect("opened").grant, grant);

@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_applications_leave_places_for_others() {
+    fn slow_applications_leave_slots_for_others() {
         assert_eq!(never_responding(1), [ATTEMPTS_EACH]);
         assert_eq!(never_responding(4), [ATTEMPTS_EACH; 4]);
         for applications in [8, 20, 100] {

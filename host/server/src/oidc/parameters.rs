@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_limit() {
+    fn the_number_and_length_of_parameters_are_limited() {
         assert_eq!(
             Parameters::parse("a=1&".repeat(65).as_bytes()).unwrap_err(),
             ParametersError::TooMuch

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_are_lines() {
+    fn headers_are_parsed_from_lines() {
         let headers = parse_headers("Authorization: Bearer a:b\n\n  X-Scope-OrgID :t1 \n").unwrap();
         assert_eq!(headers["authorization"], "Bearer a:b");
         assert_eq!(headers["x-scope-orgid"], "t1");

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_become_metrics() {
+    fn families_are_converted_to_metrics() {
         let times = Recorded::new(Scale::Request);
         times.record_time(Duration::from_millis(3));
         let label = vec![("kind", "x".to_owned())];

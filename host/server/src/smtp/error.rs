@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_answer_becomes_one_short_line() {
+    fn a_reply_becomes_one_short_line() {
         assert_eq!(
             one_line("550 5.1.1\r\n no\u{1b}[2Jsuch  user"),
             "550 5.1.1 no [2Jsuch user"

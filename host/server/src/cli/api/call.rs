@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_is_its_owners_alone_and_whole_or_not_there() {
+    fn an_output_file_is_private_and_replaced_only_as_a_whole() {
         use std::os::unix::fs::{PermissionsExt, symlink};
         let folder = tempfile::tempdir().expect("a folder");
         let (path, link) = (folder.path().join("people.csv"), folder.path().join("link"));

@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_exchange_says_what_changed() {
+    fn the_result_of_a_reload_lists_the_changed_plugins() {
         let answer = r#"{"plugins": [
                 {"plugin": "same", "version": "1.0.0", "sha256": "aaaaaaaaaaaaaaaa"},
                 {"plugin": "newer", "version": "1.1.0", "sha256": "cccccccccccccccc"},
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exchange_that_continues_is_not_done() {
+    fn an_unfinished_reload_is_not_reported_as_done() {
         let answer = r#"{"plugins": [], "last_reload": null, "previous": null, "reloading": true}"#;
         let said = text("plugins.reload", answer.as_bytes()).expect("read");
         assert!(

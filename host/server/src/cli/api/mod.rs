@@ -190,14 +190,14 @@ mod tests {
     }
 
     #[test]
-    fn clap_finds_no_fault_and_each_noun_says_what_it_is() {
+    fn the_commands_are_consistent_and_each_group_has_a_description() {
         let whole = commands().add_to(crate::cli::Arguments::command());
         each_group_has_a_text(&whole);
         whole.debug_assert();
     }
 
     #[test]
-    fn each_noun_of_the_document_is_one_of_a_command() {
+    fn each_noun_of_the_document_has_an_operation() {
         let Document { nouns, operations } = commands().document;
         for noun in nouns {
             let begins = format!("{}.", noun.name);
@@ -208,7 +208,7 @@ mod tests {
 
     /// The description of a member says whether null removes it. For another member, the server would ignore a null.
     #[test]
-    fn what_can_be_taken_away_is_what_the_api_takes_a_null_for() {
+    fn exactly_the_nullable_members_can_be_unset() {
         let commands = commands().add_to(crate::cli::Arguments::command());
         let unset = |noun: &str, verb: &str| -> Vec<String> {
             let command = commands

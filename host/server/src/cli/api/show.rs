@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_one_word_of_a_shell() {
+    fn a_cursor_is_quoted_for_the_shell() {
         assert_eq!(quoted("019aa6bb.x"), "019aa6bb.x");
         assert_eq!(quoted("it's; rm"), "'it'\\''s; rm'");
         assert_eq!(quoted(""), "''");

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lists_are_read_however_people_write_them() {
+    fn lists_are_parsed_in_each_notation() {
         for (cell, expected) in [
             ("", &[][..]),
             ("editor", &["editor"]),
@@ -63,7 +63,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lists_come_back_as_they_were_written(texts in prop::collection::vec("[a-c;\\[\" ]{0,5}", 0..4)) {
+        fn lists_round_trip(texts in prop::collection::vec("[a-c;\\[\" ]{0,5}", 0..4)) {
             let cell = list_cell(texts.iter().map(String::as_str));
             prop_assert_eq!(texts_of(&cell).unwrap(), texts);
         }

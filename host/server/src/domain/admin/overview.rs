@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_of_all_that_waited() {
+    fn quantiles_cover_all_approval_times() {
         assert_eq!(quantile(&BTreeMap::new(), 50), None);
         let approval_times: BTreeMap<u64, u64> = [(4, 90), (40, 9), (400, 1)].into();
         assert_eq!(

@@ -90,7 +90,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_claim_is_told_by_the_name_that_tokens_have_it_under() {
+    fn claims_are_serialized_with_their_names_in_tokens() {
         for claim in AtSignIn::ALL {
             assert_eq!(json!(claim), json!(claim.name()));
         }

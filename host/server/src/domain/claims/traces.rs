@@ -294,7 +294,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_token_is_known_by_its_jti_and_everything_else_by_itself() {
+    fn a_jwt_is_identified_by_its_jti_and_any_other_text_by_itself() {
         // {"alg":"none"} . {"jti":"t1","sub":"ada"} . signature
         assert_eq!(
             reference_of("eyJhbGciOiJub25lIn0.eyJqdGkiOiJ0MSIsInN1YiI6ImFkYSJ9.c2ln"),

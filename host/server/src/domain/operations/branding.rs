@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_picture_is_known_by_what_it_holds() {
+    fn the_format_of_a_logo_is_detected_from_its_content() {
         for (bytes, kind) in [
             (
                 &b"<svg xmlns=\"http://www.w3.org/2000/svg\"/>"[..],
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_or_too_large_is_named_with_what_to_do() {
+    fn a_missing_or_oversized_logo_is_named_with_the_remedy() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("logo.svg");
         let error = Logo::read(&file).unwrap_err().to_string();

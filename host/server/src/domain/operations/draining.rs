@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn requests_that_wait_are_answered_at_once_and_those_that_come_later_after_a_second() {
+    async fn waits_end_when_draining_begins_and_later_waits_end_after_a_second() {
         let draining = DrainSwitch::default();
         let waiting = draining.interrupts();
         let mut waiting = std::pin::pin!(waiting);

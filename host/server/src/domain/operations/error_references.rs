@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_references_are_found_and_the_oldest_forgotten() {
+    fn the_newest_references_are_found_and_the_oldest_are_dropped() {
         let references = ErrorReferences::default();
         let server_error = ErrorReference {
             reference: "FFFFFFFF".to_owned(),

@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_burst_passes_and_then_the_limits_pace() {
+    fn after_a_burst_requests_pass_at_the_rate_of_the_limit() {
         let limit = Limit::new(
             "test",
             Rate {
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn to_look_counts_nothing_and_no_limit_holds_nobody() {
+    fn a_check_counts_nothing_and_a_disabled_limit_rejects_nothing() {
         let limit = Limit::new(
             "test",
             Rate {
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn so_many_are_held_of_each_key_and_no_key_is_kept_that_holds_none() {
+    fn concurrency_is_limited_per_key_and_unused_keys_are_removed() {
         let held = Arc::new(ConcurrencyLimit::new(2));
         let (one, two) = (held.hold('a').unwrap(), held.hold('a').unwrap());
         assert!(held.hold('a').is_none());
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_holds_nobody_up() {
+    fn a_clock_set_back_does_not_extend_the_wait() {
         let limit = Limit::new(
             "test",
             Rate {
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn networks_are_told_apart_as_their_owners_are() {
+    fn addresses_are_grouped_by_network() {
         let network = |text: &str| Network::from(Some(text.parse::<IpAddr>().unwrap()));
         assert_eq!(network("2001:db8::1"), network("2001:db8::ffff:2"));
         assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
@@ -349,7 +349,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_more_pass_than_burst_and_pace_allow(
+        fn requests_never_exceed_burst_and_rate(
             per_minute in 1_u32..=100_000, burst in 1_u32..50, steps in prop::collection::vec(0_i64..500, 1..200),
         ) {
             let limit = Limit::new("test", Rate { per_minute, burst });

@@ -102,7 +102,7 @@ mod tests {
     use assent_model::language::Language;
 
     #[test]
-    fn no_text_ends_its_quotes() {
+    fn quotation_marks_are_removed_from_texts() {
         assert_eq!(
             unquoted("Wiki”. It has the key \"abc＂\n"),
             "Wiki. It has the key abc"
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn each_origin_is_seen_however_much_stands_before_it() {
+    fn each_origin_is_shown_after_any_number_of_long_urls() {
         let long: Vec<String> = (0..6)
             .map(|n| format!("https://a.example/{n}/{}", "x".repeat(200)))
             .collect();

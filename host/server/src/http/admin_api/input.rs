@@ -325,7 +325,7 @@ mod tests {
     use super::{holds_nul, is_same};
 
     #[test]
-    fn a_value_in_another_form_is_not_the_same() {
+    fn a_value_with_another_shape_is_different() {
         let read = json!({"url": "https://a.example", "index": null, "roles": ["a", "b"]});
         assert!(is_same(
             &json!({"url": "https://a.example", "roles": ["b", "a"]}),
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn nul_is_found_however_it_stands_there() {
+    fn an_escaped_nul_is_found_at_any_place() {
         for text in [r#"{"a":"\u0000"}"#, r#""x\\\u0000""#, r#"{"\n\u0000":1}"#] {
             assert!(holds_nul(text.as_bytes()), "{text}");
         }

@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_read_as_spreadsheets_write_it() {
+    fn the_formats_of_common_spreadsheets_are_read() {
         let expected = [["ada".to_owned(), "a,b;c \"x\"\r\ny".to_owned()]];
         for text in [
             "name,email\r\nada,\"a,b;c \"\"x\"\"\r\ny\"\r\n",
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_table_is_refused() {
+    fn malformed_tables_are_rejected() {
         for text in [
             "",
             "name,name\n",
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_rows_are_read_than_a_table_may_have() {
+    fn tables_with_too_many_rows_are_rejected() {
         let rows = |count: usize| read(format!("name\n{}", "x\n\n".repeat(count)));
         assert_eq!(rows(MOST_ROWS).unwrap().len(), MOST_ROWS);
         assert!(rows(MOST_ROWS + 1).is_err());
@@ -323,7 +323,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_spreadsheet_finds_a_formula_however_it_separates_cells(
+        fn no_separator_turns_a_cell_into_a_formula(
             cells in prop::collection::vec("[;,=+@'\" \r\n\tx-]{0,6}", 1..4),
         ) {
             let written = String::from_utf8(lines([cells]).unwrap()).unwrap();
@@ -333,7 +333,7 @@ mod tests {
         }
 
         #[test]
-        fn a_table_comes_back_as_it_was_written(
+        fn a_table_round_trips(
             rows in prop::collection::vec(["[^\0]*", "['=+@;, \"\r\n\ta＝-]*"], 0..8),
         ) {
             let is_filled = |row: &[String; 2]| row.iter().any(|cell| !cell.is_empty());

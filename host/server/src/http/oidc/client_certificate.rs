@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_read_as_rfc_9440_has_it() {
+    fn a_certificate_is_parsed_as_in_rfc_9440() {
         let der = certificate("client").0.to_der().unwrap();
         let text = STANDARD.encode(&der);
         assert_eq!(read(&[]), Ok(None));
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn the_header_is_believed_of_a_trusted_proxy_alone_and_only_if_the_settings_say_so() {
+    fn the_header_is_accepted_only_from_trusted_proxies_and_with_the_setting() {
         let (proxied, own) = (
             certificate("proxied").0.to_der().unwrap(),
             certificate("own").0.to_der().unwrap(),
@@ -222,7 +222,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_else_comes_is_malformed(
+        fn any_other_value_is_malformed(
             line in "[\\x20-\\x7e\\u{80}-\\u{ff}]{0,200}",
             bytes in prop::collection::vec(any::<u8>(), 0..200),
         ) {
@@ -231,7 +231,7 @@ mod tests {
         }
 
         #[test]
-        fn a_certificate_with_a_changed_byte_is_itself_or_malformed(at in 0_usize..400, to in any::<u8>()) {
+        fn a_certificate_with_a_changed_byte_is_unchanged_or_malformed(at in 0_usize..400, to in any::<u8>()) {
             let mut der = certificate("client").0.to_der().unwrap();
             let at = at % der.len();
             der[at] = to;

@@ -109,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_grounds_that_colours_are_judged_by_are_the_stylesheets() {
+    fn the_backgrounds_for_contrast_match_the_stylesheet() {
         let css = include_str!("../../../assets/assent.css");
         let (light, dark) = css
             .split_once("@media (prefers-color-scheme: dark)")
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_theme_that_has_a_colour_gets_one() {
+    fn only_themes_with_a_configured_colour_have_styles() {
         assert_eq!(colours(&Branding::default()), None);
         let pages = Branding {
             accent: Some(Colour::new(0x80, 0, 0)),

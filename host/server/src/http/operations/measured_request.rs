@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_have_their_groups() {
+    fn paths_belong_to_endpoint_groups() {
         for (path, group) in [
             ("/oidc/token", EndpointGroup::Token),
             ("/oidc/auth", EndpointGroup::Authorization),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_not_measured() {
+    fn long_running_requests_are_not_measured() {
         let measured = |address: &'static str| is_measured(&Uri::from_static(address));
         assert!(measured("/oidc/auth?client_id=x"));
         assert!(measured("/admin/api/v1/users?q=a"));

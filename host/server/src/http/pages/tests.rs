@@ -368,7 +368,7 @@ fn no_page_has_an_inline_script_an_inline_style_or_unescaped_markup() {
 }
 
 #[test]
-fn every_file_that_a_page_names_exists_here() {
+fn every_asset_of_a_page_is_local_and_exists() {
     for page in every_page() {
         assert!(
             !page.contains("src=\"http") && !page.contains("href=\"http"),
@@ -385,7 +385,7 @@ fn every_file_that_a_page_names_exists_here() {
 }
 
 #[test]
-fn every_form_is_a_post_with_its_token() {
+fn every_form_is_a_post_with_a_csrf_token() {
     for page in every_page() {
         // The form of a response goes to the application, and contains no CSRF token.
         let ours = |form: &&str| {
@@ -403,7 +403,7 @@ fn every_form_is_a_post_with_its_token() {
 }
 
 #[test]
-fn an_answer_is_posted_with_its_values_escaped_and_can_be_sent_without_a_script() {
+fn a_response_is_posted_with_escaped_values_and_works_without_a_script() {
     let page = form_post().render().unwrap();
     assert!(
         page.contains(
@@ -431,7 +431,7 @@ fn the_waiting_page_refreshes_itself_only_without_a_script() {
 }
 
 #[test]
-fn a_login_with_an_error_points_the_field_to_it() {
+fn the_name_field_refers_to_its_error() {
     let page = login().render().unwrap();
     assert!(page.contains("aria-invalid=\"true\" aria-describedby=\"name-error\""));
     let page = LoginPage {
@@ -453,7 +453,7 @@ fn primary(page: &str) -> &str {
 }
 
 #[test]
-fn an_end_puts_the_way_first_that_helps() {
+fn an_end_page_offers_the_most_helpful_action_first() {
     for kind in [
         EndedPageKind::Denied,
         EndedPageKind::Expired,
@@ -484,7 +484,7 @@ fn the_help_of_the_waiting_page_is_shown_late_and_without_a_script() {
 }
 
 #[test]
-fn only_an_error_of_an_application_has_a_part_for_its_operator() {
+fn only_an_application_error_has_details_for_the_operator() {
     let page = error().render().unwrap();
     assert!(page.contains("<details class=\"operator\">"), "{page}");
     let page = ErrorPage {
@@ -495,7 +495,7 @@ fn only_an_error_of_an_application_has_a_part_for_its_operator() {
 }
 
 #[test]
-fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
+fn consent_to_offline_access_is_requested_each_time() {
     assert!(
         consent()
             .render()
@@ -516,7 +516,7 @@ fn to_keep_access_is_asked_for_each_time_and_not_said_to_be_remembered() {
 }
 
 #[test]
-fn an_answer_says_to_which_application_it_goes_unless_that_is_gone() {
+fn a_response_page_names_its_application_if_it_exists() {
     let page = FormPostPage {
         application: Some("Expenses".to_owned()),
         ..form_post()
@@ -572,7 +572,7 @@ fn escaped(text: &str) -> String {
 }
 
 #[test]
-fn a_page_says_nothing_in_another_language() {
+fn no_page_contains_text_of_another_language() {
     for language in Language::ALL {
         let pages = every_page_in(language);
         let others = Language::ALL.into_iter().filter(|other| *other != language);
@@ -602,7 +602,7 @@ fn a_page_says_nothing_in_another_language() {
 }
 
 #[test]
-fn the_operators_looks_stand_in_the_place_of_ours() {
+fn the_configured_branding_replaces_the_default() {
     let looks = Layout {
         logo: Some("/assets/logo.1.svg".to_owned()),
         colours: Some("/assets/colours.2.css".to_owned()),
@@ -626,7 +626,7 @@ fn the_operators_looks_stand_in_the_place_of_ours() {
 }
 
 #[test]
-fn who_needs_help_is_told_where_it_is() {
+fn an_end_page_links_to_the_configured_support() {
     let support = Some(Support {
         address: "mailto:help@example.org".to_owned(),
         text: "help@example.org".to_owned(),

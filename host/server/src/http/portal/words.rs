@@ -574,7 +574,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_object_is_shown_by_its_members_and_an_empty_list_by_a_word() {
+    fn an_object_is_shown_as_its_members_and_an_empty_list_as_none() {
         let account = serde_json::json!({"name": "ada", "nickname": null, "roles": ["reader", "editor"], "teams": []});
         let shown = shown("account", &account);
         let lines: Vec<String> = shown
@@ -588,7 +588,7 @@ mod tests {
     }
 
     #[test]
-    fn each_event_has_words_of_its_own() {
+    fn each_event_has_its_own_message() {
         let by = AuditContext::new(Actor::Server, Origin::default());
         let mut seen = BTreeSet::new();
         for event in Event::ALL {

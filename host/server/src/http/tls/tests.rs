@@ -174,7 +174,7 @@ fn failure(result: Result<Seen, String>) -> String {
 }
 
 #[tokio::test]
-async fn a_client_is_whoever_holds_the_key_of_the_certificate_it_shows() {
+async fn a_client_is_identified_by_a_certificate_whose_key_it_holds() {
     let files = Files::new();
     let (certificate_of_server, key) = certificate("server");
     let server = server(
@@ -212,7 +212,7 @@ async fn a_client_is_whoever_holds_the_key_of_the_certificate_it_shows() {
 }
 
 #[tokio::test]
-async fn who_is_not_asked_shows_nothing() {
+async fn a_listener_without_client_certificates_receives_none() {
     let files = Files::new();
     let (certificate_of_server, key) = certificate("server");
     let server = server(
@@ -234,7 +234,7 @@ async fn who_is_not_asked_shows_nothing() {
 }
 
 #[tokio::test]
-async fn old_versions_and_other_protocols_are_refused() {
+async fn old_versions_and_other_protocols_are_rejected() {
     let files = Files::new();
     let (certificate_of_server, key) = certificate("server");
     let server = server(
@@ -266,7 +266,7 @@ async fn old_versions_and_other_protocols_are_refused() {
 }
 
 #[tokio::test]
-async fn a_changed_certificate_is_taken_into_use_and_a_bad_one_is_not() {
+async fn a_changed_certificate_is_loaded_and_an_invalid_one_is_not() {
     let files = Files::new();
     let (first, first_key) = certificate("first");
     let paths = files.write(&first, &first_key);
@@ -304,7 +304,7 @@ async fn a_changed_certificate_is_taken_into_use_and_a_bad_one_is_not() {
 }
 
 #[test]
-fn each_unfit_file_gets_a_sentence_with_its_setting() {
+fn each_invalid_file_is_named_with_its_setting() {
     let files = Files::new();
     let (certificate_of_server, key) = certificate("server");
     let folder = files.folder.path().display().to_string();

@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_made_once_for_its_owner_alone() {
+    fn the_file_is_created_once_and_only_its_owner_may_read_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("data/master.key");
         let first = FileMasterKey::read_or_make(&file, &SystemEntropy).unwrap();

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn both_encodings_of_a_client_id_with_colons_are_understood() {
+    fn both_encodings_of_a_client_id_with_colons_are_accepted() {
         let expected = Some((ID.to_owned(), "s3cret-_x".to_owned()));
         assert_eq!(read(&format!("{ID}:s3cret-_x")), expected);
         assert_eq!(
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_basic_is_refused() {
+    fn malformed_and_unknown_credentials_are_rejected() {
         for header in ["", "Basic", "Basic !!", "Bearer abc", "Basic Zm9v"] {
             assert!(
                 parse(header).is_err_and(|reason| reason.contains("can't be read")),

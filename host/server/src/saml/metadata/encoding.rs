@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mark_the_zero_bytes_or_the_declaration_say_the_encoding() {
+    fn the_encoding_is_detected_from_the_mark_the_zero_bytes_or_the_declaration() {
         for declaration in [
             "",
             "<?xml version=\"1.0\" encoding=\"UTF-16\"?>",
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_in_its_encoding_is_refused() {
+    fn bytes_invalid_in_their_encoding_are_rejected() {
         let mut odd = utf16(TEXT, u16::to_le_bytes);
         odd.pop();
         let lone = utf16("<a>", u16::to_le_bytes)

@@ -351,7 +351,7 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
 }
 
 #[test]
-fn the_start_page_shows_the_console_to_administrators_alone() {
+fn the_start_page_shows_the_console_to_administrators_only() {
     let page = applications().render().unwrap();
     assert!(page.contains("href=\"/admin\"") && page.contains("href=\"/applications/x/start\""));
     assert!(page.contains("<img src=\"/logos/x?v=1\""));
@@ -378,7 +378,7 @@ fn the_start_page_has_a_search_from_eight_applications_on() {
 }
 
 #[test]
-fn a_consent_says_until_when_it_holds_and_what_was_taken_back() {
+fn consents_show_their_expiry_and_a_revocation() {
     let page = consents(false).render().unwrap();
     assert!(
         page.contains("You are not asked again until 15 May 2025."),
@@ -397,7 +397,7 @@ fn a_consent_says_until_when_it_holds_and_what_was_taken_back() {
 }
 
 #[test]
-fn only_the_last_device_is_warned_of() {
+fn only_revoking_the_last_device_shows_a_warning() {
     let warning = "This is your last device.";
     assert!(revoke().render().unwrap().contains(warning));
     assert!(
@@ -412,7 +412,7 @@ fn only_the_last_device_is_warned_of() {
 }
 
 #[test]
-fn a_request_for_codes_says_what_it_is_for_and_until_when_it_waits() {
+fn a_request_for_recovery_codes_shows_its_purpose_and_expiry() {
     let page = recovery_codes_request(Some(pending_request()))
         .render()
         .unwrap();
@@ -426,7 +426,7 @@ fn a_request_for_codes_says_what_it_is_for_and_until_when_it_waits() {
 }
 
 #[test]
-fn a_moment_is_told_in_greenwich_and_for_scripts() {
+fn a_time_is_shown_in_utc_and_machine_readable() {
     let page = devices().render().unwrap();
     assert!(
         page.contains(
