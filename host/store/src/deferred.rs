@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_last_use_of_each_application_is_kept() {
+    async fn the_last_use_of_each_application_is_stored() {
         let (_folder, database) = database().await;
         let mut db = database.writers.lease().await.unwrap();
         db.batch("PRAGMA foreign_keys = OFF").await.unwrap();

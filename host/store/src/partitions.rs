@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_the_end_of_the_period() {
+    fn the_name_of_a_partition_contains_the_end_of_its_period() {
         let now = Timestamp::from_millis(1_795_500_000_000);
         for table in TABLES {
             let (name, start, end) = table.period(now, 0);

@@ -555,7 +555,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_fails_one_job_and_the_writer_goes_on() {
+    async fn a_panic_fails_one_job_and_the_writer_continues() {
         let folder = tempfile::tempdir().unwrap();
         let (writer, database) = writer(&folder).await;
         let calls = Arc::default();
@@ -659,7 +659,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_write_whose_caller_has_gone_is_not_tried_again() {
+    async fn a_write_of_a_cancelled_caller_is_not_retried() {
         let folder = tempfile::tempdir().unwrap();
         let (writer, database) = writer(&folder).await;
         let (free, busy) = tokio::sync::watch::channel(false);

@@ -183,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_in_the_bucket_of_their_bound() {
+    fn values_count_in_the_bucket_of_their_bound() {
         let histogram = Histogram::new(Scale::Request);
         assert_eq!(histogram.buckets().count, 0);
         // 1 ms is a bound, and 1.1 ms is above it. The last value exceeds the scale.
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn quantiles_and_sums_are_of_the_values() {
+    fn quantiles_and_sums_match_the_values() {
         let histogram = Histogram::new(Scale::Fuel);
         assert_eq!((histogram.quantile(0.5), histogram.sum()), (0, 0));
         (1..=100).for_each(|value| histogram.record(value));

@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_asked_at_the_same_moment_is_done_at_once_and_each_gets_its_own() {
+    async fn concurrent_calls_share_batches_and_receive_their_own_results() {
         let (batcher, seen) = doubling();
         let answers = join_all((100..180).map(|number| batcher.call(number))).await;
         let answers: Vec<u32> = answers.into_iter().map(|answer| answer.unwrap()).collect();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn only_the_culprit_fails() {
+    async fn only_the_failing_call_of_a_batch_fails() {
         let (batcher, seen) = doubling();
         let answers = join_all([1, 13, 2].map(|number| batcher.call(number))).await;
         let good: Vec<Option<u32>> = answers.into_iter().map(Result::ok).collect();
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_outage_is_met_once() {
+    async fn a_batch_that_meets_an_outage_is_not_retried_call_by_call() {
         let (batcher, seen) = doubling();
         let answers = join_all([1, 14, 2].map(|number| batcher.call(number))).await;
         assert!(
@@ -315,14 +315,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_panic_ends_nothing_but_its_batch() {
+    async fn a_panic_fails_only_its_batch() {
         let (batcher, _) = doubling();
         assert!(batcher.call(15).await.is_err());
         assert_eq!(batcher.call(4).await.unwrap(), 8);
     }
 
     #[tokio::test]
-    async fn who_has_gone_is_not_served() {
+    async fn a_cancelled_call_is_not_executed() {
         let (batcher, seen) = doubling();
         let mut gone = Box::pin(batcher.call(1));
         assert!(futures_util::poll!(&mut gone).is_pending());

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_numbered_after_those_before() {
+    fn placeholders_are_numbered_after_preceding_ones() {
         let ids = BulkSql::new("SELECT * FROM t WHERE id IN ({$})", 0);
         assert_eq!(text(&ids, 1), "SELECT * FROM t WHERE id IN ($1)");
         assert_eq!(
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn each_place_is_filled() {
+    fn each_placeholder_has_a_value() {
         let ids = BulkSql::new("{$}", 0);
         for rows in [1, 2, 4, 5, 16, 63, 64] {
             let given: Vec<usize> = (0..rows).collect();

@@ -137,7 +137,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn skipped_numbers_are_looked_for_as_long_as_they_may_appear() {
+    async fn skipped_numbers_are_looked_for_until_they_can_no_longer_appear() {
         let begun = Instant::now();
         let mut cursor = Cursor {
             last: 10,
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_large_gap_does_not_count_as_skipped() {
+    async fn only_the_end_of_a_large_gap_counts_as_skipped() {
         let mut cursor = Cursor::default();
         cursor.advance([1_000_000, 2_000_000], Instant::now());
         let missing = cursor.missing(Instant::now());

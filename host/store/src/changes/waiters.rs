@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_change_wakes_those_that_wait_for_it_and_no_others() {
+    async fn a_change_wakes_only_its_listeners() {
         let waiters = Arc::new(Waiters::default());
         let now = Timestamp::from_millis(1);
         let approval = Change::Approval(ApprovalId::new(now, &SystemEntropy));
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_deadline_wakes_its_request_and_is_forgotten_with_it() {
+    async fn a_deadline_wakes_its_request_and_is_removed_with_it() {
         let waiters = Arc::new(Waiters::default());
         let mut listener = waiters.listen(Vec::new());
         let deadline = Timestamp::from_millis(10);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_poller_learns_of_the_first_request() {
+    async fn the_first_request_wakes_the_poller() {
         let waiters = Arc::new(Waiters::default());
         let mut first = Box::pin(waiters.first());
         assert!((&mut first).now_or_never().is_none());

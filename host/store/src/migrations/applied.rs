@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_applied_or_not_completed_is_pending() {
+    fn unapplied_and_incomplete_migrations_are_pending() {
         assert_eq!(pending(&[]), [1, 2]);
         assert_eq!(pending(&[row(&KNOWN[0])]), [2]);
         let midway = AppliedRow {

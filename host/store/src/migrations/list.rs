@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn concurrent_indexes_have_the_form_that_can_be_repeated() {
+    fn concurrent_indexes_have_the_repeatable_form() {
         for migration in MIGRATIONS {
             assert!(migration.concurrent_indexes().is_ok(), "{migration}");
         }

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn concurrent_indexes_stand_alone() {
+    fn concurrent_indexes_are_the_only_statements_of_their_migration() {
         let index = |text| Migration::new("0002_expand_x", text).concurrent_indexes();
         let two = "-- Comment; with a semicolon.\nCREATE INDEX CONCURRENTLY IF NOT EXISTS a ON t (x);\n\
                    CREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS b ON t (y) WHERE y > 0;\n";

@@ -260,7 +260,7 @@ mod tests {
 
     /// While an attempt waits for a lock, other statements wait behind it.
     #[test]
-    fn others_have_the_table_for_most_of_the_time_behind_a_long_reader() {
+    fn pauses_between_attempts_leave_the_table_to_other_statements() {
         let pauses: Vec<Duration> = pauses().take(20).collect();
         assert!(pauses.is_sorted());
         assert_eq!(pauses[0], FIRST_PAUSE);

@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn outages_are_told_from_errors_of_a_statement() {
+    fn outages_are_distinguished_from_errors_of_a_statement() {
         // The code, whether it is an outage, and whether connections are reopened.
         for (code, outage, reconnect) in [
             ("08006", true, true),

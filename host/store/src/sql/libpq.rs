@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_root_certificate_those_of_the_system_count() {
+    fn without_a_root_certificate_those_of_the_system_are_used() {
         for mode in ["verify-ca", "verify-full"] {
             let mut url = UrlSettings {
                 ssl_mode: Some(mode.to_owned()),

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_journal_of_a_savepoint_is_no_file() {
+    fn the_journal_of_a_savepoint_is_not_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("a.db");
         std::fs::File::create(&file).unwrap();
