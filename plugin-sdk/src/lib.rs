@@ -119,7 +119,7 @@ fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String
 #[cfg(all(test, feature = "claim-mapper"))]
 mod tests {
     #[test]
-    fn an_error_in_settings_says_what_is_wrong_and_no_place_in_their_json() {
+    fn an_error_in_settings_has_a_reason_and_no_position_in_their_json() {
         let error = super::read_config::<bool>("[]").expect_err("no boolean");
         assert_eq!(
             error,

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn names_stand_for_what_is_known() {
+    fn names_are_replaced_by_their_values() {
         assert_eq!(filled("{email}"), ["ada@example.org"]);
         assert_eq!(filled("mailto:{email}?"), ["mailto:ada@example.org?"]);
         assert_eq!(filled("{email}{email}"), ["ada@example.orgada@example.org"]);
@@ -195,13 +195,13 @@ mod tests {
     }
 
     #[test]
-    fn a_value_about_which_nothing_is_known_is_left_out() {
+    fn a_value_with_an_unknown_name_is_omitted() {
         assert!(filled("{nothing}").is_empty());
         assert!(filled("{email} {nothing} {nothing} {roles}").is_empty());
     }
 
     #[test]
-    fn a_list_can_not_make_values_without_end() {
+    fn the_number_of_values_from_lists_is_limited() {
         assert_eq!(
             Template::parse("{many}").expect("a value").fill(known),
             Err(TooManyValuesError)
@@ -215,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_filled_in_is_no_value_itself() {
+    fn inserted_values_are_not_expanded_again() {
         assert_eq!(filled("{sly}"), ["{email}"]);
     }
 
     #[test]
-    fn braces_are_written_twice() {
+    fn literal_braces_are_written_twice() {
         assert_eq!(filled("{{email}}"), ["{email}"]);
         assert_eq!(filled("{{{email}}}"), ["{ada@example.org}"]);
         assert_eq!(
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_alone_is_told_from_one_in_a_text() {
+    fn a_sole_name_is_distinguished_from_one_in_a_text() {
         let parsed = |text: &str| Template::parse(text).expect("a value");
         assert_eq!(parsed("{email}").sole_name(), Some("email"));
         for text in ["", "email", "{email} ", "<{email}", "{email}{email}"] {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_brace_alone_is_an_error() {
+    fn unmatched_braces_and_invalid_names_are_errors() {
         for (text, error) in [
             ("{email", TemplateError::Unclosed),
             ("a {{{", TemplateError::Unclosed),
@@ -260,7 +260,7 @@ mod tests {
 
     /// The server checks templates when it saves them, and has a test with the same table.
     #[test]
-    fn the_grammar_is_that_of_the_server() {
+    fn the_grammar_matches_the_server() {
         let table: Vec<serde_json::Value> =
             serde_json::from_str(include_str!("grammar.json")).expect("a table");
         for case in table {
@@ -292,7 +292,7 @@ mod tests {
         }
 
         #[test]
-        fn literal_text_comes_back(text in prop_oneof![".*", "[{}a\"é ]{0,20}"]) {
+        fn literal_text_round_trips(text in prop_oneof![".*", "[{}a\"é ]{0,20}"]) {
             let written = text.replace('{', "{{").replace('}', "}}");
             let template = Template::parse(&written).expect("a value");
             prop_assert!(template.is_literal());

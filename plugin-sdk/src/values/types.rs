@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_its_type_stays_as_it_is() {
+    fn a_value_of_its_type_is_unchanged() {
         for (value_type, text) in [
             (ValueType::String, " any <text> "),
             (ValueType::Boolean, "true"),
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_moment_is_written_in_utc() {
+    fn a_date_time_is_written_in_utc() {
         for text in [
             "2027-01-15T08:00:00Z",
             "2027-01-15T09:00:00+01:00",
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_of_another_type_is_none() {
+    fn a_value_of_another_type_is_rejected() {
         for (value_type, text) in [
             (ValueType::Boolean, "yes"),
             (ValueType::Boolean, ""),

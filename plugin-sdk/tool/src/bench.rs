@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quantiles_are_values_that_were_seen() {
+    fn quantiles_are_observed_values() {
         let sample = |fuel| Sample {
             usage: Usage {
                 fuel,

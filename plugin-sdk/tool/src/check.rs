@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_can_be_read() {
+    fn numbers_have_thousands_separators() {
         assert_eq!(
             ["7", "999", "1000", "1557861"].map(|number| thousands(&number)),
             ["7", "999", "1,000", "1,557,861"]

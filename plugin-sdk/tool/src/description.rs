@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn claims_that_only_the_host_writes_are_refused() {
+    fn protected_claims_are_rejected() {
         let inspection = |writes: &[&str]| Inspection {
             world: World::ClaimMapper,
             contract_version: "1.0.0".to_owned(),

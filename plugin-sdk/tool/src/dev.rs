@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sources_are_watched_and_what_a_build_writes_is_not() {
+    fn sources_are_watched_and_build_output_is_not() {
         let folder = tempfile::tempdir().expect("a folder");
         let write = |path: &str, text: &str| {
             let file = folder.path().join(path);

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_that_is_right_is_left_alone() {
+    fn a_file_with_the_right_content_is_not_rewritten() {
         let folder = tempfile::tempdir().expect("a folder");
         let file = folder.path().join("plugins/a.wasm");
         write_if_changed(&file, b"one").expect("written");

@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_left_to_fill_in() {
+    fn a_new_project_contains_no_placeholder() {
         let temporary = tempfile::tempdir().expect("a folder");
         for (number, (role, language)) in [
             (Role::ClaimMapper, Language::Rust),
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_not_be_made_is_explained() {
+    fn an_impossible_project_is_explained() {
         let temporary = tempfile::tempdir().expect("a folder");
         let error = |name: &str, role, language| {
             new(&wish(temporary.path().join(name), role, language))

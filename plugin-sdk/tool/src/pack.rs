@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_settings_say_what_the_operator_decides() {
+    fn the_packed_settings_list_the_decisions_of_the_operator() {
         let hosts = vec!["api.vendor.example".to_owned()];
         let of = |world: World| {
             let description =

@@ -342,7 +342,7 @@ mod tests {
     const LIBRARY: (&str, &str) = ("lib.rs", "");
 
     #[test]
-    fn a_folder_that_is_no_plugin_is_explained() {
+    fn an_invalid_plugin_folder_is_explained() {
         assert!(
             error(&[]).contains(
                 "is not a plugin: it has no Cargo.toml, no package.json and no plugin.toml"

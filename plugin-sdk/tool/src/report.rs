@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cause_is_told_once() {
+    fn a_repeated_cause_is_reported_once() {
         let error = anyhow::anyhow!("no such file")
             .context("a.json: no such file")
             .context("the fixtures can't be read");

@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_files_make_the_same_tarball() {
+    fn the_tarball_is_reproducible() {
         let [one, two] = [
             npm_package().expect("packed"),
             npm_package().expect("packed"),

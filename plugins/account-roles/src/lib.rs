@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn the_claim_is_a_string_of_json_with_the_roles() {
+    fn the_claim_is_a_json_string_with_the_roles() {
         assert_eq!(
             account(json!({}), &input()),
             json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin", "auditor"] })
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn userinfo_gets_it_too() {
+    fn userinfo_receives_the_claim_too() {
         let input = Input {
             sink: Sink::Userinfo,
             ..input()
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_without_the_profile_scope_or_for_other_sinks() {
+    fn without_the_profile_scope_and_for_other_sinks_there_is_no_claim() {
         let without_profile = Input {
             scopes: vec!["openid".to_owned()],
             ..input()
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typing_error_in_the_settings_is_found() {
+    fn invalid_settings_are_rejected() {
         assert!(Config::deserialize(json!({ "inclde": [] })).is_err());
         assert!(Config::deserialize(json!({ "roles": "none" })).is_err());
         let config = Config {

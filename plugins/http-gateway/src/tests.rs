@@ -79,7 +79,7 @@ fn rejected<T: std::fmt::Debug>(answer: Result<T, Failure>) -> String {
 }
 
 #[test]
-fn the_question_is_put_in_plain_words() {
+fn the_approval_request_is_posted_to_the_vendor() {
     let vendor = Vendor::says(&json!({ "id": "v1", "poll_after_ms": 700 }));
     let begun = HttpGateway::begin(&vendor, &config(&json!({})), &question()).expect("begun");
     assert_eq!(begun.poll_after_ms, 700);
@@ -119,7 +119,7 @@ fn the_question_is_put_in_plain_words() {
 }
 
 #[test]
-fn a_vendor_may_have_names_and_paths_of_its_own() {
+fn names_paths_and_statuses_of_a_vendor_are_configurable() {
     let config = config(&json!({
         "begin_path": "/push?for={request_id}",
         "status_path": "/push/{id}/state",
@@ -163,7 +163,7 @@ fn a_vendor_may_have_names_and_paths_of_its_own() {
 }
 
 #[test]
-fn each_status_has_its_meaning() {
+fn each_status_of_the_vendor_has_a_state() {
     let config = config(&json!({}));
     let says = |status: &str| poll(&config, &json!({ "request_id": "018f", "status": status }));
     assert!(matches!(says("approved"), Ok(State::Approved)));
@@ -182,7 +182,7 @@ fn each_status_has_its_meaning() {
 }
 
 #[test]
-fn an_answer_about_another_request_is_not_believed() {
+fn a_response_about_another_request_is_rejected() {
     let config = config(&json!({}));
     for answer in [
         json!({ "status": "approved" }),
@@ -213,7 +213,7 @@ fn an_answer_about_another_request_is_not_believed() {
 }
 
 #[test]
-fn what_the_vendor_can_not_do_is_told() {
+fn failures_of_the_vendor_are_reported() {
     let config = config(&json!({}));
     let begin = |status: u16| {
         let headers = vec![("retry-after".to_owned(), "17".to_owned())];
@@ -274,7 +274,7 @@ fn a_callback_names_requests_and_decides_nothing() {
 }
 
 #[test]
-fn a_request_is_taken_back_where_the_vendor_can() {
+fn a_request_is_cancelled_if_the_vendor_supports_it() {
     let vendor = Vendor::says(&json!({}));
     assert_eq!(
         HttpGateway::cancel(&vendor, &config(&json!({})), &handle()).is_ok(),
@@ -296,7 +296,7 @@ fn a_request_is_taken_back_where_the_vendor_can() {
 }
 
 #[test]
-fn settings_that_can_not_be_meant_are_told() {
+fn invalid_settings_are_named() {
     for (more, expected) in [
         (json!({ "base_url": "api.vendor.example" }), "`base_url`"),
         (json!({ "base_url": "https:///v1" }), "`base_url`"),

@@ -56,7 +56,7 @@ fn fault(config: &Config, input: &Input) -> String {
 }
 
 #[test]
-fn the_application_names_its_own_attributes() {
+fn custom_attributes_of_the_application_are_set() {
     let input = input(
         &json!([{ "name": "mail", "values": ["{email}"] }, { "name": "source", "values": ["assent", "x"] }]),
     );
@@ -78,14 +78,14 @@ fn the_application_names_its_own_attributes() {
 }
 
 #[test]
-fn a_member_of_the_address_is_named_after_a_dot() {
+fn a_dot_selects_a_member_of_the_address() {
     assert_eq!(values(&json!(["{address.country}"])), ["GB"]);
     assert_eq!(values(&json!(["{address.locality}"])), Vec::<String>::new());
     assert_eq!(values(&json!(["{name.country}"])), Vec::<String>::new());
 }
 
 #[test]
-fn the_settings_follow_with_all_that_an_attribute_may_have() {
+fn attributes_of_the_settings_follow_with_all_their_members() {
     let config = config(&json!([
         { "name": "urn:oid:1.2", "friendly_name": "mail", "name_format": "uri", "values": ["{email}"] },
         { "name": "at", "type": "date_time", "values": ["{updated_at}"] },
@@ -113,7 +113,7 @@ fn the_settings_follow_with_all_that_an_attribute_may_have() {
 }
 
 #[test]
-fn values_are_made_of_claims_and_roles() {
+fn values_contain_claims_and_roles() {
     assert_eq!(
         values(&json!(["{name} <{email}>"])),
         ["Ada Lovelace <ada@example.org>"]
@@ -137,7 +137,7 @@ fn values_are_made_of_claims_and_roles() {
 }
 
 #[test]
-fn roles_are_those_of_the_account_whatever_a_claim_says() {
+fn roles_come_from_the_account_and_not_from_a_claim() {
     let mut input = input(&json!([{ "name": "a", "values": ["{roles}"] }]));
     input.current.insert("roles".to_owned(), json!("root"));
     assert_eq!(
@@ -149,7 +149,7 @@ fn roles_are_those_of_the_account_whatever_a_claim_says() {
 }
 
 #[test]
-fn nothing_is_said_where_nothing_is_known() {
+fn missing_claims_add_neither_values_nor_attributes() {
     assert_eq!(
         values(&json!([
             "{nickname}",
@@ -165,7 +165,7 @@ fn nothing_is_said_where_nothing_is_known() {
 }
 
 #[test]
-fn nothing_for_other_sinks() {
+fn other_sinks_receive_no_attributes() {
     let config = config(&json!([{ "name": "a", "values": ["x"] }]));
     for sink in [Sink::IdToken, Sink::Userinfo, Sink::Introspection] {
         let input = Input {
@@ -177,7 +177,7 @@ fn nothing_for_other_sinks() {
 }
 
 #[test]
-fn an_application_without_attributes_of_its_own_is_fine() {
+fn an_application_may_have_no_custom_attributes() {
     let mut input = input(&json!([]));
     input.application = json!({ "name": "Shop" });
     assert_eq!(
@@ -187,7 +187,7 @@ fn an_application_without_attributes_of_its_own_is_fine() {
 }
 
 #[test]
-fn a_malformed_value_of_the_application_is_a_fault_with_the_attribute() {
+fn a_malformed_custom_attribute_is_a_fault_that_names_it() {
     let reason = fault(
         &Config::default(),
         &input(&json!([{ "name": "mail", "values": ["{email"] }])),
@@ -204,7 +204,7 @@ fn a_malformed_value_of_the_application_is_a_fault_with_the_attribute() {
 }
 
 #[test]
-fn a_claim_of_another_type_is_a_fault_that_keeps_the_claim_to_itself() {
+fn a_claim_of_another_type_is_a_fault_that_does_not_reveal_it() {
     let config = config(&json!([{ "name": "number", "type": "integer", "values": ["{email}"] }]));
     assert_eq!(
         fault(&config, &input(&json!([]))),
@@ -213,7 +213,7 @@ fn a_claim_of_another_type_is_a_fault_that_keeps_the_claim_to_itself() {
 }
 
 #[test]
-fn more_values_than_an_assertion_should_have_are_a_fault() {
+fn too_many_values_of_one_template_are_a_fault() {
     let mut input = input(&json!([{ "name": "a", "values": ["{roles}"] }]));
     input.roles = vec!["r".to_owned(); values::MOST + 1];
     assert_eq!(
@@ -223,7 +223,7 @@ fn more_values_than_an_assertion_should_have_are_a_fault() {
 }
 
 #[test]
-fn errors_in_the_settings_are_found_all_at_once() {
+fn all_errors_in_the_settings_are_reported_together() {
     let bad = config(&json!([
         { "name": "", "values": ["x"] },
         { "name": "format", "name_format": "URI", "values": ["x"] },
@@ -243,7 +243,7 @@ fn errors_in_the_settings_are_found_all_at_once() {
 }
 
 #[test]
-fn settings_may_use_all_that_is_documented() {
+fn all_documented_settings_are_accepted_and_others_are_not() {
     assert!(SamlAttributes::validate(&Config::default()).is_ok());
     for format in ["basic", "uri", "unspecified", "urn:example:format"] {
         let good = config(&json!([{ "name": "a", "name_format": format, "values": ["{x}"] }]));
@@ -274,7 +274,7 @@ fn settings_may_use_all_that_is_documented() {
 }
 
 #[test]
-fn the_example_in_the_documentation_is_right() {
+fn the_example_in_the_documentation_is_valid() {
     let example: String = include_str!("lib.rs")
         .lines()
         .filter_map(|line| line.strip_prefix("//!"))

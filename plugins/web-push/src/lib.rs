@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn the_message_is_posted_as_it_is() {
+    fn the_message_is_posted_unchanged() {
         let (result, requests) = send(status(201));
         assert_eq!(result.expect("begun").handle, b"018f");
         let [request] = requests.as_slice() else {
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_has_its_meaning() {
+    fn each_response_has_a_result() {
         let failure = |answer| send(answer).0.err();
         for accepted in [200, 201, 202] {
             assert!(failure(status(accepted)).is_none(), "{accepted}");
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_says_how_long_to_wait() {
+    fn the_push_service_sets_the_wait_within_limits() {
         let wait = |value: &str| {
             let headers = vec![("retry-after".to_owned(), value.to_owned())];
             send(Ok(Response {
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_nothing_to_poll_for_and_nothing_to_take_back() {
+    fn a_poll_stays_pending_and_a_cancellation_does_nothing() {
         let service = Service {
             answer: status(201),
             seen: RefCell::default(),

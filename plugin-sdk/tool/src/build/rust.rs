@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn roles_and_workspaces_are_built_apart() {
+    fn roles_and_workspaces_are_built_separately() {
         let plugins = [
             plugin("a", Role::ClaimMapper, "one"),
             plugin("b", Role::ApprovalChannel, "one"),
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_that_is_no_plugin_is_explained() {
+    fn an_unreadable_or_invalid_module_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let module = folder.path().join("a.wasm");
         assert!(encode(&module).is_err_and(|error| error.to_string().contains("can't be read")));

@@ -229,7 +229,7 @@ mod tests {
     use super::advised;
 
     #[test]
-    fn the_compilers_advice_is_replaced_where_it_misleads() {
+    fn misleading_advice_of_the_compiler_is_replaced() {
         let line = "src/plugin.ts(4,3): error TS2584: Cannot find name 'console'. Do you need to change your target \
              library? Try \
                     changing the 'lib' compiler option to include 'dom'.";

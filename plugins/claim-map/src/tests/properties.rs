@@ -168,7 +168,7 @@ fn claim(edit: &Edit) -> Option<&str> {
 
 proptest! {
     #[test]
-    fn nothing_panics_and_what_is_made_is_what_the_rules_say(rules in vec(rule(), 0..5), input in any_input()) {
+    fn no_rules_panic_and_every_edit_is_of_a_rule(rules in vec(rule(), 0..5), input in any_input()) {
         let Ok(config) = Config::deserialize(json!({ "rules": rules })) else { return Ok(()) };
         let good = ClaimMap::validate(&config).is_ok();
         match ClaimMap::map(&config, &input) {
@@ -192,7 +192,7 @@ proptest! {
     }
 
     #[test]
-    fn any_settings_are_read_or_refused(settings in anything()) {
+    fn no_settings_panic(settings in anything()) {
         if let Ok(config) = Config::deserialize(settings) {
             let _ = ClaimMap::validate(&config);
         }
@@ -200,7 +200,7 @@ proptest! {
 
     /// A value passes a filter only if it was in the input and matches the pattern.
     #[test]
-    fn a_filter_only_takes_away(roles in vec("[ab]{0,3}", 0..6), pattern in "[ab]{0,2}\\*?[ab]{0,2}") {
+    fn a_filter_only_removes_values(roles in vec("[ab]{0,3}", 0..6), pattern in "[ab]{0,2}\\*?[ab]{0,2}") {
         let rules = json!({ "rules": [{ "claim": "out", "from": "roles", "only": pattern }] });
         let config = Config::deserialize(rules).expect("settings");
         let input = Input { roles: roles.clone(), ..Input::default() };
@@ -214,7 +214,7 @@ proptest! {
 
     /// Values of users are data: braces and stars in them have no meaning.
     #[test]
-    fn what_is_known_is_never_read_as_settings(name in ".*", role in ".*") {
+    fn facts_are_not_parsed_as_settings(name in ".*", role in ".*") {
         let rules = json!({ "rules": [
             { "claim": "out", "value": "<{user.name}>" },
             { "claim": "matched", "value": true, "when": { "role": "admin" } },

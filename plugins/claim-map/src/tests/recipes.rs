@@ -20,7 +20,7 @@ fn the_roles_of_one_application_as_groups() {
 
 /// An object of roles inside an object. The client libraries of Keycloak expect this shape of access tokens.
 #[test]
-fn roles_nested_the_way_keycloak_tells_them() {
+fn roles_nested_as_in_tokens_of_keycloak() {
     let rules = r#"
         [[rules]]
         claim = "realm_access"
@@ -166,7 +166,7 @@ fn the_user_name_under_another_name() {
 
 /// Access only for these users, like authentik's policy bindings and SimpleSAMLphp's `authorize:Authorize`.
 #[test]
-fn nobody_without_a_role_or_from_elsewhere() {
+fn access_only_with_a_role_and_a_verified_address() {
     let rules = r#"
         [[rules]]
         deny = "Ask the help desk for the role `staff`."

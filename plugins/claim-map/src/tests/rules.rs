@@ -5,7 +5,7 @@ use assent_plugin_sdk::claims::{RequestedClaim, SamlAttribute, ValueType};
 use super::*;
 
 #[test]
-fn a_value_comes_from_what_has_the_name() {
+fn a_value_is_read_from_the_named_fact() {
     for (rule, expected) in [
         (r#"from = "email""#, json!("ada@example.org")),
         (
@@ -54,7 +54,7 @@ fn a_value_comes_from_what_has_the_name() {
 }
 
 #[test]
-fn a_value_is_made_of_texts_with_names() {
+fn names_in_a_template_are_replaced_by_facts() {
     for (rule, expected) in [
         (
             r#"value = "{name} <{email}>""#,
@@ -95,7 +95,7 @@ fn a_value_is_made_of_texts_with_names() {
 }
 
 #[test]
-fn a_list_of_one_or_none_is_still_a_list() {
+fn a_list_of_one_or_no_value_stays_a_list() {
     let mut input = input();
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = \"role-{roles}\"";
     input.roles.truncate(1);
@@ -141,7 +141,7 @@ fn lists_are_filtered() {
 }
 
 #[test]
-fn single_values_take_the_same_steps() {
+fn single_values_are_processed_like_lists() {
     assert_eq!(
         out("from = \"email\"\nonly = \"*@example.org\""),
         Some(json!("ada@example.org"))
@@ -186,7 +186,7 @@ fn texts_are_split_and_lists_are_joined() {
 }
 
 #[test]
-fn a_table_says_what_values_become() {
+fn a_lookup_table_replaces_values() {
     let table = |more: &str| format!("from = \"roles\"\n{more}");
     let known = "lookup = { wiki-editor = [\"edit\", \"read\"], wiki-reader = \"read\" }";
     assert_eq!(
@@ -201,7 +201,7 @@ fn a_table_says_what_values_become() {
 }
 
 #[test]
-fn the_default_is_there_if_nothing_is_known_or_left() {
+fn the_default_replaces_missing_and_filtered_values() {
     assert_eq!(
         out("from = \"nickname\"\ndefault = \"{name}\""),
         Some(json!("Ada Lovelace"))
@@ -218,7 +218,7 @@ fn the_default_is_there_if_nothing_is_known_or_left() {
 }
 
 #[test]
-fn later_rules_see_what_earlier_ones_made_and_the_last_one_counts() {
+fn later_rules_see_earlier_results_and_the_last_rule_counts() {
     let rules = r#"
         [[rules]]
         claim = "level"
@@ -250,7 +250,7 @@ fn later_rules_see_what_earlier_ones_made_and_the_last_one_counts() {
 }
 
 #[test]
-fn a_claim_of_which_nothing_is_left_is_taken_away() {
+fn a_claim_without_remaining_values_is_removed() {
     let rules = "[[rules]]\nclaim = \"email\"\nfrom = \"email\"\nonly = \"*@example.com\"";
     assert_eq!(
         told(rules, &input()),
@@ -266,7 +266,7 @@ fn a_claim_of_which_nothing_is_left_is_taken_away() {
 }
 
 #[test]
-fn scopes_say_when_a_claim_is_told() {
+fn scopes_limit_the_release_of_a_claim() {
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = 1\nscopes = [\"email\", \"phone\"]";
     assert_eq!(told(rules, &input()), json!({}));
     let granted = Input {
@@ -299,7 +299,7 @@ fn scopes_say_when_a_claim_is_told() {
 }
 
 #[test]
-fn conditions_choose() {
+fn conditions_select_rules() {
     let applies = |conditions: &str, input: &Input| {
         let rules = |key: &str| {
             format!("[[rules]]\nclaim = \"out\"\nvalue = 1\n{key} = {{ {conditions} }}")
@@ -359,7 +359,7 @@ fn conditions_choose() {
 }
 
 #[test]
-fn a_denial_ends_it_for_whom_its_conditions_name() {
+fn a_denial_rejects_the_users_that_its_conditions_name() {
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = 1\n\
                  [[rules]]\ndeny = \"Only administrators get in.\"\nunless = { role = \"admin\" }";
     for input in [
@@ -388,7 +388,7 @@ fn a_denial_ends_it_for_whom_its_conditions_name() {
 }
 
 #[test]
-fn attributes_are_for_assertions() {
+fn attributes_are_set_in_assertions_only() {
     let rules = r#"
         [[rules]]
         claim = "groups"
@@ -434,7 +434,7 @@ fn attributes_are_for_assertions() {
 }
 
 #[test]
-fn a_value_of_another_type_is_a_fault_that_keeps_it_to_itself() {
+fn a_value_of_another_type_is_a_fault_that_does_not_reveal_it() {
     let config = config("[[rules]]\nattribute = \"level\"\ntype = \"integer\"\nfrom = \"email\"");
     let fault =
         Failure::Fault("rule 1 (attribute `level`): a value is not a valid integer".to_owned());
@@ -442,7 +442,7 @@ fn a_value_of_another_type_is_a_fault_that_keeps_it_to_itself() {
 }
 
 #[test]
-fn more_values_than_a_text_should_become_are_a_fault() {
+fn too_many_values_of_one_template_are_a_fault() {
     let config = config("[[rules]]\nclaim = \"out\"\nvalue = \"{roles}-{scopes}\"");
     let many = |count: usize| (0..count).map(|number| number.to_string()).collect();
     let input = Input {

@@ -24,7 +24,7 @@ fn error(rule: &str) -> String {
 }
 
 #[test]
-fn a_rule_is_named_by_its_number_and_by_what_it_makes() {
+fn an_error_names_the_rule_by_its_number_and_result() {
     let rules = "[[rules]]\nclaim = \"a\"\nvalue = 1\n[[rules]]\nclaim = \"b\"\n[[rules]]\nattribute = \"c\"\n\
                  [[rules]]\nremove = \"d\"\nvalue = 1\n[[rules]]\ndeny = \"Nobody.\"\n[[rules]]";
     assert_eq!(
@@ -40,7 +40,7 @@ fn a_rule_is_named_by_its_number_and_by_what_it_makes() {
 }
 
 #[test]
-fn typing_errors_are_told_with_the_rule() {
+fn a_malformed_rule_is_named_in_the_error() {
     for (rules, expected) in [
         ("[[rule]]", "unknown field `rule`, expected `rules`"),
         (
@@ -238,7 +238,7 @@ fn a_rule_that_never_applies_is_an_error() {
 }
 
 #[test]
-fn a_rule_whose_claim_is_replaced_unseen_is_an_error() {
+fn a_rule_whose_unused_result_is_replaced_is_an_error() {
     let set = |more: &str| format!("[[rules]]\nclaim = \"a\"\nvalue = 1\n{more}\n");
     assert_eq!(
         errors(&(set("when = { role = \"admin\" }") + &set(""))),
@@ -301,7 +301,7 @@ fn the_schema_names_every_key() {
 }
 
 #[test]
-fn the_example_in_the_documentation_is_right() {
+fn the_example_in_the_documentation_is_valid() {
     let lines = include_str!("../lib.rs")
         .lines()
         .filter_map(|line| line.strip_prefix("//!"));
@@ -324,7 +324,7 @@ fn the_example_in_the_documentation_is_right() {
 }
 
 #[test]
-fn nobody_escapes_a_denial_by_not_asking_for_a_scope() {
+fn a_denial_does_not_depend_on_a_requested_scope() {
     let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
     assert!(
         said.contains("exists only if its scope was granted") && said.contains("`user.email`"),
