@@ -341,7 +341,7 @@ async fn a_device_lists_pending_requests_and_names_the_request_of_a_typed_number
 }
 
 #[tokio::test]
-async fn a_sign_in_that_fails_or_takes_long_leads_on_in_chromium() {
+async fn a_failed_or_slow_sign_in_offers_next_steps_in_chromium() {
     let host = TestHost::start_with_settings("[branding]\nsupport = \"help@example.org\"\n").await;
     let ada = host.ada().await;
     let picture = include_bytes!("../../host/server/assets/icons/icon-192.png");
@@ -378,7 +378,7 @@ async fn a_sign_in_that_fails_or_takes_long_leads_on_in_chromium() {
     let variables = variables
         .each_ref()
         .map(|(name, value)| (*name, value.as_str()));
-    run_with(&host, "ways_on.mjs", &variables).await;
+    run_with(&host, "next_steps.mjs", &variables).await;
 }
 
 #[tokio::test]

@@ -241,7 +241,7 @@ async fn a_device_that_scans_again_receives_the_same_request() {
 }
 
 #[tokio::test]
-async fn a_proof_without_a_number_is_none_with_a_number_and_the_reverse() {
+async fn proofs_with_and_without_a_number_are_not_interchangeable() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);

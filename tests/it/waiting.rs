@@ -155,7 +155,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
 
 /// The second instance waits until the first one makes the change.
 #[both_databases]
-async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
+async fn a_change_on_another_instance_wakes_waiting_requests(database: Database) {
     let statements = Statements::capture();
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
@@ -220,7 +220,7 @@ async fn a_change_on_another_instance_wakes_those_who_wait(database: Database) {
 }
 
 #[both_databases]
-async fn time_ends_a_wait_without_a_change(database: Database) {
+async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
@@ -246,7 +246,7 @@ async fn time_ends_a_wait_without_a_change(database: Database) {
 /// The statements of a call that finds nothing and waits until its end. It reads the device and the passkey once, and
 /// the pending work at the beginning and at the end. When the poller begins, each request reads once more.
 #[both_databases]
-async fn a_long_poll_without_news_costs_few_statements(database: Database) {
+async fn a_long_poll_without_a_change_costs_few_statements(database: Database) {
     let statements = Statements::capture();
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
@@ -278,7 +278,7 @@ async fn a_long_poll_without_news_costs_few_statements(database: Database) {
 }
 
 #[both_databases]
-async fn a_revoked_device_is_told_so_at_once(database: Database) {
+async fn a_poll_of_a_revoked_device_ends_at_once(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);

@@ -178,7 +178,7 @@ async fn groups_are_listed_by_name(database: Database) {
 
 /// The next page begins after the last row of the previous page, even if that row was deleted in between.
 #[both_databases]
-async fn a_list_goes_on_after_a_deleted_row(database: Database) {
+async fn a_list_continues_after_a_deleted_row(database: Database) {
     let host = TestHost::start_on(database).await;
     for name in ["a b", "b c", "c d", "d e"] {
         let application = json!({"name": name, "application_type": "native",

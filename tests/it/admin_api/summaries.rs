@@ -626,7 +626,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
 
 /// The administrator who approves sees that the application stops or starts again.
 #[tokio::test]
-async fn disabling_an_application_says_what_follows() {
+async fn the_summary_of_disabling_an_application_states_the_effect() {
     let host = TestHost::start().await;
     let (console, _grace) = owner(&host).await;
     let client = host.web_application().await.id;

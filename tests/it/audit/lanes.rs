@@ -86,7 +86,7 @@ async fn each_instance_has_its_lane(database: Database) {
 }
 
 #[both_databases]
-async fn a_lane_is_taken_over_after_its_lease_and_the_former_holder_goes_on_elsewhere(
+async fn a_lane_is_taken_over_after_its_lease_and_the_former_holder_uses_another(
     database: Database,
 ) {
     let fixture = fixture(database).await;
@@ -121,7 +121,7 @@ async fn an_instance_that_stops_leaves_its_lanes_to_the_next(database: Database)
 
 /// A transaction of a frozen instance holds its lane. No other instance waits for it.
 #[tokio::test]
-async fn a_frozen_transaction_holds_up_nobody() {
+async fn a_frozen_transaction_does_not_block_other_instances() {
     let fixture = fixture(Database::Postgres).await;
     write(&fixture.store, 1).await;
     let mut frozen = connect(&fixture.url).await;
@@ -163,7 +163,7 @@ async fn no_row_is_updated_for_each_transaction() {
 }
 
 #[both_databases]
-async fn a_running_instance_reveals_what_was_removed_before_any_root(database: Database) {
+async fn a_running_instance_detects_entries_removed_before_the_next_root(database: Database) {
     let fixture = fixture(database).await;
     let store = &fixture.store;
     write(store, 3).await;
@@ -186,7 +186,7 @@ async fn a_running_instance_reveals_what_was_removed_before_any_root(database: D
 }
 
 #[both_databases]
-async fn nobody_continues_a_lane_that_was_tampered_with(database: Database) {
+async fn no_instance_continues_a_tampered_lane(database: Database) {
     let ways = [
         "DELETE FROM audit_entries WHERE seq = 3",
         "UPDATE audit_entries SET mac = NULL WHERE seq = 3",
@@ -208,7 +208,7 @@ async fn nobody_continues_a_lane_that_was_tampered_with(database: Database) {
 
 /// Entries from a clock that was far ahead do not affect the times of later entries.
 #[both_databases]
-async fn a_lane_of_a_clock_ahead_is_left(database: Database) {
+async fn a_lane_with_entries_far_ahead_of_the_clock_is_left(database: Database) {
     let fixture = fixture(database).await;
     let store = &fixture.store;
     write(store, 1).await;
@@ -279,7 +279,7 @@ async fn a_failed_write_does_not_stop_the_root(database: Database) {
 
 /// An attacker saves an old root, and restores it to hide the later entries of one lane.
 #[both_databases]
-async fn an_old_root_that_is_put_back_shows(database: Database) {
+async fn a_restored_old_root_is_detected(database: Database) {
     let fixture = fixture(database).await;
     let second = open_store(&fixture.url).await.expect("a store");
     write(&fixture.store, 1).await;

@@ -122,7 +122,7 @@ impl Cast {
 }
 
 #[both_databases]
-async fn the_drill(database: Database) {
+async fn a_restore_invalidates_credentials_and_reapplies_revocations(database: Database) {
     let host = TestHost::start_on(database).await;
     let cast = Cast::enter(&host).await;
     let application = &cast.application;

@@ -166,7 +166,7 @@ async fn an_instance_that_stops_returns_the_leases_on_its_deliveries(database: D
 
 /// The stored handle is unreadable for a while. This represents any failure inside the instance.
 #[both_databases]
-async fn a_failed_look_at_a_delivery_returns_its_lease(database: Database) {
+async fn a_failed_attempt_at_a_delivery_returns_its_lease(database: Database) {
     let vendor = Vendor::start(LONG).await;
     let it = requested(&vendor, database).await;
     let mut connection = it.host.connection().await;

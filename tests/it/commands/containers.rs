@@ -5,7 +5,7 @@ use super::{assent, assent_with, err, out, serve, settings, stop};
 use crate::harness::{read_file, temp_folder, write_file};
 
 #[tokio::test]
-async fn health_says_whether_the_instance_can_serve() {
+async fn health_reports_whether_the_instance_can_serve() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);

@@ -178,7 +178,7 @@ async fn the_certificate_of_the_base_url_is_verified() {
 }
 
 #[tokio::test]
-async fn a_request_learns_what_became_of_its_forwarded_address() {
+async fn the_connection_endpoint_reports_the_use_of_a_forwarded_address() {
     for (settings, sent, address, forwarded_for) in [
         ("", None, Some("127.0.0.1"), "absent"),
         ("", Some("203.0.113.9"), Some("127.0.0.1"), "ignored"),

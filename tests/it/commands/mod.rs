@@ -440,7 +440,7 @@ async fn config_check_names_environment_variables() {
 }
 
 #[tokio::test]
-async fn a_secret_is_text_whatever_it_looks_like_and_no_error_shows_it() {
+async fn a_secret_in_a_variable_is_always_text_and_no_error_shows_it() {
     let folder = temp_folder();
     let folder = folder.path();
     settings(folder);

@@ -5,7 +5,7 @@ use tokio::net::UnixDatagram;
 use crate::harness::{ServerProcess, in_time, temp_folder};
 
 #[tokio::test]
-async fn systemd_is_told_when_the_server_serves_and_stops() {
+async fn systemd_is_notified_when_the_server_serves_and_stops() {
     let folder = temp_folder();
     let socket = folder.path().join("notify");
     let systemd = UnixDatagram::bind(&socket).expect("a socket");

@@ -170,7 +170,7 @@ const ENROL: &str = "set -euo pipefail\n\
     --store data/phone.json\n";
 
 #[test]
-fn each_block_of_commands_says_where_it_runs() {
+fn each_block_of_commands_names_its_place() {
     let mut unknown = Vec::new();
     for page in pages() {
         for block in page.blocks.iter().filter(|block| block.language() == "sh") {

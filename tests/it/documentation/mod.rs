@@ -70,7 +70,7 @@ fn is_generated(page: &Page) -> bool {
 }
 
 #[test]
-fn generated_pages_are_those_of_the_code() {
+fn generated_pages_match_the_code() {
     for page in assent_reference::pages(&root()).expect("the pages") {
         let file = root().join("docs/reference").join(page.file);
         assert!(
@@ -101,7 +101,7 @@ fn the_summary_has_each_page_of_the_book_once() {
 }
 
 #[test]
-fn pages_that_are_written_by_hand_are_short() {
+fn handwritten_pages_are_short() {
     let mut long = Vec::new();
     for page in pages() {
         let lines = page.text.lines().count();

@@ -356,7 +356,7 @@ async fn a_client_continues_no_trace_of_its_own() {
 
 /// Requests of users do not wait for a collector. Its absence causes one line in the log.
 #[tokio::test]
-async fn a_collector_that_cannot_be_reached_holds_up_nobody() {
+async fn an_unreachable_collector_delays_no_request() {
     let folder = temp_folder();
     let nowhere = format!("http://127.0.0.1:{}", free_port());
     let (server, _, metrics) = server(folder.path(), "", &nowhere).await;

@@ -177,7 +177,7 @@ async fn the_master_key_moves_from_a_file_to_a_token() {
 }
 
 #[tokio::test]
-async fn errors_of_a_token_say_what_to_do() {
+async fn errors_of_a_token_name_the_remedy() {
     let token = Token::new().await;
     token.create_key("one", "01").await;
     let folder = temp_folder();

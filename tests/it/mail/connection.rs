@@ -41,7 +41,7 @@ async fn a_test_email_is_sent_over_each_kind_of_connection() {
 }
 
 #[tokio::test]
-async fn the_answer_of_the_server_is_shown() {
+async fn the_reply_of_the_server_is_shown() {
     let mut server = MailServer::start(Security::StartTls).await;
     let host = TestHost::start_with_settings(&server.settings()).await;
     server.answer(Some("554 5.7.1 relay access denied")).await;

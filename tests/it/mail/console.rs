@@ -18,7 +18,7 @@ async fn owner_link(host: &TestHost) -> String {
 }
 
 #[tokio::test]
-async fn an_administrator_invites_by_email_and_the_link_in_it_enrols_a_phone() {
+async fn an_administrator_invites_by_email_and_its_link_enrols_a_device() {
     let mut server = MailServer::start(Security::StartTls).await;
     let settings = format!("{LIMITS}{}", server.settings());
     let host = TestHost::start_with_settings(&settings).await;

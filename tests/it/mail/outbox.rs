@@ -23,7 +23,7 @@ async fn host_on(database: Database, settings: &str) -> TestHost {
 }
 
 #[both_databases]
-async fn an_invitation_arrives_by_email_and_its_link_enrols_a_phone(database: Database) {
+async fn an_invitation_arrives_by_email_and_its_link_enrols_a_device(database: Database) {
     let log = Log::capture();
     let mut server = MailServer::start(Security::StartTls).await;
     let host = host_on(database, &server.settings()).await;
@@ -213,7 +213,7 @@ async fn two_instances_send_each_invitation_once(database: Database) {
 }
 
 #[both_databases]
-async fn another_instance_sends_what_a_stopped_one_had_leased(database: Database) {
+async fn another_instance_sends_emails_leased_by_a_stopped_instance(database: Database) {
     let mut server = MailServer::start(Security::None).await;
     let settings = server.settings();
     // Without the table `[mail]`, an instance sends nothing.

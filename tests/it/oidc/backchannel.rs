@@ -533,7 +533,7 @@ async fn offline_access_tokens_survive_the_logout() {
 }
 
 #[tokio::test]
-async fn an_expired_session_is_notified_when_the_user_signs_out() {
+async fn the_application_of_an_expired_session_is_notified_of_a_sign_out() {
     let mut it = Fixture::new("200").await;
     let browser = Browser::new(&it.host.base);
     let code = it.ada.sign_in(&browser).await;

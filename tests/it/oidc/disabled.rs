@@ -204,7 +204,7 @@ async fn a_disabled_application_may_revoke_and_sign_out() {
 
 /// The portal shows only tiles of usable applications, and a disabled service account loses its permissions.
 #[tokio::test]
-async fn the_portal_and_the_admin_api_follow() {
+async fn the_portal_and_the_admin_api_exclude_disabled_applications() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let path = format!("/applications/{}", ada.application.id);

@@ -11,7 +11,7 @@ fn sid(tokens: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn the_token_response_has_the_sid_again_if_the_application_wants_it() {
+async fn the_token_response_repeats_the_sid_with_the_setting() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let without = offline_tokens(&host, &ada).await;

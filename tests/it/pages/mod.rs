@@ -5,9 +5,9 @@ mod catalogue;
 mod errors;
 mod german;
 mod languages;
+mod next_steps;
 mod size;
 mod stylesheet;
-mod ways_on;
 
 use assent::http::texts;
 use assent_model::language::Language;

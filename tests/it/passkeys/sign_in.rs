@@ -195,7 +195,7 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
 }
 
 #[tokio::test]
-async fn it_is_off_by_default() {
+async fn passkey_sign_in_is_off_by_default() {
     let it = SignIn::sqlite().await;
     let other = it.host.web_application().await;
     let path = format!("/applications/{}", other.id);
@@ -251,7 +251,7 @@ async fn a_challenge_is_answered_once(database: Database) {
 }
 
 #[both_databases]
-async fn of_many_answers_one_counts(database: Database) {
+async fn of_many_concurrent_assertions_one_counts(database: Database) {
     let it = SignIn::on(database).await;
     let options = it.challenge().await;
     let answers = (0..20).map(|more| {
@@ -275,7 +275,7 @@ async fn of_many_answers_one_counts(database: Database) {
 }
 
 #[tokio::test]
-async fn a_challenge_is_of_one_sign_in_in_one_browser() {
+async fn a_challenge_is_bound_to_one_sign_in_in_one_browser() {
     let it = SignIn::sqlite().await;
     // Another sign-in of the same browser.
     let other = it.ada.application.login_page(&it.browser, &[]).await;
@@ -383,7 +383,7 @@ async fn only_an_assertion_for_this_server_counts() {
 
 /// The server accepts at most one of two copies of a key, and records the suspected clone.
 #[tokio::test]
-async fn a_counter_that_went_back_signs_nobody_in() {
+async fn an_assertion_with_a_decreased_counter_does_not_sign_in() {
     let it = SignIn::sqlite().await;
     let ahead = Software {
         counter: 9,
@@ -404,7 +404,7 @@ async fn a_counter_that_went_back_signs_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_passkey_without_an_agreement_signs_nobody_in() {
+async fn a_passkey_without_an_agreement_does_not_sign_in() {
     let it = SignIn::sqlite().await;
     let eve = it
         .host
@@ -524,7 +524,7 @@ async fn a_revoked_device_and_a_suspended_user_are_rejected() {
 }
 
 #[tokio::test]
-async fn a_disabled_application_receives_nobody() {
+async fn a_disabled_application_receives_no_sign_in() {
     let it = SignIn::sqlite().await;
     let assertion = it.shown(&it.passkey).await;
     let path = format!("/applications/{}", it.ada.application.id);
@@ -557,7 +557,7 @@ async fn an_approval_ends_with_the_agreement() {
 
 /// A passkey in another device, through the browser's hybrid transport. Its owner may not be the user of the browser.
 #[tokio::test]
-async fn a_passkey_of_another_device_names_the_account_first() {
+async fn a_passkey_of_another_device_requires_confirmation_of_the_account() {
     let it = SignIn::sqlite().await;
     let mut assertion = it.passkey.show(&it.challenge().await);
     assertion["authenticatorAttachment"] = "cross-platform".into();
@@ -589,7 +589,7 @@ async fn a_passkey_of_another_device_names_the_account_first() {
 
 /// Neither a stranger who submits the name nor the resulting cooldown affects the user's own passkey.
 #[tokio::test]
-async fn a_cooldown_does_not_hold_a_passkey() {
+async fn a_cooldown_does_not_block_a_passkey() {
     let it = SignIn::sqlite().await;
     let stranger = Browser::new(&it.host.base);
     it.ada.begin_sign_in(&stranger, &[]).await;
@@ -728,7 +728,7 @@ async fn a_service_provider_receives_the_class_of_phishing_resistant_sign_ins() 
 
 /// The pages and the challenge do not depend on a name, so they reveal none.
 #[tokio::test]
-async fn the_challenge_is_the_same_whatever_name_the_application_suggests() {
+async fn the_challenge_does_not_depend_on_the_login_hint() {
     let it = SignIn::sqlite().await;
     let mut seen = Vec::new();
     for name in ["ada", "nobody-here", "eve"] {

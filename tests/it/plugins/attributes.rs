@@ -83,7 +83,7 @@ fn texts<'a>(mapped: &'a MappedClaims) -> Vec<(&'a str, Vec<&'a str>)> {
 }
 
 #[tokio::test]
-async fn attribute_values_from_a_plugin_with_markup_nul_u_fffe_or_ten_megabytes() {
+async fn attribute_values_may_contain_markup_but_not_nul_u_fffe_or_ten_megabytes() {
     let markup = "</AttributeValue><b a='\"'> & ]]> &lt; <!-- <![CDATA[ é \u{1f600}\t\r\n";
     let passed = department(json!({ "behaviour": "attribute", "value": markup })).await;
     assert_eq!(

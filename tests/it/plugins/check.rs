@@ -398,7 +398,7 @@ async fn a_plugin_that_may_deny_cannot_ignore_faults() {
 }
 
 #[tokio::test]
-async fn trial_calls_are_not_counted() {
+async fn test_calls_are_not_counted() {
     let plugins = super::components::load(vec![hostile_mapper(
         "a",
         &application(1),

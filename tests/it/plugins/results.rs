@@ -44,7 +44,7 @@ async fn token(host: &TestHost, ada: &TestUser) -> String {
 
 /// The clock of the tests stands still until it is advanced.
 #[tokio::test]
-async fn a_result_is_reused_within_its_second_and_while_nothing_changes() {
+async fn a_result_is_reused_within_its_second_until_a_change() {
     let host = start("").await;
     let ada = host.ada().await;
     let token = token(&host, &ada).await;
@@ -74,7 +74,7 @@ async fn a_result_is_reused_within_its_second_and_while_nothing_changes() {
 }
 
 #[tokio::test]
-async fn the_operator_may_let_results_live_longer_but_not_beyond_a_change() {
+async fn a_configured_age_of_results_does_not_outlast_a_change() {
     let host = start("result_max_age = \"1m\"\n").await;
     let ada = host.ada().await;
     let token = token(&host, &ada).await;

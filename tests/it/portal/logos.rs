@@ -111,7 +111,7 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
 }
 
 #[tokio::test]
-async fn the_logo_stands_on_the_pages_of_a_sign_in() {
+async fn the_pages_of_a_sign_in_show_the_logo() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let without = ada

@@ -170,7 +170,7 @@ async fn no_session_gets_codes_without_its_own_approval() {
 }
 
 #[tokio::test]
-async fn the_start_page_shows_how_safe_the_way_in_is() {
+async fn the_start_page_shows_the_security_of_the_account() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = signed_in(&host, &ada).await;

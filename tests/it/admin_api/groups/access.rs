@@ -257,7 +257,7 @@ async fn the_end_of_everyones_assignment_ends_access_at_once(database: Database)
 /// A user with access through another group, through everyone or through an individual account keeps it. Only the roles
 /// of that access remain, and the change takes effect at once.
 #[both_databases]
-async fn whoever_has_another_access_keeps_it_with_fewer_roles(database: Database) {
+async fn users_with_other_access_keep_it_with_fewer_roles(database: Database) {
     let host = TestHost::start_on(database).await;
     let application = host.web_application().await;
     let grace = user_without_account(&host, "grace", application.clone()).await;

@@ -120,7 +120,7 @@ async fn members_are_added_replaced_and_removed(database: Database) {
 /// Adding a member needs no approval. Changes to the access of many users need one, as do changes to a name that
 /// applications receive.
 #[both_databases]
-async fn what_concerns_many_users_is_protected(database: Database) {
+async fn changes_that_affect_many_users_are_protected(database: Database) {
     let host = TestHost::start_on(database).await;
     let (console, grace) = owner(&host).await;
     let application = host.web_application().await;

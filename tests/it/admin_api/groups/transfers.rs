@@ -11,7 +11,7 @@ use crate::harness::{Database, TestHost, id};
 use crate::lifecycle::entries;
 
 #[both_databases]
-async fn a_table_adds_members_or_says_which_lines_are_wrong(database: Database) {
+async fn an_import_adds_members_or_names_the_invalid_lines(database: Database) {
     let host = TestHost::start_on(database).await;
     let service = service(&host, &["admin:users"]).await;
     let (ada, _) = (host.user("ada").await, host.user("bob").await);

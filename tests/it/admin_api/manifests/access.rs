@@ -31,7 +31,7 @@ async fn members(host: &TestHost) -> Vec<String> {
 }
 
 #[both_databases]
-async fn members_roles_and_accounts_become_what_the_manifest_says(database: Database) {
+async fn members_roles_and_accounts_match_the_manifest(database: Database) {
     let host = TestHost::start_on(database).await;
     for name in ["ada", "bob", "eve"] {
         host.user(name).await;
@@ -86,7 +86,7 @@ async fn members_roles_and_accounts_become_what_the_manifest_says(database: Data
 }
 
 #[both_databases]
-async fn access_of_the_console_is_taken_over_by_naming_it(database: Database) {
+async fn a_manifest_adopts_access_of_the_console_by_naming_it(database: Database) {
     let host = TestHost::start_on(database).await;
     let (ada, _) = (host.user("ada").await, host.user("bob").await);
     let base = json!({
@@ -183,7 +183,7 @@ async fn a_change_of_a_user_between_plan_and_apply_rejects_the_plan(database: Da
 }
 
 #[both_databases]
-async fn one_mistake_is_one_error(database: Database) {
+async fn one_mistake_causes_one_error(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = id(&host.user("ada").await).to_owned();
     let terminated = json!({"state": "terminated"});

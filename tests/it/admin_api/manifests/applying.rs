@@ -23,7 +23,7 @@ async fn host_with_users(database: Database) -> TestHost {
 }
 
 #[both_databases]
-async fn applying_twice_changes_nothing_and_an_export_makes_the_same_elsewhere(database: Database) {
+async fn applying_is_idempotent_and_an_export_creates_the_same_elsewhere(database: Database) {
     let host = host_with_users(database).await;
     let manifest = everything();
     let first = applied(&host, &manifest, false).await;
@@ -123,7 +123,7 @@ async fn only_the_plan_that_was_shown_is_applied(database: Database) {
 }
 
 #[both_databases]
-async fn one_object_that_does_not_fit_leaves_everything_as_it_was(database: Database) {
+async fn one_invalid_object_rejects_the_whole_manifest(database: Database) {
     let host = host_with_users(database).await;
     host.admin_ok(Method::POST, "/groups", json!({"name": "Taken"}))
         .await;
@@ -254,7 +254,7 @@ async fn prune_deletes_only_objects_of_the_same_owner(database: Database) {
 }
 
 #[both_databases]
-async fn objects_are_taken_over_only_by_name_and_once(database: Database) {
+async fn objects_are_adopted_only_by_id_and_once(database: Database) {
     let host = TestHost::start_on(database).await;
     let body = json!({"name": "Console", "application_type": "web", "redirect_uris": ["https://a.example/cb"]});
     let application = host.admin_ok(Method::POST, "/applications", body).await;

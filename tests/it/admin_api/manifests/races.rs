@@ -60,7 +60,7 @@ async fn apply_around(host: &TestHost, change: impl AsyncFn()) -> Result<(), Adm
 
 /// A change of any object on which the plan depends undoes the whole transaction, including unrelated objects.
 #[both_databases]
-async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Database) {
+async fn a_change_after_the_plan_rolls_back_the_whole_transaction(database: Database) {
     type Change = for<'h> fn(&'h TestHost) -> futures_util::future::BoxFuture<'h, ()>;
     let changes: [(&str, Change); 4] = [
         ("the application", |host| {
@@ -129,7 +129,7 @@ async fn what_changed_after_the_plan_undoes_the_whole_transaction(database: Data
 
 /// If another request takes the name of a group after the plan, the result is an error, and nothing is written.
 #[both_databases]
-async fn a_name_that_is_taken_after_the_plan_undoes_the_whole_transaction(database: Database) {
+async fn a_name_taken_after_the_plan_rolls_back_the_whole_transaction(database: Database) {
     let host = TestHost::start_on(database).await;
     let context = AdminContext::of_operator(Arc::clone(&host.host));
     let mut manifest = one("team", "wiki", "Wiki");

@@ -51,7 +51,7 @@ async fn an_approved_table_is_not_imported_for_a_user_who_got_the_name_later(dat
 
 /// The same rule applies to a table of users, whose rows identify a user by the name.
 #[tokio::test]
-async fn an_approved_table_of_users_is_for_those_who_had_the_names() {
+async fn an_approved_table_of_users_does_not_apply_to_later_users_of_the_names() {
     let host = TestHost::start().await;
     let grace = Administrator::new(&host, "grace", "owner").await;
     let console = grace.signed_in(&host).await;

@@ -103,7 +103,7 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_manifest_is_said_with_its_key() {
+async fn an_error_in_a_manifest_is_named_with_its_key_or_line() {
     let host = TestHost::start().await;
     let file = host.folder().join("team.toml");
     write_file(&file, MANIFEST);

@@ -49,7 +49,7 @@ fn comparable(page: &Page, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_help_of_the_waiting_page_comes_after_15_seconds_for_every_name_alike() {
+async fn the_waiting_page_shows_help_after_15_seconds_for_every_name() {
     let host = TestHost::start_with_settings(WITH_SUPPORT).await;
     let ada = host.ada().await;
     let mut waiting = Vec::new();
@@ -114,7 +114,7 @@ async fn a_failed_sign_in_keeps_the_name_and_offers_help() {
 }
 
 #[tokio::test]
-async fn a_name_that_nobody_has_is_kept_too_and_a_scanned_code_shows_none() {
+async fn an_unknown_name_stays_too_and_a_qr_sign_in_shows_no_name() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let login = ada
@@ -150,7 +150,7 @@ async fn a_name_that_nobody_has_is_kept_too_and_a_scanned_code_shows_none() {
 }
 
 #[tokio::test]
-async fn a_user_without_access_sees_who_they_are_the_reference_and_the_way_back() {
+async fn a_user_without_access_sees_their_name_a_reference_and_a_return_link() {
     let log = Log::capture();
     let host = TestHost::start_with_settings(WITH_SUPPORT).await;
     let ada = host.ada().await;
@@ -244,7 +244,7 @@ async fn recovery_leads_back_to_the_sign_in_of_this_browser() {
 }
 
 #[tokio::test]
-async fn every_error_page_leads_on() {
+async fn every_error_page_offers_a_next_step() {
     let host = TestHost::start().await;
     let browser = Browser::new(&host.base);
     for path in [
