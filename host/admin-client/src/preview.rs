@@ -351,6 +351,6 @@ mod tests {
             lines[5],
             "team   \u{fffd}[31mred  second, in place of another value"
         );
-        assert!(text(Some("User"), b"{}").expect("not looked at").is_none());
+        assert!(text(Some("User"), b"{}").expect("not parsed").is_none());
     }
 }

@@ -207,7 +207,7 @@ mod tests {
             assert_eq!(
                 it.call(Some(&LIMIT)),
                 Ok(false),
-                "those of before are forgotten"
+                "older faults no longer count"
             );
         }
         assert_eq!(it.call(Some(&LIMIT)), Ok(true));
@@ -225,28 +225,28 @@ mod tests {
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             assert_eq!(it.call(None), Err(seconds));
             it.later(seconds);
-            let trial = it.breakers.admit(&it.ours).expect("one is tried");
+            let trial = it.breakers.admit(&it.ours).expect("one probe call");
             assert!(
                 it.breakers.admit(&it.ours).is_err(),
-                "only one trial at a time"
+                "only one probe call at a time"
             );
             assert!(trial.ended(Some(&LIMIT)));
         }
         it.later(60);
-        drop(it.breakers.admit(&it.ours).expect("one is tried"));
+        drop(it.breakers.admit(&it.ours).expect("one probe call"));
         assert_eq!(
             it.call(None),
             Ok(false),
-            "the abandoned trial proved nothing, and this one closes it"
+            "the abandoned probe call has no effect, and this one closes the breaker"
         );
         assert_eq!(it.call(None), Ok(false));
         it.breaks_its_limits();
-        assert_eq!(it.call(None), Err(60), "it was open a moment ago");
+        assert_eq!(it.call(None), Err(60), "the breaker was open recently");
         it.later(60);
         assert_eq!(it.call(None), Ok(false));
         it.later(61);
         it.breaks_its_limits();
-        assert_eq!(it.call(None), Err(1), "it behaved for a minute");
+        assert_eq!(it.call(None), Err(1), "no fault occurred for a minute");
     }
 
     #[test]

@@ -118,7 +118,7 @@ mod tests {
         ] {
             let mut json = serde_json::json!({"name": "a", "version": "1"});
             json[member] = value;
-            let error = of(json).expect_err("refused");
+            let error = of(json).expect_err("rejected");
             assert!(
                 error.contains(&format!("`{member}`")) && error.chars().all(is_printable),
                 "{error:?}"

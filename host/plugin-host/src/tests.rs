@@ -166,13 +166,13 @@ async fn two_versions_of_a_contract_are_served_in_one_chain() {
     assert_eq!(made.claims["team"]["roles"], json!(["admin"]));
     assert_eq!(
         made.claims["team"]["account"], made.claims["account"],
-        "the later sees what the earlier made"
+        "the later plugin sees the claim of the earlier plugin"
     );
 
     let error = Plugins::load(specs(), Loader::default())
         .await
         .err()
-        .expect("it is not served")
+        .expect("this version is not served")
         .to_string();
     assert_eq!(
         error,

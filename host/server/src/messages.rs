@@ -182,10 +182,10 @@ mod tests {
     #[test]
     fn the_catalogues_parse_and_have_no_duplicate_messages() {
         for language in Language::ALL {
-            let resource = FluentResource::try_new(source(language).to_owned()).expect("no junk");
+            let resource = FluentResource::try_new(source(language).to_owned()).expect("a valid catalogue");
             Bundle::new_concurrent(Vec::new())
                 .add_resource(resource)
-                .expect("no message twice");
+                .expect("no duplicate message");
         }
     }
 

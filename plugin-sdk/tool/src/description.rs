@@ -147,7 +147,7 @@ mod tests {
         };
         assert!(must_be_grantable(&inspection(&["department", "*", "attribute:sub"])).is_ok());
         let error = must_be_grantable(&inspection(&["department", "sub", "email_verified"]))
-            .expect_err("refused");
+            .expect_err("rejected");
         assert!(
             error
                 .to_string()

@@ -33,7 +33,7 @@ mod tests {
         let file = folder.path().join("plugins/a.wasm");
         write_if_changed(&file, b"one").expect("written");
         let before = std::fs::metadata(&file).expect("the file").ino();
-        write_if_changed(&file, b"one").expect("left alone");
+        write_if_changed(&file, b"one").expect("not rewritten");
         assert_eq!(std::fs::metadata(&file).expect("the file").ino(), before);
         write_if_changed(&file, b"two").expect("replaced");
         assert_eq!(std::fs::read(&file).expect("the file"), b"two");

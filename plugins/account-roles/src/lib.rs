@@ -157,7 +157,7 @@ mod tests {
         let config: Config = serde::Deserialize::deserialize(config).expect("settings");
         match AccountRoles::map(&config, input).expect("edits").as_slice() {
             [Edit::Set(name, Value::String(text))] if name == "account" => {
-                text.parse().expect("the string holds JSON")
+                text.parse().expect("JSON in the string")
             }
             other => panic!("expected the account claim, got {other:?}"),
         }

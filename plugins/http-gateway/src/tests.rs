@@ -286,7 +286,7 @@ fn a_request_is_cancelled_if_the_vendor_supports_it() {
     }));
     let with_path =
         config(&json!({ "cancel_path": "/approvals/{id}/cancel", "cancel_method": "post" }));
-    HttpGateway::cancel(&vendor, &with_path, &handle()).expect("taken back");
+    HttpGateway::cancel(&vendor, &with_path, &handle()).expect("cancelled");
     let request = vendor.only_request();
     assert_eq!(request.method, Method::Post);
     assert_eq!(

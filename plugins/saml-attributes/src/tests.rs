@@ -131,7 +131,7 @@ fn values_contain_claims_and_roles() {
     assert_eq!(
         values(&json!(["{teams}"])),
         ["red", "7"],
-        "a member that is null says nothing"
+        "a null member adds no value"
     );
     assert_eq!(values(&json!(["{address}"])), [r#"{"country":"GB"}"#]);
 }

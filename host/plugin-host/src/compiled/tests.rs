@@ -33,7 +33,7 @@ fn only_artifacts_of_this_installation_and_component_are_loaded() {
     let file = ours.file(&from);
     assert!(
         ours.load_artifact(&engine, &from, &file).is_none(),
-        "there is none yet"
+        "no artifact exists yet"
     );
     ours.component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
@@ -42,12 +42,12 @@ fn only_artifacts_of_this_installation_and_component_are_loaded() {
         compiled(folder.path(), 2)
             .load_artifact(&engine, &from, &file)
             .is_none(),
-        "another host's"
+        "an artifact of another installation"
     );
     assert!(
         ours.load_artifact(&engine, &origin(&engine, b"another"), &file)
             .is_none(),
-        "another component's"
+        "an artifact of another component"
     );
 
     let good = std::fs::read(&file).unwrap();
@@ -72,7 +72,7 @@ fn only_artifacts_of_this_installation_and_component_are_loaded() {
     assert_eq!(
         std::fs::read(&file).unwrap()[CODE..],
         good[CODE..],
-        "it was compiled anew"
+        "the component was compiled again"
     );
 }
 
@@ -150,7 +150,7 @@ fn an_artifact_of_another_engine_is_not_loaded_under_any_name() {
     let engine = warm();
     let from = origin(&engine, EMPTY);
     let file = ours.file(&from);
-    assert!(!file.exists(), "it has another name");
+    assert!(!file.exists(), "the artifact has another name");
     std::fs::rename(ours.file(&origin(&other, EMPTY)), &file).unwrap();
     assert!(ours.load_artifact(&engine, &from, &file).is_none());
     ours.component(&engine, &Compiler::InProcess, EMPTY)

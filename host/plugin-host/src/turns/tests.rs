@@ -32,17 +32,17 @@ fn an_application_with_many_calls_delays_another_by_one_turn() {
     assert_eq!(
         many.iter().filter(|ticket| has_turn(ticket)).count(),
         1,
-        "one runs, the others wait"
+        "one call runs, the others wait"
     );
     let other = turns.enter(&b, None).expect("room");
     assert!(!has_turn(&other));
     many[0].end();
-    assert!(has_turn(&other), "it waited for one turn, and not for 49");
+    assert!(has_turn(&other), "the call waited for one turn, and not for 49");
     assert!(!has_turn(&many[0]));
     other.end();
     assert!(
         has_turn(&many[0]),
-        "then the first again, with its earliest call"
+        "then the first application has a turn, with its earliest call"
     );
 }
 
@@ -98,13 +98,13 @@ fn repeated_calls_of_some_applications_do_not_starve_another() {
     let mut rounds = 0;
     while !has_turn(&patient) {
         rounds += 1;
-        assert!(rounds < 6, "it waits for ever");
+        assert!(rounds < 6, "the call waits forever");
         others.iter().for_each(|other| _ = has_turn(other));
         let at = others
             .iter()
             .position(has_turn)
             .expect("one call has the turn");
-        let gone = others.remove(at).expect("it is there");
+        let gone = others.remove(at).expect("the position exists");
         run(&gone);
         let name = Arc::clone(&gone.asker);
         drop(gone);
@@ -122,7 +122,7 @@ fn an_application_has_no_more_than_its_share() {
     assert_eq!(
         held.iter().filter(|ticket| has_turn(ticket)).count(),
         2,
-        "its share goes on"
+        "the share of the application runs"
     );
     assert!(turns.enter(&a, None).is_none(), "and two wait");
     let other = turns.enter(&b, None).expect("room for another");
@@ -156,14 +156,14 @@ fn an_unused_turn_passes_to_another_application() {
     assert!(has_turn(&runs) && !has_turn(&neglected) && !has_turn(&other));
     runs.end();
     turns.reclaim();
-    assert!(!has_turn(&other), "the turn is still kept for the first");
+    assert!(!has_turn(&other), "the turn is still reserved for the first application");
     for held in &mut turns.queue().held {
         held.since = held.since.checked_sub(2 * UNTAKEN).expect("a moment ago");
     }
     turns.reclaim();
-    assert!(has_turn(&other), "its task had other work");
+    assert!(has_turn(&other), "the task of the first application had other work");
     other.end();
-    assert!(has_turn(&neglected), "and comes later");
+    assert!(has_turn(&neglected), "the first application has a turn later");
 }
 
 #[test]
@@ -199,7 +199,7 @@ fn code_of_an_application_that_used_more_is_interrupted_for_one_that_used_less()
     turns.queue().askers.get_mut(&short).expect("it waits").used = Duration::from_secs(60);
     assert!(
         interrupted(&short).is_none(),
-        "whoever used more waits for the end of the other's turn"
+        "an application that used more waits for the end of the other turn"
     );
     drop(with_engine);
     turns.queue().askers.get_mut(&short).expect("it waits").used = Duration::ZERO;

@@ -388,7 +388,7 @@ mod tests {
         assert_eq!(
             find("/assets/authenticator/sw.js"),
             None,
-            "its scope comes from where it is served"
+            "the URL of a service worker determines its scope"
         );
     }
 

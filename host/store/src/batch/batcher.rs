@@ -311,7 +311,7 @@ mod tests {
             *seen.lock().unwrap(),
             [vec![1, 14, 2], vec![13, 14, 3], vec![13], vec![14]]
         );
-        assert_eq!(batcher.call(4).await.unwrap(), 8, "it goes on");
+        assert_eq!(batcher.call(4).await.unwrap(), 8, "the batcher continues");
     }
 
     #[tokio::test]

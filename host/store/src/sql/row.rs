@@ -321,7 +321,7 @@ mod tests {
     fn a_row_of_another_shape_is_an_error() {
         assert!(rows().read::<(String,)>().is_err(), "too many columns");
         type Wrong = (i64, Vec<u8>, i64, Option<i64>, Option<i64>);
-        assert!(rows().read::<Wrong>().is_err(), "a text is no integer");
+        assert!(rows().read::<Wrong>().is_err(), "a text is not an integer");
         let mut renamed = rows();
         renamed.columns = ["x", "d", "a", "b", "unused"].map(str::to_owned).into();
         assert!(renamed.read::<Whole>().is_err(), "c is missing");

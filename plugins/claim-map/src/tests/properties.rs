@@ -183,8 +183,8 @@ proptest! {
                 let count = claims.len();
                 claims.dedup();
                 prop_assert_eq!(claims.len(), count, "each claim is edited once");
-                prop_assert!(input.sink == Sink::SamlAssertion || count == edits.len(), "attributes are for \
-                     assertions");
+                prop_assert!(input.sink == Sink::SamlAssertion || count == edits.len(), "only assertions have \
+                     attributes");
             }
             Err(Failure::Deny(reason)) => prop_assert!(rules.iter().any(|rule| rule["deny"] == *reason)),
             Err(Failure::Fault(reason)) => prop_assert!(reason.starts_with("rule "), "{}", reason),

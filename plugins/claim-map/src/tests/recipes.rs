@@ -180,7 +180,7 @@ fn access_only_with_a_role_and_a_verified_address() {
     assert_eq!(
         denial(rules, &ada).as_deref(),
         Some("Use your address of example.org."),
-        "it is not verified"
+        "the address is not verified"
     );
     ada.user["profile"]["email_verified"] = json!(true);
     assert_eq!(denial(rules, &ada), None);

@@ -176,12 +176,12 @@ fn texts_are_split_and_lists_are_joined() {
     assert_eq!(
         out("from = \"email\"\njoin = \"|\""),
         Some(json!("ada@example.org")),
-        "there is nothing to join"
+        "an empty list is not joined"
     );
     assert_eq!(
         out("from = \"roles\"\nonly = \"none\"\njoin = \"|\""),
         None,
-        "nothing is left"
+        "no value is left"
     );
 }
 
@@ -192,7 +192,7 @@ fn a_lookup_table_replaces_values() {
     assert_eq!(
         out(&table(known)),
         Some(json!(["edit", "read"])),
-        "what it does not have is dropped, and nothing twice"
+        "unknown values are dropped, and no value is repeated"
     );
     let kept = format!("{known}\nkeep_unknown = true");
     assert_eq!(out(&table(&kept)), Some(json!(["edit", "read", "staff"])));
@@ -238,7 +238,7 @@ fn later_rules_see_earlier_results_and_the_last_rule_counts() {
     assert_eq!(
         told(rules, &input()),
         json!({ "level": "editor" }),
-        "of the team nothing is known"
+        "the team is unknown"
     );
     let mut admin = input();
     admin.roles.push("wiki-admin".to_owned());
@@ -255,7 +255,7 @@ fn a_claim_without_remaining_values_is_removed() {
     assert_eq!(
         told(rules, &input()),
         json!({ "email": null }),
-        "the one that did not pass the filter is not told"
+        "a value that does not match the filter is removed"
     );
     let renamed = "[[rules]]\nclaim = \"mail\"\nfrom = \"email\"\n[[rules]]\nremove = \"email\"\n\
                    [[rules]]\nremove = \"none\"\n[[rules]]\nclaim = \"after\"\nfrom = \"email\"";
@@ -285,7 +285,7 @@ fn scopes_limit_the_release_of_a_claim() {
     assert_eq!(
         told(rules, &requested("out")),
         json!({ "out": 1 }),
-        "as the host's own claims"
+        "as the claims of the server"
     );
     assert_eq!(told(rules, &requested("other")), json!({}));
     assert_eq!(

@@ -341,6 +341,6 @@ fn a_denial_does_not_depend_on_a_requested_scope() {
     assert_eq!(
         ClaimMap::validate(&config),
         Ok(()),
-        "what is always known may deny"
+        "a fact that is always known may be a condition of a denial"
     );
 }

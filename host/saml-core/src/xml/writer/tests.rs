@@ -20,7 +20,7 @@ fn written(write: impl FnOnce(&mut Writer)) -> String {
         .filter(|element| element.attribute("ID").is_some())
     {
         let form = canonical(element, &["xs"], None).unwrap();
-        assert!(text.contains(&form), "{form} is not written so in {text}");
+        assert!(text.contains(&form), "{form} is not in {text}");
     }
     text
 }

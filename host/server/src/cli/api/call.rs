@@ -248,7 +248,7 @@ mod tests {
         assert_eq!(std::fs::read_to_string(&path).expect("read"), "whole");
         assert_eq!(
             std::fs::metadata(&path)
-                .expect("there")
+                .expect("metadata")
                 .permissions()
                 .mode()
                 & 0o777,
@@ -257,12 +257,12 @@ mod tests {
         assert_eq!(
             std::io::read_to_string(&mut reader).expect("read"),
             "before",
-            "who had it open sees nothing new"
+            "an open reader still sees the old content"
         );
         assert_eq!(
             std::fs::read_dir(folder.path()).expect("read").count(),
             1,
-            "nothing is left beside it"
+            "no other file is left in the folder"
         );
 
         symlink(&path, &link).expect("a link");

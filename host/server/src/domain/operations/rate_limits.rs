@@ -259,7 +259,7 @@ mod tests {
         assert_eq!(
             limit.count_call(&"b", at(1)),
             Ok(()),
-            "another key has its own"
+            "another key has its own limit"
         );
         assert!(limit.count_call(&"a", at(9_999)).is_err());
         assert_eq!(limit.count_call(&"a", at(10_000)), Ok(()));

@@ -318,7 +318,7 @@ mod tests {
             assert_eq!(guarded(cell), written);
             assert_eq!(unguarded(written), cell);
         }
-        assert_eq!(unguarded("+44"), "+44", "whoever writes it themselves");
+        assert_eq!(unguarded("+44"), "+44", "a sign without a quote stays");
     }
 
     proptest! {

@@ -206,7 +206,7 @@ mod tests {
         assert_eq!(
             seen("10.0.0.1", true, false, ""),
             Ok(None),
-            "the connection's is the proxy's own"
+            "the certificate of the connection is that of the proxy"
         );
         assert_eq!(
             seen("10.0.0.1", true, true, "nonsense"),

@@ -465,7 +465,7 @@ fn an_end_page_offers_the_most_helpful_action_first() {
     let page = ended(EndedPageKind::Rejected(words())).render().unwrap();
     assert!(primary(&page).contains("Back to"), "{page}");
     let (back, other) = (page.find("/login/1/leave"), page.find("/login/1/again"));
-    assert!(back < other, "the way back comes first: {page}");
+    assert!(back < other, "the return link comes first: {page}");
 }
 
 #[test]

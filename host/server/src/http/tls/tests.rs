@@ -196,7 +196,7 @@ async fn a_client_is_identified_by_a_certificate_whose_key_it_holds() {
         );
         assert!(
             !seen.resumable,
-            "{newest:?}: an identity would live on in a session"
+            "{newest:?}: a resumed session would keep the identity"
         );
         let seen = connect(
             server.address,
@@ -207,7 +207,7 @@ async fn a_client_is_identified_by_a_certificate_whose_key_it_holds() {
         )
         .await
         .unwrap();
-        assert_eq!(seen.body, "nobody", "the next connection is its own");
+        assert_eq!(seen.body, "nobody", "the next connection has its own identity");
     }
 }
 
@@ -283,7 +283,7 @@ async fn a_changed_certificate_is_loaded_and_an_invalid_one_is_not() {
     assert_eq!(
         name().await,
         "first",
-        "the files are not looked at for each connection"
+        "the files are not read for each connection"
     );
     server.clock.advance(LOOK);
     assert_eq!(name().await, "second");

@@ -5,7 +5,7 @@ import { claimMapper, Deny } from "assent-plugin-sdk";
 import { department } from "../src/plugin.js";
 import { ada } from "./ada.js";
 
-test("who belongs nowhere has no department", () => {
+test("a user without a mapped role has no department", () => {
   assert.deepEqual(department.map({ departments: {} }, ada), []);
 });
 
@@ -15,7 +15,7 @@ test("settings are checked", () => {
   assert.equal(department.validate({ departments: { editor: "" } }).length, 1);
 });
 
-test("the component says the same", () => {
+test("the component returns the same results", () => {
   const input = {
     ...ada,
     roles: [...ada.roles],
