@@ -83,7 +83,7 @@ impl ProtectedAction {
             }
             self.advance().await?;
         }
-        panic!("five action approvals deleted nobody");
+        panic!("five action approvals deleted no user");
     }
 
     async fn advance(&mut self) -> Attempt<()> {

@@ -123,7 +123,7 @@ impl CodeExchange {
         match self.exchange().await? {
             TokenAnswer::Tokens(tokens) => self.acknowledged.push(tokens),
             TokenAnswer::Refused => {
-                assert!(self.sent > 1, "the first exchange was refused");
+                assert!(self.sent > 1, "the first exchange was rejected");
                 self.is_refused = true;
             }
         }
@@ -201,7 +201,7 @@ impl Refresh {
             TokenAnswer::Tokens(tokens) => self.acknowledged.push(tokens),
             TokenAnswer::Refused => {
                 // A used token has one retry.
-                assert!(self.sent > 2, "refused after {} requests", self.sent);
+                assert!(self.sent > 2, "rejected after {} requests", self.sent);
                 self.is_refused = true;
             }
         }
@@ -235,7 +235,7 @@ impl Refresh {
         );
         let newest = tokens["refresh_token"].text();
         let Ok(TokenAnswer::Tokens(next)) = self.refresh(newest).await else {
-            panic!("the newest refresh token was refused");
+            panic!("the newest refresh token was rejected");
         };
         let next = next["access_token"].text();
         assert!(is_active(&self.base, &self.application, next).await);

@@ -250,7 +250,7 @@ impl Page {
         assert_eq!(
             location.origin(),
             self.browser.base.origin(),
-            "{location} is another host's"
+            "{location} has another host"
         );
         self.browser.get(location.as_str()).await
     }

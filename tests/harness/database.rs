@@ -89,7 +89,7 @@ impl DatabaseUrl {
     pub fn behind(&self, port: u16) -> Self {
         let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(None);
-        url.set_host(Some("127.0.0.1")).expect("a host");
+        url.set_host(Some("127.0.0.1")).expect("a host name");
         url.set_port(Some(port)).expect("a port");
         self.by(&url)
     }

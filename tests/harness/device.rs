@@ -67,7 +67,7 @@ impl Device {
     pub async fn submit_decision(&self, request: &PendingRequest, number: Option<&str>) -> String {
         let outcome = self.decide(request, number).await;
         outcome.unwrap_or_else(|error| {
-            panic!("the host should accept the decision {number:?} on {request:?}: {error:#}")
+            panic!("the server should accept the decision {number:?} on {request:?}: {error:#}")
         })
     }
 
@@ -75,7 +75,7 @@ impl Device {
     pub async fn submit_report(&self, request: &PendingRequest) -> String {
         let outcome = self.report(request).await;
         outcome.unwrap_or_else(|error| {
-            panic!("the host should accept the report of {request:?}: {error:#}")
+            panic!("the server should accept the report of {request:?}: {error:#}")
         })
     }
 
@@ -88,7 +88,7 @@ impl Device {
     ) -> Reply {
         let reply = self.send_proof(request.id, number, signature).await;
         reply.unwrap_or_else(|error| {
-            panic!("the host should answer a proof for {request:?}: {error:#}")
+            panic!("the server should answer a proof for {request:?}: {error:#}")
         })
     }
 
@@ -96,7 +96,7 @@ impl Device {
     pub async fn scan_code(&self, link: &str) {
         let scanned = self.scan(link).await;
         scanned
-            .unwrap_or_else(|error| panic!("the host should accept the scan of {link}: {error:#}"));
+            .unwrap_or_else(|error| panic!("the server should accept the scan of {link}: {error:#}"));
     }
 
     /// Returns the end of the cooldown, in seconds since the epoch.
@@ -144,7 +144,7 @@ impl Device {
         let reply = self
             .call(method.clone(), &path, "", body.unwrap_or_default())
             .await;
-        reply.unwrap_or_else(|error| panic!("the host should answer {method} {path}: {error:#}"))
+        reply.unwrap_or_else(|error| panic!("the server should answer {method} {path}: {error:#}"))
     }
 }
 

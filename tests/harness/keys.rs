@@ -59,7 +59,7 @@ pub async fn give_keys(url: &str, master: &FileMasterKey, now: Timestamp) {
             material: KeyMaterial::Sealed(sealed.clone()),
             times: KeyTimes::at_once(1, now),
         };
-        store.add_key(key, Vec::new()).await.expect("kept");
+        store.add_key(key, Vec::new()).await.expect("stored");
     }
     store.close().await;
 }

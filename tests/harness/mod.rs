@@ -72,7 +72,7 @@ pub const PATIENCE: Duration = Duration::from_secs(600);
 pub async fn in_time<F: Future>(event: F) -> F::Output {
     match tokio::time::timeout(PATIENCE, event).await {
         Ok(output) => output,
-        Err(_) => panic!("the expected event did not come within {PATIENCE:?}"),
+        Err(_) => panic!("the expected event did not occur within {PATIENCE:?}"),
     }
 }
 
@@ -634,7 +634,7 @@ async fn launch_at(
         listener.local_addr().expect("an address").port()
     ));
     write_file(&file, text);
-    let settings = config::load(&file).expect("good settings");
+    let settings = config::load(&file).expect("valid settings");
     let surroundings = surroundings(clock, Some(file));
     let metrics = match settings.metrics.listen {
         Some(address) => Some(
@@ -644,7 +644,7 @@ async fn launch_at(
         ),
         None => None,
     };
-    let host = app::compose(settings, surroundings).await.expect("a host");
+    let host = app::compose(settings, surroundings).await.expect("an instance");
     let running = app::serve(
         Arc::clone(&host),
         Ports {

@@ -43,7 +43,7 @@ impl Pipes for Child {
     fn input(&mut self) -> ChildStdin {
         match self.stdin.take() {
             Some(input) => input,
-            None => panic!("the standard input of {self:?} is no pipe, or taken"),
+            None => panic!("the standard input of {self:?} is not a pipe, or is taken"),
         }
     }
 
@@ -51,7 +51,7 @@ impl Pipes for Child {
     fn output_lines(&mut self) -> Lines<BufReader<ChildStdout>> {
         match self.stdout.take() {
             Some(output) => BufReader::new(output).lines(),
-            None => panic!("the standard output of {self:?} is no pipe, or taken"),
+            None => panic!("the standard output of {self:?} is not a pipe, or is taken"),
         }
     }
 }

@@ -66,7 +66,7 @@ pub async fn vendor_load(count: usize, port: u16) -> VendorLoad {
     let started = Instant::now();
     sign_in(&host, others).await;
     while control(port, "waiting").await < count {
-        assert!(started.elapsed() < PATIENCE, "they do not all wait");
+        assert!(started.elapsed() < PATIENCE, "not all requests are pending");
         // The first poll of the vendor is due a moment after the start, by the instance's clock.
         host.clock.advance(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -205,7 +205,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
             Origin::NOWHERE,
         )
         .await
-        .expect("asked");
+        .expect("requested");
         assert!(
             matches!(requested, RequestOutcome::Prompted(_)),
             "{requested:?}"

@@ -15,7 +15,7 @@ async fn denied(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str
 
 fn returns(page: &Page) -> String {
     page.returns()
-        .unwrap_or_else(|| panic!("it stays: {}", page.body))
+        .unwrap_or_else(|| panic!("the page stays: {}", page.body))
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn a_denied_sign_in_returns_once_without_a_click_or_a_script() {
     assert_eq!(
         browser.get(&address).await.status,
         StatusCode::CONFLICT,
-        "it is answered once"
+        "the request is answered once"
     );
 }
 
@@ -113,7 +113,7 @@ async fn the_return_url_works_in_its_browser_only() {
     assert_eq!(
         Browser::new(&host.base).get(&address).await.status,
         StatusCode::NOT_FOUND,
-        "another browser's"
+        "the URL of another browser"
     );
     let path = format!("{}/return", ended.path());
     // Without a token, or with a token for another purpose or another sign-in, the server shows the page again.
@@ -197,7 +197,7 @@ async fn each_failure_returns_and_a_pending_sign_in_does_not() {
     assert_eq!(
         (cancelled.outcome().as_str(), cancelled.returns()),
         ("cancelled", None),
-        "the user is there, and chooses"
+        "after a cancellation, the user chooses the next step"
     );
 
     let (user, account) = (

@@ -28,7 +28,7 @@ async fn printed(process: &mut tokio::process::Child, begins: &str) -> String {
     let mut lines = process.output_lines();
     loop {
         let line = in_time(lines.next_line()).await;
-        let line = line.expect("readable").expect("it goes on");
+        let line = line.expect("readable").expect("the server still runs");
         if let Some(word) = line
             .split_whitespace()
             .find(|word| word.starts_with(begins))
@@ -105,7 +105,7 @@ async fn the_lan_address_is_found_or_named() {
     } else {
         assert!(
             address.contains("make run LAN=192.168.1.5"),
-            "what to do: {address}"
+            "the error names the remedy: {address}"
         );
     }
     assert_eq!(

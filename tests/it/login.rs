@@ -168,7 +168,7 @@ async fn responses_do_not_reveal_whether_a_user_exists_or_may_sign_in() {
         assert_eq!(visible_pages(&host, &request, "ada").await, known, "{path}");
         assert!(
             ada.device.pending_requests(0).await.is_empty(),
-            "no phone is asked"
+            "no device is prompted"
         );
     }
 }
@@ -188,19 +188,19 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
     assert_eq!(
         browser.get(&page.url).await.number(),
         page.number(),
-        "nothing happened"
+        "the page is unchanged"
     );
 
     host.admin_ok(Method::PATCH, &user, json!({"state": "active"}))
         .await;
     assert!(
         ada.device.pending_requests(0).await.is_empty(),
-        "it does not come back with the person"
+        "the request does not return with the user"
     );
     assert_eq!(
         browser.get(&page.url).await.number(),
         page.number(),
-        "and its browser is not told"
+        "the browser shows no difference"
     );
 
     let page = ada.begin_sign_in(&browser, &[]).await;
@@ -216,7 +216,7 @@ async fn a_user_suspended_before_or_after_approval_is_not_signed_in() {
     assert_eq!(
         browser.get(&page.url).await.outcome(),
         "expired",
-        "nor does what was approved"
+        "the approval does not return either"
     );
 }
 
@@ -321,7 +321,7 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
     assert_eq!(
         (both.len(), both[0].id),
         (2, old.id),
-        "each browser has its request"
+        "each browser has its own request"
     );
     let new = &both[1];
     let reply = ada
@@ -346,7 +346,7 @@ async fn a_proof_is_bound_to_its_approval_and_cannot_be_replayed() {
     assert_eq!(
         page.again().await.number(),
         page.number(),
-        "the other browser waits on"
+        "the other browser still waits"
     );
     let cancelled = page.cancel().await.followed().await;
     assert_eq!(cancelled.outcome(), "cancelled");
@@ -396,7 +396,7 @@ async fn other_users_and_revoked_devices_cannot_approve() {
     let refused = eves_phone
         .decide(request, Some(&page.number()))
         .await
-        .expect_err("not hers");
+        .expect_err("the request of another user");
     assert!(
         refused.to_string().starts_with("request_not_found"),
         "{refused}"
@@ -560,7 +560,7 @@ async fn the_console_requires_an_administrator_signed_in_with_a_device() {
     let to_console = "href=\"/admin\"";
     assert!(
         !browser.get("/").await.body.contains(to_console),
-        "the start page leads nobody else there"
+        "the start page links no other user to the console"
     );
     host.admin_ok(
         Method::PATCH,

@@ -177,7 +177,7 @@ fn check_vapid(host: &TestHost, service: &PushService, header: &str) {
     let jwk = json!({"kty": "EC", "crv": "P-256", "x": coordinate(1..33), "y": coordinate(33..65)});
     let jwk = Jwk::from_bytes(jwk.to_string()).expect("a key");
     let verifier = ES256.verifier_from_jwk(&jwk).expect("a verifier");
-    let (payload, _) = jwt::decode_with_verifier(token, &verifier).expect("a good signature");
+    let (payload, _) = jwt::decode_with_verifier(token, &verifier).expect("a valid signature");
     assert_eq!(payload.claim("aud"), Some(&json!(service.origin)));
     assert_eq!(payload.claim("sub"), Some(&json!(host.base)));
 }
@@ -222,7 +222,7 @@ async fn a_channel_without_egress_to_the_push_service_fails_no_sign_in() {
     ada.sign_in(&Browser::new(&host.base)).await;
     assert!(
         service.arrived.try_recv().is_err(),
-        "nothing was sent to a host that was not granted"
+        "no request was sent to a host without a grant"
     );
 }
 
@@ -317,7 +317,7 @@ async fn a_channel_for_certain_applications_delivers_no_account_notification() {
     assert_eq!(
         started("restricted"),
         before,
-        "it never learns of the notification"
+        "the other channel does not receive the notification"
     );
     assert!(restricted.arrived.try_recv().is_err());
 }

@@ -74,7 +74,7 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
             .device
             .scan(link)
             .await
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string();
         assert!(error.starts_with("sign_in_not_found"), "{link}: {error}");
     };
@@ -143,7 +143,7 @@ async fn a_relayed_qr_code_names_its_own_browser() {
     let request = &ada.device.pending_requests(0).await[0];
     assert_eq!(
         request.browser, "Firefox on Linux",
-        "the relay's own, whatever Ada's says"
+        "the browser of the relay, not that of Ada"
     );
     // A signature of the data that the relay would prefer is not valid.
     let mut shown = request.clone();
@@ -153,7 +153,7 @@ async fn a_relayed_qr_code_names_its_own_browser() {
         .device
         .decide(&shown, Some(&waiting.number()))
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("invalid_proof"), "{error}");
 }
@@ -174,13 +174,13 @@ async fn a_rejected_scan_is_shown_on_the_device_but_not_in_the_browser() {
         .device
         .scan(&code(&login))
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("user_inactive"), "{error}");
     assert_eq!(browser.get(&login.url).await.path(), login.path());
     assert!(
         browser.get(&login.url).await.body.contains("id=\"name\""),
-        "it still asks who the person is"
+        "the page still asks for the name"
     );
 }
 
@@ -353,7 +353,7 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
     let ada = host.ada().await;
     let (browser, login) = started(&host, &ada).await;
     let link = code(&login);
-    let look = ada.device.look_at_login(&link).await.expect("a look");
+    let look = ada.device.look_at_login(&link).await.expect("a preview");
     let shown = (
         look.application.as_str(),
         look.place.as_str(),
@@ -362,7 +362,7 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
     assert_eq!(shown, ("Books & <Co>", "This computer", "Firefox on Linux"));
     assert!(
         browser.get(&login.url).await.body.contains("id=\"name\""),
-        "it still asks who the person is"
+        "the page still asks for the name"
     );
     assert!(ada.device.pending_requests(0).await.is_empty());
     ada.device.scan_code(&link).await;
@@ -376,7 +376,7 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
         .device
         .look_at_login(&link)
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("sign_in_not_found"), "{error}");
 }
@@ -405,7 +405,7 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
             .iter()
             .next()
             .is_none(),
-        "nothing is remembered unasked"
+        "no name is remembered without consent"
     );
     assert_eq!(value(&again().await), "");
 
@@ -429,7 +429,7 @@ async fn a_browser_remembers_a_name_only_if_the_user_agrees() {
     assert_eq!(value(&hinted), "bob");
 
     page.submit(&page.path(), &[("name", "ada")]).await;
-    assert_eq!(value(&again().await), "", "and forgets it again");
+    assert_eq!(value(&again().await), "", "the name is removed again");
     assert_eq!(browser.get("/").await.status, StatusCode::OK);
 }
 
@@ -467,10 +467,10 @@ async fn a_foreign_scan_cannot_sign_in_a_browser_unnoticed() {
         "{}",
         page.body
     );
-    assert!(!session_cookie(&page), "there is no session yet");
+    assert!(!session_cookie(&page), "no session exists yet");
     assert!(
         browser.get("/").await.body.contains("href=\"/sign-in"),
-        "nor elsewhere on this server"
+        "no session exists on other pages either"
     );
 
     // Only the page's own button continues. A forged form, or a token of another page or browser, does not.

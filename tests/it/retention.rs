@@ -215,7 +215,7 @@ async fn pending_logouts_are_ordered_oldest_first_per_application(database: Data
         it.store
             .claim_logout(&first, HOUR, now)
             .await
-            .expect("asked"),
+            .expect("claimed"),
         None,
         "{database:?}"
     );
@@ -249,7 +249,7 @@ async fn a_hundred_thousand_pending_logouts_are_not_scanned() {
             .expect("a delivery");
     }
     let count = it.looked_at("logout_deliveries").await;
-    assert!(count < 1000, "{count} rows were looked at");
+    assert!(count < 1000, "{count} rows were read");
 }
 
 #[both_databases]
@@ -312,7 +312,7 @@ async fn retention_does_not_scan_active_sessions() {
     assert_eq!(it.names().await.len(), 20_000);
     // The test itself has just read each row once.
     let count = it.looked_at("session_applications").await - 20_000;
-    assert!(count < 1000, "{count} rows were looked at");
+    assert!(count < 1000, "{count} rows were read");
 }
 
 #[both_databases]
@@ -403,7 +403,7 @@ async fn deletion_beside_an_open_snapshot_does_not_slow_down() {
         reader.close().await;
         let count = it.looked_at(table).await;
         // The first slices of a table of this size may scan it. From the start of the index, the factor would be 20.
-        assert!(count <= 8 * ROWS, "{table}: {count} rows were looked at");
+        assert!(count <= 8 * ROWS, "{table}: {count} rows were read");
     }
 }
 

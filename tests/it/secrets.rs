@@ -47,8 +47,8 @@ impl Wire {
         let taken = wire.clone();
         tokio::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                let host = taken.host.get().expect("the host's address");
-                let host = TcpStream::connect(host).await.expect("the host");
+                let host = taken.host.get().expect("the address of the instance");
+                let host = TcpStream::connect(host).await.expect("the instance");
                 let ((from_client, to_client), (from_host, to_host)) =
                     (client.into_split(), host.into_split());
                 tokio::spawn(taken.clone().pass(from_client, to_host));
@@ -509,7 +509,7 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
     let log = read_file(folder.join("log"));
     assert!(
         log.contains("TRACE") && log.contains("DEBUG"),
-        "the log is not at its most talkative"
+        "the log does not have its most verbose level"
     );
     let stored = rows(folder, &["audit_entries", "claim_traces"]).await;
     let files = ["data/assent.db", "data/assent.db-wal"]
@@ -524,11 +524,11 @@ async fn logs_traces_audit_log_and_database_contain_no_secrets_of_a_sign_in() {
         ("the database", &database),
     ] {
         let found = secrets.found_in(text);
-        assert!(found.is_empty(), "{place} holds {found:?}");
+        assert!(found.is_empty(), "{place} contains {found:?}");
     }
     assert!(
         !log.contains(RELAY_STATE) && !stored.contains(RELAY_STATE),
-        "a relay state is kept"
+        "a relay state is stored"
     );
     for number in numbers {
         for written in [

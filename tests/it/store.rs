@@ -250,9 +250,9 @@ async fn enrol(store: &Store, device: &Device) -> bool {
         store
             .enrol_device(id, device.clone(), Vec::new(), None)
             .await
-            .expect("asked"),
+            .expect("answered"),
         Transition::NotOpen,
-        "a link is good once"
+        "a link is valid once"
     );
     enrolled.is_done()
 }
@@ -389,8 +389,8 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
     let again = store
         .update_user(user.clone(), LifecycleState::Active, Vec::new())
         .await
-        .expect("asked");
-    assert_eq!(again, UserUpdateOutcome::Stale, "it was changed since");
+        .expect("answered");
+    assert_eq!(again, UserUpdateOutcome::Stale, "the record was changed since");
     user.version += 1;
     assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 
@@ -409,13 +409,13 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         store
             .update_application(application.clone(), Vec::new())
             .await
-            .expect("asked")
+            .expect("answered")
     };
     assert_eq!(update().await, VersionedWrite::Done);
     assert_eq!(
         update().await,
         VersionedWrite::Stale,
-        "it was changed since"
+        "the record was changed since"
     );
     application.version += 1;
     assert_eq!(
@@ -443,7 +443,7 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         store
             .delete_application(id.clone(), version, Vec::new())
             .await
-            .expect("asked")
+            .expect("answered")
     };
     assert_eq!(
         delete(version + 1).await,
@@ -454,13 +454,13 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
     assert_eq!(
         store.account(account.id).await.expect("read"),
         None,
-        "accounts go with the application"
+        "accounts are deleted with the application"
     );
     let delete = async |version| {
         store
             .delete_user(user.id, version, Vec::new(), NOW)
             .await
-            .expect("asked")
+            .expect("answered")
     };
     assert_eq!(
         delete(user.version + 1).await,
@@ -577,7 +577,7 @@ async fn concurrent_starts_on_a_new_database_agree(database: Database) {
                 material,
                 times: KeyTimes::at_once(1, NOW),
             };
-            store.add_key(key, Vec::new()).await.expect("asked");
+            store.add_key(key, Vec::new()).await.expect("answered");
             let kept = store.signing_keys().await.expect("read");
             kept.iter()
                 .map(|key| key.id.to_string())

@@ -273,7 +273,7 @@ fn saml_core_uses_nothing_of_the_server() {
         } else {
             "super::super::"
         };
-        assert!(!code.contains(up), "{path} uses what is above {own}");
+        assert!(!code.contains(up), "{path} uses a module above {own}");
         for outside in [
             "assent_model",
             "tokio",
@@ -337,7 +337,7 @@ fn sql_appears_in_the_store_only() {
         ] {
             assert!(
                 path.starts_with("host/store/") || !code.contains(word),
-                "{path} holds SQL"
+                "{path} contains SQL"
             );
         }
     }

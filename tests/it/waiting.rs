@@ -100,7 +100,7 @@ async fn five_hundred_waiting_requests_cost_ten_statements_a_second(database: Da
     let request = ada.device.pending_requests(0).await[0].id;
     let shown = HashSet::from([request]);
     let devices = more_devices_of(&host, &ada, 200).await;
-    assert_eq!(statements.count(POLL), 0, "nobody waits");
+    assert_eq!(statements.count(POLL), 0, "no request waits");
 
     let pages = join_all((0..200).map(|_| approval::decided(services, request)));
     let inboxes = join_all(devices.iter().map(|device| inbox(services, device, &shown)));
@@ -168,7 +168,7 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
     let browser = Browser::new(&host.base);
     // Both instances poll while a request waits on them. Here a request waits only on the second one.
     let polled = async || {
-        until("one waits", || second.store.waiting_requests() == 1).await;
+        until("one request waits", || second.store.waiting_requests() == 1).await;
         statements.reach(POLL, statements.count(POLL) + 3).await;
     };
 
@@ -184,14 +184,14 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
     let request = ada.device.pending_requests(0).await[0].id;
     let none = HashSet::new();
     let seen = in_time(inbox(&second, &phone, &none)).await;
-    assert_eq!(told(seen), (1, 0), "there is a request");
+    assert_eq!(told(seen), (1, 0), "a request is returned");
     let shown = HashSet::from([request]);
     let (decided, seen, ()) = in_time(async {
         tokio::join!(
             approval::decided(&second, request),
             inbox(&second, &phone, &shown),
             async {
-                until("both wait", || second.store.waiting_requests() == 2).await;
+                until("both requests wait", || second.store.waiting_requests() == 2).await;
                 statements.reach(POLL, statements.count(POLL) + 3).await;
                 ada.approve(&page).await;
             }
@@ -199,14 +199,14 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
     })
     .await;
     decided.expect("read");
-    assert_eq!(told(seen), (0, 0), "the request is over");
+    assert_eq!(told(seen), (0, 0), "the request has ended");
 
     let asking = async {
         polled().await;
         ada.begin_sign_in(&Browser::new(&host.base), &[]).await
     };
     let (seen, page) = in_time(async { tokio::join!(inbox(&second, &phone, &none), asking) }).await;
-    assert_eq!(told(seen), (1, 0), "there is a request");
+    assert_eq!(told(seen), (1, 0), "a request is returned");
     page.cancel().await;
     // Events of the same millisecond as the enrolment cause no notification.
     host.advance(1);
@@ -215,7 +215,7 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
         ada.device.recovery_codes().await;
     };
     let (seen, ()) = in_time(async { tokio::join!(inbox(&second, &phone, &none), changing) }).await;
-    assert_eq!(told(seen), (0, 1), "there is a notification");
+    assert_eq!(told(seen), (0, 1), "a notification is returned");
     running.stop().await;
 }
 
@@ -228,7 +228,7 @@ async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let shown = HashSet::from([request]);
     let passing = async {
-        until("both wait", || host.host.store.waiting_requests() == 2).await;
+        until("both requests wait", || host.host.store.waiting_requests() == 2).await;
         host.advance(121);
     };
     let (decided, seen, ()) = in_time(async {
@@ -240,7 +240,7 @@ async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database
     })
     .await;
     decided.expect("read");
-    assert_eq!(told(seen), (0, 0), "the request is over");
+    assert_eq!(told(seen), (0, 0), "the request has ended");
 }
 
 /// The statements of a call that finds nothing and waits until its end. It reads the device and the passkey once, and
@@ -324,7 +324,7 @@ async fn a_device_has_two_long_polls_and_the_newest_replaces_the_oldest(database
         reply.await.expect("an answer").body["requests"].clone()
     };
     let store = &host.host.store;
-    let waiting = |count: usize| until("they wait", move || store.waiting_requests() == count);
+    let waiting = |count: usize| until("the requests wait", move || store.waiting_requests() == count);
     let mut first = Box::pin(poll());
     let mut second = Box::pin(poll());
     let mut third = Box::pin(poll());

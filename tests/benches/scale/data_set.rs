@@ -86,7 +86,7 @@ impl DataSet {
                 .store
                 .save_users(writes.collect())
                 .await
-                .expect("kept");
+                .expect("stored");
             let mut writes = Vec::new();
             for (number, user) in numbers.clone().zip(&users) {
                 let large = account(&host.host, user, &ids[0], number);
@@ -120,7 +120,7 @@ impl DataSet {
                 .store
                 .save_accounts(writes, host.host.now())
                 .await
-                .expect("kept");
+                .expect("stored");
             next = numbers.end;
             host.advance(PASS);
         }
@@ -131,7 +131,7 @@ impl DataSet {
                 .map(|_| sign_in(&host.host, &mut draw, &some, &ids))
                 .collect();
             left -= entries.len() as u32;
-            host.host.store.append_audit(entries).await.expect("kept");
+            host.host.store.append_audit(entries).await.expect("stored");
             // About two months in total, for any number of entries.
             host.advance(5_000_000 / u64::from(count / BATCH + 1));
             if middle.is_empty() && left < count / 2 {

@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     };
     assert!(
         request.names().count() <= 64,
-        "{} claims were taken",
+        "{} claims were accepted",
         request.names().count()
     );
     assert_eq!(request.is_empty(), request.names().next().is_none());

@@ -32,7 +32,7 @@ fuzz_target!(|input: &[u8]| {
     // RFC 6749 section 2.3.1 encodes both. Many clients do not encode the identifier.
     for id in [form_encoded(CLIENT), CLIENT.to_owned()] {
         let read = basic::parse(&header_of(&id, &form_encoded(secret)));
-        let (id, read) = read.expect("a client that keeps to the RFC is understood");
+        let (id, read) = read.expect("the header of a client that follows the RFC is parsed");
         assert_eq!((id.as_str(), read.expose()), (CLIENT, secret));
     }
 });

@@ -13,11 +13,11 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(set) = serde_json::from_str::<Value>(text) {
         let (all, usable) = (keys_of_set(&set), usable_keys_of_set(&set));
         for keys in [&all, &usable].into_iter().flatten() {
-            assert!(keys.len() <= 20, "{} keys were taken", keys.len());
+            assert!(keys.len() <= 20, "{} keys were accepted", keys.len());
             let secret = keys
                 .iter()
                 .any(|key| key.contains_key("d") || key.contains_key("k"));
-            assert!(!secret, "a secret was taken: {keys:?}");
+            assert!(!secret, "a secret was accepted: {keys:?}");
         }
         // If every key is usable, no key is omitted. The remaining keys are usable.
         assert!(all.is_err() || all == usable, "{all:?} {usable:?}");
@@ -29,7 +29,7 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(
             keys_of_set(&json!({"keys": [key]})),
             Ok(vec![key]),
-            "a key in PEM form is none in a set"
+            "a key from a PEM file is invalid in a set"
         );
     }
     if let Ok(registered) = certificate(text) {

@@ -25,14 +25,14 @@ fuzz_target!(|input: &[u8]| {
     if let Ok(key) = serde_json::from_str::<DeviceKey>(json) {
         let written = serde_json::to_string(&key).expect("a key can be written");
         let again: DeviceKey =
-            serde_json::from_str(&written).expect("what was written can be read");
+            serde_json::from_str(&written).expect("a written value is read again");
         assert_eq!((again.thumbprint(), &again), (key.thumbprint(), &key));
 
         let signature = call.map(|call| call.signature).unwrap_or_default();
         let good = key.verifies(text, &signature);
         assert!(
             !good || signature.len() == 64,
-            "{} bytes passed for a signature",
+            "{} bytes were accepted as a signature",
             signature.len()
         );
     }

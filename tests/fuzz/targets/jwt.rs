@@ -86,7 +86,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
         verify(token, &keys.client_keys).is_ok(),
         verify_with_secret(token, SECRET).is_ok(),
     ];
-    assert_eq!(passed, [false; 3], "nobody has signed {token}");
+    assert_eq!(passed, [false; 3], "an unsigned token was accepted: {token}");
 
     let header = header.replace("KID", &keys.kid);
     // A header that is not an object needs no signature, because the token above covers this case.
@@ -102,35 +102,35 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
         let token = signed(by(&keys.ours, message.as_bytes()));
         let verified = keys.ring.verify_own(&token);
         let must_pass = header == format!(r#"{{"alg":"RS256","kid":"{}","typ":"JWT"}}"#, keys.kid) && payload == "{}";
-        assert!(verified.is_ok() || !must_pass, "one of ours was refused: {verified:?}");
+        assert!(verified.is_ok() || !must_pass, "a token of the server was rejected: {verified:?}");
         if let Ok(verified) = verified {
             let good = plain && says("alg", "RS256") && says("kid", &keys.kid) && says("typ", "JWT");
-            assert!(good, "the header {header} passed as one of ours");
+            assert!(good, "the header {header} was accepted as one of the server");
             assert_eq!(Some(verified), claims);
         }
-        assert!(verify(&token, &keys.client_keys).is_err(), "our token passed for a client's");
+        assert!(verify(&token, &keys.client_keys).is_err(), "a token of the server was accepted as one of a client");
     }
 
     let token = signed(by_client(&keys.client, message.as_bytes()));
     let verified = verify(&token, &keys.client_keys);
     let must_pass = header == r#"{"alg":"ES256","kid":"1"}"# && payload == "{}";
-    assert!(verified.is_ok() || !must_pass, "a client's was refused: {verified:?}");
+    assert!(verified.is_ok() || !must_pass, "a token of a client was rejected: {verified:?}");
     if let Ok(verified) = verified {
-        assert!(plain && says("alg", "ES256"), "the header {header} passed as a client's");
-        assert!(said.get("kid").is_none_or(|kid| kid == "1" || !kid.is_string()), "another key than {header} names");
+        assert!(plain && says("alg", "ES256"), "the header {header} was accepted as one of a client");
+        assert!(said.get("kid").is_none_or(|kid| kid == "1" || !kid.is_string()), "not the key that {header} names");
         assert_eq!(Some(&verified), claims.as_ref());
     }
     let subject = claims.as_ref().and_then(|claims| claims.get("sub")?.as_str());
-    assert_eq!(claimed_client(&token), subject.and_then(|sub| sub.parse().ok()), "another client than {payload} names");
-    assert!(keys.ring.verify_own(&token).is_err(), "a client's token passed for one of ours");
+    assert_eq!(claimed_client(&token), subject.and_then(|sub| sub.parse().ok()), "not the client that {payload} names");
+    assert!(keys.ring.verify_own(&token).is_err(), "a token of a client was accepted as one of the server");
 
     let secret = PKey::hmac(SECRET).expect("a key");
     let token = signed(by(&secret, message.as_bytes()));
     let verified = verify_with_secret(&token, SECRET);
     let must_pass = header == r#"{"alg":"HS256"}"# && payload == "{}";
-    assert!(verified.is_ok() || !must_pass, "a client's was refused: {verified:?}");
+    assert!(verified.is_ok() || !must_pass, "a token of a client was rejected: {verified:?}");
     if let Ok(verified) = verified {
-        assert!(plain && says("alg", "HS256"), "the header {header} passed with a secret");
+        assert!(plain && says("alg", "HS256"), "the header {header} was accepted with a secret");
         assert_eq!(Some(verified), claims);
     }
     assert!(verify(&token, &keys.client_keys).is_err() && keys.ring.verify_own(&token).is_err());

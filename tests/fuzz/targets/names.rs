@@ -18,7 +18,7 @@ fuzz_target!(|input: &[u8]| {
         assert_eq!(
             format!(" {text}\n").parse(),
             Ok(name.clone()),
-            "blanks around {name} make another name"
+            "blanks around {name} change the name"
         );
         assert!((1..=128).contains(&name.as_str().chars().count()));
         assert!(

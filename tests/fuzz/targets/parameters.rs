@@ -11,7 +11,7 @@ fuzz_target!(|input: &[u8]| {
         return;
     };
     let sent: Vec<(String, String)> = form_urlencoded::parse(input).into_owned().collect();
-    assert!(sent.len() <= 64, "{} parameters were taken", sent.len());
+    assert!(sent.len() <= 64, "{} parameters were accepted", sent.len());
     let times = |wanted: &str| sent.iter().filter(|(name, _)| name == wanted).count();
 
     for (name, value) in &sent {
@@ -30,13 +30,13 @@ fuzz_target!(|input: &[u8]| {
                 "code",
                 "request",
             ] {
-                assert!(times(name) <= 1, "{name} is repeated and was not refused");
+                assert!(times(name) <= 1, "{name} is repeated and was not rejected");
             }
         }
         Err(ParametersError::Repeated(name)) => {
-            assert!(times(name) > 1, "{name} is not repeated and was refused")
+            assert!(times(name) > 1, "{name} is not repeated and was rejected")
         }
-        Err(error) => panic!("a limit was found too late: {error}"),
+        Err(error) => panic!("a limit was applied too late: {error}"),
     }
     if let Some(scope) = parameters.get("scope") {
         let known = Scopes::known(scope);
@@ -44,7 +44,7 @@ fuzz_target!(|input: &[u8]| {
             known
                 .iter()
                 .all(|one| scope.split(' ').any(|name| name == one.as_str())),
-            "{known} was not asked for"
+            "{known} was not requested"
         );
         assert_eq!(Scopes::known(&known.to_string()), known);
     }

@@ -30,7 +30,7 @@ fuzz_target!(|input: &[u8]| {
     assert_eq!(uri.as_str(), registered);
     let uris = [uri];
     let own = CheckedRedirect::find(&uris, registered);
-    answer(&own.expect("what is registered is found"), state);
+    answer(&own.expect("a registered URI is found"), state);
 
     if let Some(found) = CheckedRedirect::find(&uris, asked) {
         assert_eq!(found.as_str(), asked);
@@ -38,7 +38,7 @@ fuzz_target!(|input: &[u8]| {
             (Some(registered), Some(asked)) => registered == asked,
             _ => registered == asked,
         };
-        assert!(same, "{asked} passed for {registered}");
+        assert!(same, "{asked} was accepted for {registered}");
         answer(&found, state);
     }
 });
@@ -68,10 +68,10 @@ fn answer(redirect: &CheckedRedirect, state: &str) {
     let answer = redirect.with_query(&sent);
     assert!(
         answer.bytes().all(|byte| byte.is_ascii_graphic()),
-        "{answer:?} is no header's value"
+        "{answer:?} is not a valid header value"
     );
 
-    let before = Url::parse(redirect.as_str()).expect("what was found is a URL");
+    let before = Url::parse(redirect.as_str()).expect("an accepted URI is a URL");
     let after = Url::parse(&answer).expect("an answer is a URL");
     let place = |url: &Url| {
         let (host, path) = (url.host_str().map(str::to_owned), url.path().to_owned());
@@ -89,7 +89,7 @@ fn answer(redirect: &CheckedRedirect, state: &str) {
         assert_eq!(
             from_there.as_ref(),
             Ok(&after),
-            "another address for a browser on {page}"
+            "a browser on {page} resolves another URL"
         );
     }
     let received: Vec<(String, String)> = after.query_pairs().into_owned().collect();

@@ -45,7 +45,7 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
         let incoming = Incoming::read_redirect(query.as_bytes()).expect("a message");
         incoming
             .trusted(&trusted, Signature::Required)
-            .expect("what was signed passes");
+            .expect("a signed message is accepted");
     }
     trusted
 });
@@ -90,7 +90,7 @@ fn check_sent(kind: MessageKind, xml: &str, relay_state: Option<&str>) {
         .expect("an address");
     let query = location
         .strip_prefix("https://sp.example.org/?a&")
-        .expect("the message joins the query");
+        .expect("the message is appended to the query");
     let mut body = form_urlencoded::Serializer::new(String::new());
     body.append_pair(kind.parameter(), &post_value(xml));
     if let Some(state) = relay_state {
@@ -101,7 +101,7 @@ fn check_sent(kind: MessageKind, xml: &str, relay_state: Option<&str>) {
         Incoming::read_redirect(query.as_bytes()),
         Incoming::read_post(body.as_bytes()),
     ] {
-        let incoming = read.expect("what was sent is read");
+        let incoming = read.expect("a sent message is read");
         assert_eq!(
             (incoming.kind(), incoming.relay_state()),
             (kind, relay_state)
@@ -122,7 +122,7 @@ fuzz_target!(|input: &[u8]| {
         let was_signed = form(&incoming, trusted, Signature::Required);
         if let Some(form) = &was_signed {
             let found = (incoming.relay_state(), form.as_str());
-            assert!(SIGNED.contains(&found), "{found:?} was not signed");
+            assert!(SIGNED.contains(&found), "{found:?} is not signed");
         }
         let is_optional_good = incoming.trusted(trusted, Signature::Optional).is_ok();
         assert_eq!(

@@ -34,7 +34,7 @@ fuzz_target!(|input: &[u8]| {
     };
     assert!(
         SEALING.open("cookie", text).is_err(),
-        "a value that nobody sealed"
+        "a value that was never sealed"
     );
     let parsed: Vec<(&str, Token)> = KINDS
         .into_iter()
@@ -53,10 +53,10 @@ fuzz_target!(|input: &[u8]| {
             (bytes.len(), bytes.get(..16)),
             (48, Some(token.id().as_slice()))
         );
-        assert_eq!(URL_SAFE_NO_PAD.encode(bytes), encoded, "a second spelling");
+        assert_eq!(URL_SAFE_NO_PAD.encode(bytes), encoded, "another spelling");
     }
     if let Ok(id) = text.parse::<UserId>() {
-        assert_eq!(id.to_string(), text, "a second spelling");
+        assert_eq!(id.to_string(), text, "another spelling");
         assert_eq!(UserId::from_bytes(*id.as_bytes()), id);
     }
     if let Ok(did) = text.parse::<Did>() {
@@ -65,14 +65,14 @@ fuzz_target!(|input: &[u8]| {
             .into_vec()
             .expect("base58");
         let key = bytes[2..].try_into().expect("32 bytes");
-        assert_eq!(Did::from_ed25519(key), did, "a second spelling");
+        assert_eq!(Did::from_ed25519(key), did, "another spelling");
     }
     if let Some(digest) = Digest::from_text(text) {
         assert_eq!(digest.to_text(), text.to_ascii_lowercase());
     }
     assert!(
         SEALER.open_access(text).is_none() && SEALER.open_refresh(text).is_none(),
-        "a token that nobody sealed"
+        "a token that was never sealed"
     );
     if let Ok(token) = bearer::token_of(Some(text)) {
         assert!(

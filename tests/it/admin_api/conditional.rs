@@ -82,7 +82,7 @@ async fn if_match_updates_only_the_matching_version(database: Database) {
         assert_eq!(
             caller.get(&path).await.etag(),
             second,
-            "{path}: the answer has the tag of what it shows"
+            "{path}: the response has the ETag of its representation"
         );
         assert_ne!(first, second);
         for old in [first.as_str(), &format!("W/{second}"), "\"\"", "nonsense"] {

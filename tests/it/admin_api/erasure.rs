@@ -77,7 +77,7 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
     let broken = async || {
         verify(&host.host.store, None)
             .await
-            .expect("looked at")
+            .expect("verified")
             .broken
             .map(|broken| broken.what)
     };
@@ -199,12 +199,12 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     assert_eq!(
         by(&bobs).await,
         of_bob,
-        "{database:?}: those of others stay"
+        "{database:?}: the responses about others stay"
     );
     assert_eq!(
         verify(&host.host.store, None)
             .await
-            .expect("looked at")
+            .expect("verified")
             .broken,
         None,
         "{database:?}"

@@ -56,7 +56,7 @@ async fn a_request_with_a_repeated_idempotency_key_runs_once(database: Database)
     assert_eq!(
         (taken.status, taken.problem()),
         (StatusCode::CONFLICT, "conflict"),
-        "it was not answered as another was"
+        "the response of another request was not returned"
     );
     let elsewhere = post(
         &caller,
@@ -87,7 +87,7 @@ async fn concurrent_requests_with_one_idempotency_key_run_once(database: Databas
         }
     }
     secrets.dedup();
-    assert_eq!(secrets.len(), 1, "{database:?}: one secret was made");
+    assert_eq!(secrets.len(), 1, "{database:?}: one secret was created");
     let replayed = post(&caller, &path, "once", &Value::Null).await;
     assert_eq!(replayed.body["client_secret"], secrets[0].as_str());
     // The stored response is encrypted.

@@ -45,9 +45,9 @@ impl Answer {
     fn problem(&self) -> &str {
         let kind = self.body["type"]
             .as_str()
-            .unwrap_or_else(|| panic!("no problem: {} {}", self.status, self.body));
+            .unwrap_or_else(|| panic!("the body is not a problem: {} {}", self.status, self.body));
         kind.strip_prefix("urn:assent:problem:")
-            .expect("a kind of ours")
+            .expect("a problem type of Assent")
     }
 
     /// Returns the body of the response, which must be a success.

@@ -204,7 +204,7 @@ async fn the_overview_counts_users_sessions_and_requests(database: Database) {
     assert_eq!(
         (&now["approval_ms_p50"], &now["approval_ms_p95"]),
         (&json!(0), &json!(0)),
-        "the clock stands still"
+        "the test clock does not advance"
     );
     let before = of(&counts, 0);
     assert_eq!(

@@ -88,7 +88,7 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
         let all = entries(&host, &about_grace).await;
         all.iter()
             .find(|entry| entry["detail"]["action"] == "delete-user")
-            .expect("noted")
+            .expect("recorded")
             .clone()
     };
     let audited = approved().await;
@@ -121,7 +121,7 @@ async fn a_protected_action_is_shown_signed_executed_once_and_audited(database: 
     assert_eq!(
         again.status,
         StatusCode::NOT_FOUND,
-        "there is nobody to delete any more"
+        "the user was already deleted"
     );
     // The action about the deleted user does not exist either.
     let action = console
@@ -294,7 +294,7 @@ async fn denied_and_reported_actions_and_sign_in_proofs_execute_nothing() {
     assert_eq!(
         host.admin(Method::GET, &path, Value::Null).await.0,
         StatusCode::OK,
-        "bob is there"
+        "bob still exists"
     );
 }
 

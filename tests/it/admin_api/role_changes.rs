@@ -80,7 +80,7 @@ impl RoleChange {
         assert_eq!(
             plans.into_inner(),
             1,
-            "{what}: it was planned before the user had the role, and not executed"
+            "{what}: the change was planned before the user had the role, and not executed"
         );
         self.role(None).await;
     }
@@ -196,7 +196,7 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
         .user(role_change.user)
         .await
         .expect("read")
-        .expect("somebody");
+        .expect("an administrator");
     let now = host.host.now();
     let address = ExternalAuthenticator {
         channel: "vendor".to_owned(),

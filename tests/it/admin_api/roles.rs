@@ -53,7 +53,7 @@ fn routes_and_roles_match_the_committed_table() {
     let table = table();
     assert!(
         agreed == table,
-        "the table is another; if that is meant, tests/it/admin_api/roles.txt is to be:\n{table}"
+        "the table has changed; if this is intended, tests/it/admin_api/roles.txt must be:\n{table}"
     );
 }
 
@@ -159,7 +159,7 @@ async fn admin_scopes_apply_to_the_admin_api_only_while_the_application_has_them
     assert_eq!(
         ordinary.get("/me").await.status,
         StatusCode::UNAUTHORIZED,
-        "an ordinary token is worth nothing"
+        "a token without an admin scope is invalid"
     );
     let reader = caller("admin:read").await;
     assert_eq!(reader.get("/users").await.status, StatusCode::OK);
@@ -205,7 +205,7 @@ async fn admin_scopes_apply_to_the_admin_api_only_while_the_application_has_them
     assert_eq!(
         reader.get("/users").await.status,
         StatusCode::UNAUTHORIZED,
-        "what was taken away is gone at once"
+        "a removed scope is invalid at once"
     );
     let refused = host
         .admin(

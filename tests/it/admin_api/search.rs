@@ -39,7 +39,7 @@ async fn names(host: &TestHost, path: &str) -> String {
     assert_eq!(
         pages.join(" "),
         all,
-        "{path}: pages go on where the one before ended"
+        "{path}: a page continues where the previous page ended"
     );
     all
 }

@@ -90,7 +90,7 @@ async fn state_changing_requests_require_the_console_origin() {
         .await;
     assert_eq!(
         audit["items"][0]["actor"]["kind"], "user",
-        "the person did it: {audit}"
+        "the user is the actor: {audit}"
     );
 }
 

@@ -192,7 +192,7 @@ async fn a_deletion_keeps_the_personal_data_of_others(database: Database) {
     let broken = async || {
         verify(&host.host.store, None)
             .await
-            .expect("looked at")
+            .expect("verified")
             .broken
             .map(|broken| broken.what)
     };

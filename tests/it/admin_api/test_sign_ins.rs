@@ -60,7 +60,7 @@ async fn ask(browser: &Browser, test: &Value, name: &str) -> Page {
     }
     assert!(
         page.body.contains("value=\"grace\""),
-        "the name of who began it stands there: {}",
+        "the form shows the name of the administrator: {}",
         page.body
     );
     page.submit_name(name).await
@@ -175,7 +175,7 @@ async fn a_web_application_is_tested_by_a_real_sign_in(database: Database) {
     }
     assert!(
         returned.to_string().matches("eyJ").count() <= 1,
-        "no token is shown whole: {returned}"
+        "no token is shown in full: {returned}"
     );
 }
 
@@ -230,14 +230,14 @@ async fn a_test_sign_in_leaves_no_session_and_no_token(database: Database) {
             .fetch_one(&mut connection)
             .await
             .expect("counted");
-    assert_eq!(open.0, 0, "{database:?}: what it gave is revoked");
+    assert_eq!(open.0, 0, "{database:?}: the issued tokens are revoked");
     let returned: (i64,) = sql::query_as("SELECT COUNT(*) FROM session_applications")
         .fetch_one(&mut connection)
         .await
         .expect("counted");
     assert_eq!(
         returned.0, 0,
-        "{database:?}: the application takes part in nothing"
+        "{database:?}: the application takes part in no session"
     );
     for event in ["test-sign-in.started", "test-sign-in.ended"] {
         assert_eq!(
@@ -568,7 +568,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
     assert_eq!(
         stored.matches("SignatureValue").count(),
         2,
-        "no signature is of use: {returned}"
+        "no signature is usable: {returned}"
     );
     assert!(
         returned["result"]["name_id"]["value"].is_string()
@@ -578,7 +578,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
     assert_eq!(
         browser.post(&address, &fields).await.status,
         StatusCode::NOT_FOUND,
-        "{database:?}: used once"
+        "{database:?}: the response is valid once"
     );
     console.get("/me").await.success();
     let mut connection = host.connection().await;
@@ -586,7 +586,7 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
         .fetch_one(&mut connection)
         .await
         .expect("counted");
-    assert_eq!(part.0, 0, "{database:?}: it takes part in no session");
+    assert_eq!(part.0, 0, "{database:?}: the service provider takes part in no session");
 }
 
 fn step(test: &Value, name: &str) -> Value {

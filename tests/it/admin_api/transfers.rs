@@ -726,7 +726,7 @@ async fn imports_run_one_at_a_time() {
             .rate_limits
             .import
             .hold(())
-            .expect("nobody imports");
+            .expect("no import runs");
         for path in ["/users/import?dry_run=true", "/users/import", &accounts] {
             let second = import(&caller, path, "name\nbob\n").await;
             assert_eq!(

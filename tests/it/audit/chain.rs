@@ -165,7 +165,7 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
         );
         tamper(&mut connection, &RESTORE).await;
     }
-    assert_eq!(broken(store).await, None, "{database:?}: it is as it was");
+    assert_eq!(broken(store).await, None, "{database:?}: the log is as before");
 }
 
 #[both_databases]
@@ -206,7 +206,7 @@ async fn a_chain_rewritten_without_the_key_is_detected_and_stays_broken(database
     assert_eq!(
         found,
         Some(Break::RootForged),
-        "{database:?}: nobody vouches for it"
+        "{database:?}: the root has no valid code"
     );
 
     // The instance continues to serve, and does not certify the broken part.
@@ -286,7 +286,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     let erased: Vec<_> = records.iter().filter(|record| record.is_erased()).collect();
     assert!(
         erased.iter().all(|record| record.salt.is_none()),
-        "{database:?}: else it could be guessed"
+        "{database:?}: with the salt, the erased data could be guessed"
     );
 
     host.admin_ok(Method::DELETE, &path, Value::Null).await;
@@ -301,7 +301,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
         host.host.now(),
         &SystemEntropy,
     );
-    store.append_audit(vec![later]).await.expect("kept");
+    store.append_audit(vec![later]).await.expect("stored");
     let day = Duration::from_secs(86_400);
     let retention = Retention {
         logins: day * 1000,
@@ -316,7 +316,7 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     store
         .apply_retention(retention, host.host.now())
         .await
-        .expect("swept");
+        .expect("applied");
     let verdict = verified(store).await;
     assert_eq!(
         (verdict.broken, verdict.checked.entries),
@@ -335,12 +335,12 @@ async fn erasure_and_retention_leave_the_chain_whole(database: Database) {
     store
         .apply_retention(retention, host.host.now())
         .await
-        .expect("swept");
+        .expect("applied");
     let verdict = verified(store).await;
     assert_eq!(
         (verdict.broken, verdict.checked.entries),
         (None, 0),
-        "{database:?}: an empty one is whole"
+        "{database:?}: an empty log is intact"
     );
     let mut connection = host.connection().await;
     tamper(
@@ -377,11 +377,11 @@ async fn retention_does_not_repair_a_tampered_chain(database: Database) {
     store
         .apply_retention(retention, host.host.now() + day * 20)
         .await
-        .expect("swept");
+        .expect("applied");
     assert_eq!(
         store.audit_records(1, 0, 10).await.expect("read").len(),
         0,
-        "{database:?}: it goes all the same"
+        "{database:?}: the entries are deleted nevertheless"
     );
     assert!(
         matches!(broken(store).await, Some(Break::AnchorForged { .. })),
@@ -443,7 +443,7 @@ async fn a_bounded_verification_reads_the_last_entries(database: Database) {
     )
     .await;
     let head = head_of(&host).await;
-    let of = async |most| verify(store, Some(most)).await.expect("looked at");
+    let of = async |most| verify(store, Some(most)).await.expect("verified");
     let bounded = of(5).await;
     assert_eq!(
         (bounded.broken, bounded.checked.entries),
@@ -529,7 +529,7 @@ async fn entries_written_during_a_deletion_do_not_name_the_user(database: Databa
             store.delete_user(user, 1, vec![gone], host.host.now()),
         );
         assert!(first.is_ok() && second.is_ok());
-        assert_eq!(third.expect("asked"), UserUpdateOutcome::Done);
+        assert_eq!(third.expect("updated"), UserUpdateOutcome::Done);
     }
     let left = all_records(store).await;
     let mut gone = std::collections::HashSet::new();
@@ -565,7 +565,7 @@ async fn a_time_range_is_listed_completely(database: Database) {
                 )
             })
             .collect();
-        fixture.store.append_audit(entries).await.expect("kept");
+        fixture.store.append_audit(entries).await.expect("stored");
     }
     let listed = async |since: Option<u32>, until: Option<u32>| {
         let filter = AuditFilter {

@@ -198,7 +198,7 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
     let created = &entries(&host, "event=user.created").await[0];
     assert_eq!(
         token[0]["detail"]["token"], created["actor"]["id"],
-        "so it is known who did what with it"
+        "the token id identifies the actor"
     );
     assert!(!format!("{token:?}").contains(&host.token));
     let of = format!("actor={}", created["actor"]["id"].text());
@@ -224,13 +224,13 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
         assert_eq!(
             returned[0]["approval_id"],
             approval.to_string(),
-            "which approval allowed it"
+            "the approval of the action"
         );
         let kid = &returned[0]["detail"]["kid"];
         let known = host.host.key_ring.known(host.host.now());
         assert!(
             known.iter().any(|key| *kid == key.key_id),
-            "{database:?}: {kid} is the key id that the keys have in the API"
+            "{database:?}: {kid} is the key id in the API"
         );
     }
     assert_eq!(broken(&host.host.store).await, None, "{database:?}");

@@ -35,7 +35,7 @@ async fn an_export_verifies_by_itself_and_reveals_tampering() {
     assert_eq!(
         verified(&lines[2..4]).expect("readable"),
         None,
-        "a stretch of it, too"
+        "a part of it, too"
     );
     let with = |change: &dyn Fn(&mut Vec<String>)| {
         let mut changed = lines.clone();
@@ -71,7 +71,7 @@ async fn an_export_verifies_by_itself_and_reveals_tampering() {
     let unknown = vec![lines[0].replacen('{', "{\"unknown\":1,", 1)];
     assert!(
         matches!(verified(&unknown), Err(ExportError::Line { line: 1, .. })),
-        "a value that no digest covers"
+        "a value outside all digests"
     );
     assert!(matches!(
         verified(&["nonsense".to_owned()]),

@@ -269,7 +269,7 @@ async fn a_failed_write_does_not_stop_the_root(database: Database) {
             write(store, 1),
         );
         signed.expect("signed");
-        again.expect_err("the user is there");
+        again.expect_err("the user exists");
     }
     store.sign_audit_root().await.expect("signed");
     let root = store.audit_root().await.expect("read");
@@ -388,14 +388,14 @@ async fn rows_of_the_default_partition_are_deleted_before_later_partitions() {
         store
             .apply_retention(retention, now + after)
             .await
-            .expect("swept");
+            .expect("applied");
         assert_eq!(broken(store).await, None, "{after:?}: with a reader");
         reader.batch("ROLLBACK").await.expect("ended");
         for _ in 0..2 {
             store
                 .apply_retention(retention, now + after)
                 .await
-                .expect("swept");
+                .expect("applied");
         }
         assert_eq!(broken(store).await, None, "{after:?}");
         assert!(all_records(store).await.len() <= left, "{after:?}");

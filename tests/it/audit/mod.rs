@@ -15,7 +15,7 @@ use assent_store::sql::Connection;
 
 /// Verifies the whole log. Returns the verdict.
 pub async fn verified(store: &Store) -> Verdict {
-    verify(store, None).await.expect("looked at")
+    verify(store, None).await.expect("verified")
 }
 
 /// Verifies the whole log. Returns the break, if there is one.

@@ -24,13 +24,13 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
         .store
         .append_audit(vec![created(Event::LogoSet, 0, 1)])
         .await
-        .expect("kept");
+        .expect("stored");
     for _ in 0..110 {
         host.advance(5);
         let entries = (0..200)
             .map(|number| created(Event::LogoRemoved, number % 2, number % 2))
             .collect();
-        host.host.store.append_audit(entries).await.expect("kept");
+        host.host.store.append_audit(entries).await.expect("stored");
     }
     let page = async |filter: &str, after: Option<&str>| {
         let after = after
@@ -56,7 +56,7 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
     assert_eq!(
         first["items"],
         json!([]),
-        "{database:?}: ten thousand were looked at"
+        "{database:?}: ten thousand entries were read"
     );
     let (found, pages) = all(&both).await;
     assert_eq!((found.len(), pages), (1, 2), "{database:?}");

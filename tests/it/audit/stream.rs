@@ -56,7 +56,7 @@ async fn wait_for_lines(file: &Path, count: i64) {
 
 /// Waits until the stream's stored position is the last entry.
 async fn wait_for_entry(host: &TestHost, stream: &str) {
-    wait_until("noted", async || {
+    wait_until("the last entry is sent", async || {
         let positions = host.host.store.audit_stream(stream).await.expect("read");
         (positions?.get(1) == head(host).await).then_some(())
     })
@@ -217,7 +217,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     host.user("b").await;
     wait_for_entry(&host, "syslog").await;
     host.user("c").await;
-    wait_until("it is noticed", async || {
+    wait_until("the outage is detected", async || {
         (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
@@ -226,7 +226,7 @@ async fn syslog_over_udp_receives_each_entry_after_an_outage() {
     assert_whole(&seqs, head(&host).await);
     let back =
         async || (host.host.audit_streams.statuses()["syslog"].up == Some(true)).then_some(());
-    wait_until("it is up again", back).await;
+    wait_until("the stream is up again", back).await;
 }
 
 /// Reads the messages of one connection, each with its length before it.
@@ -274,7 +274,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
     for name in ["b", "c", "d"] {
         in_time(host.user(name)).await;
     }
-    wait_until("it is noticed", async || {
+    wait_until("the outage is detected", async || {
         (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
@@ -313,7 +313,7 @@ async fn syslog_over_tcp_receives_each_entry_after_an_outage_without_delaying_re
     assert_eq!(
         all_records(&host.host.store).await.len(),
         0,
-        "{database:?}: now they may go"
+        "{database:?}: streamed entries may be deleted"
     );
 }
 
@@ -336,7 +336,7 @@ async fn syslog_over_local_stream_and_datagram_sockets() {
     drop(receiver);
     std::fs::remove_file(&path).expect("removed");
     host.user("b").await;
-    wait_until("it is noticed", async || {
+    wait_until("the outage is detected", async || {
         (host.host.audit_streams.statuses()["syslog"].up == Some(false)).then_some(())
     })
     .await;
@@ -355,7 +355,7 @@ async fn an_unreachable_receiver_appears_in_the_metrics() {
     );
     let host = TestHost::start_with_settings(&settings).await;
     host.user("ada").await;
-    wait_until("it is seen", async || {
+    wait_until("the metrics show the outage", async || {
         let answer = http_client().get(host.metrics_url()).response().await;
         let text = answer.read_text().await;
         let seen = text.contains("assent_audit_stream_up{stream=\"syslog\"} 0.0\n")

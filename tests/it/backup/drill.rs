@@ -253,7 +253,7 @@ async fn check_log(host: &TestHost, url: &str) {
     assert_eq!(detail["audit_export"], true, "{detail}");
     let mut connection = connect(url).await;
     let markers: i64 = one(&mut connection, "SELECT COUNT(*) FROM approvals").await;
-    assert_eq!(markers, 1, "only the one of the suspended user's sign-in");
+    assert_eq!(markers, 1, "only the entry of the suspended user's sign-in");
     connection.close().await;
 }
 

@@ -82,7 +82,7 @@ async fn an_earlier_schema_is_migrated_before_an_instance_may_open_it(database: 
             .await
             .expect("a user");
     assert_eq!((note.as_str(), state.as_str()), ("none", "suspended"));
-    assert!(version > NOW.seconds(), "no version of before returns");
+    assert!(version > NOW.seconds(), "no earlier version returns");
     connection.close().await;
     let store = open_store(url).await.expect("a store");
     let revoked = store.device(device.id).await.expect("read");

@@ -66,7 +66,7 @@ async fn a_callback_triggers_a_poll_and_decides_nothing() {
     vendor.polled(&it.question, 1).await;
     assert_eq!(it.waiting.again().await.number(), it.waiting.number());
     vendor.answer(&it.question, "approved");
-    super::wait_until("the answer was taken", async || {
+    super::wait_until("the decision was accepted", async || {
         let next = it
             .host
             .host
@@ -91,7 +91,7 @@ async fn a_callback_triggers_a_poll_and_decides_nothing() {
     assert_eq!(
         vendor.polls(&it.question),
         2,
-        "the clock stood still, so the callbacks alone had it asked"
+        "the clock did not advance, so only the callbacks triggered the polls"
     );
 }
 
@@ -188,7 +188,7 @@ async fn a_failed_attempt_at_a_delivery_returns_its_lease(database: Database) {
         StatusCode::NO_CONTENT
     );
     let store = &it.host.host.store;
-    super::wait_until("an instance looked at the delivery", async || {
+    super::wait_until("an instance attempted the delivery", async || {
         let next = store.next_delivery().await.expect("read");
         next.expect("a delivery").remaining(it.host.host.now()) > Duration::from_secs(30)
     })
@@ -237,7 +237,7 @@ async fn late_and_replayed_callbacks_change_nothing() {
         call_back(&it.host.base, &it.callback, callbacks(&question)).await,
         StatusCode::NO_CONTENT
     );
-    super::wait_until("taken back", async || vendor.cancelled(&question) == 1).await;
+    super::wait_until("the request is cancelled", async || vendor.cancelled(&question) == 1).await;
     assert_eq!(
         (waiting.again().await.outcome(), vendor.polls(&question)),
         ("expired".to_owned(), 0)

@@ -93,7 +93,7 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
         store.due_channels(NOW + SECOND).await.expect("read"),
         ["vendor"]
     );
-    assert_eq!(claimed(store, "other", 1).await, [], "another channel's");
+    assert_eq!(claimed(store, "other", 1).await, [], "a delivery of another channel");
     let leased = store
         .claim_deliveries("vendor", 10, LEASE, NOW + SECOND)
         .await
@@ -105,11 +105,11 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
             .collect::<Vec<_>>(),
         [&stored]
     );
-    assert_eq!(claimed(store, "vendor", 30).await, [], "it is taken");
+    assert_eq!(claimed(store, "vendor", 30).await, [], "the lease is held");
     assert_eq!(
         claimed(store, "vendor", 36).await,
         [stored.id],
-        "whoever had it stopped"
+        "the lease of the previous holder has ended"
     );
     // An instance that continues late cannot release a lease that another instance holds now.
     store
@@ -164,16 +164,16 @@ async fn a_callback_during_a_poll_triggers_another_poll(database: Database) {
         store
             .expedite_deliveries(channel, &ids, NOW + Duration::from_secs(after))
             .await
-            .expect("hastened")
+            .expect("expedited")
     };
-    assert_eq!(news("other", 2).await, 0, "another channel's");
+    assert_eq!(news("other", 2).await, 0, "a delivery of another channel");
     assert_eq!(
         news("push", 0).await,
         0,
-        "a device's answer is not asked for by a name"
+        "a delivery to a device is not polled"
     );
     assert_eq!(news("vendor", 2).await, 1);
-    assert_eq!(claimed(store, "vendor", 3).await, [], "one host at a time");
+    assert_eq!(claimed(store, "vendor", 3).await, [], "one instance at a time");
     store
         .release_delivery(&leased[0], NOW + Duration::from_secs(30))
         .await
@@ -227,7 +227,7 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
             ..stored
         };
         assert!(
-            !store.add_delivery(late, NOW, NOW).await.expect("asked"),
+            !store.add_delivery(late, NOW, NOW).await.expect("read"),
             "{how}"
         );
     }
@@ -243,7 +243,7 @@ async fn a_decided_request_is_completed_at_once_and_begins_no_delivery(database:
         !store
             .add_delivery(late, NOW, expired.expires_at)
             .await
-            .expect("asked")
+            .expect("read")
     );
 }
 
@@ -266,7 +266,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
         let outcome = store
             .rule_on_approval(delivery, ruling, audited(&[]), now)
             .await;
-        outcome.expect("ruled") == RulingOutcome::Counted
+        outcome.expect("decided") == RulingOutcome::Counted
     };
     // A delivery to a device: a vendor's decision has no effect.
     let first = requested(store, Some(&user), "ada").await;
@@ -277,7 +277,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     assert!(!rule(late.id, Ruling::Approved, first.expires_at).await);
     assert!(
         !rule(late.id, Ruling::Approved, NOW).await,
-        "what was said once is done with"
+        "an ended delivery accepts no further decision"
     );
     // The user is suspended.
     let suspended = delivery(store, first.id, "vendor", vendor()).await;
@@ -343,7 +343,7 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     assert_eq!(
         store.next_delivery().await.expect("read"),
         None,
-        "each has said its word"
+        "every delivery has ended"
     );
 }
 
@@ -394,7 +394,7 @@ async fn of_fifty_concurrent_decisions_by_devices_and_vendors_one_counts(databas
                     .store
                     .rule_on_approval(delivery.id, ruling, audited(&[]), NOW)
                     .await;
-                outcome.expect("ruled") == RulingOutcome::Counted
+                outcome.expect("decided") == RulingOutcome::Counted
             } else {
                 let answer = fixture
                     .store
@@ -446,7 +446,7 @@ async fn a_vendor_decision_without_letters_is_rejected_after_a_second_request(da
     assert_eq!(
         ruled.expect("read"),
         RulingOutcome::Late,
-        "{database:?}: the vendor's word came too late"
+        "{database:?}: the decision of the vendor came too late"
     );
     for id in [one, two] {
         let stage = store

@@ -123,7 +123,7 @@ async fn the_next_channel_is_tried_only_if_one_does_not_begin() {
     assert_eq!(
         second.started(),
         started,
-        "the second is not asked where the first begins"
+        "the second channel is not called if the first begins"
     );
 }
 
@@ -147,7 +147,7 @@ async fn a_sign_in_succeeds_although_no_channel_begins() {
         );
         assert!(
             requested.elapsed().as_secs() < 30,
-            "nobody waits for the vendor: {:?}",
+            "no sign-in waits for the vendor: {:?}",
             requested.elapsed()
         );
     }
@@ -168,10 +168,10 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
             .await;
         add_external_authenticator(&host, &user, "slow", "hangs").await;
         let waiting = user.begin_sign_in(&Browser::new(&host.base), &[]).await;
-        assert_eq!(waiting.number().len(), 2, "the page is there");
+        assert_eq!(waiting.number().len(), 2, "the page has a number");
         people.push((user, waiting));
     }
-    super::wait_until("all of them hang", async || slow.hanging() == SLOW).await;
+    super::wait_until("all calls hang", async || slow.hanging() == SLOW).await;
 
     // Other users sign in through the slow channel and through the other one.
     for (vendor, channel) in [(&slow, "slow"), (&other, "other")] {
@@ -203,7 +203,7 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
     assert_eq!(
         slow.hanging(),
         SLOW,
-        "none of this waited for the slow calls"
+        "no request waited for the slow calls"
     );
 }
 
@@ -233,7 +233,7 @@ async fn a_vendor_channel_without_delegated_trust_does_not_load() {
     )
     .await
     {
-        Ok(_) => panic!("it starts"),
+        Ok(_) => panic!("the instance starts"),
         Err(error) => error.to_string(),
     };
     assert!(

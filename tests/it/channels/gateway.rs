@@ -44,13 +44,13 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
     }
     assert_eq!(question["expires_at"], host.host.now().seconds() + 120);
     let names: Vec<&String> = question.members().keys().collect();
-    assert_eq!(names.len(), 9, "nothing else, and no number: {names:?}");
+    assert_eq!(names.len(), 9, "no other members, and no number: {names:?}");
     assert_eq!(question["binding_message"], binding(&waiting));
     assert_eq!(binding(&waiting.again().await), binding(&waiting));
 
     host.advance(1);
     vendor.polled(&question, 1).await;
-    assert_eq!(waiting.again().await.number(), waiting.number(), "it waits");
+    assert_eq!(waiting.again().await.number(), waiting.number(), "the page waits");
     vendor.answer(&question, "approved");
     host.advance(1);
     let code = next_page(&waiting).await.parameter("code");
@@ -129,7 +129,7 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
 
 /// Waits until the server no longer polls the vendor.
 async fn wait_for_completion(host: &TestHost) {
-    super::wait_until("the delivery is done with", async || {
+    super::wait_until("the delivery has ended", async || {
         host.host
             .store
             .next_delivery()
@@ -202,7 +202,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let browser = Browser::new(&host.base);
     let taken_back = async |question: &Value| {
-        super::wait_until("taken back", async || vendor.cancelled(question) == 1).await;
+        super::wait_until("the request is cancelled", async || vendor.cancelled(question) == 1).await;
         vendor.answer(question, "approved");
     };
     // The browser cancels the sign-in.
@@ -253,8 +253,8 @@ async fn a_vendor_approval_cannot_sign_in_a_suspended_user() {
         .await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    super::wait_until("taken back", async || vendor.cancelled(&question) == 1).await;
-    assert_eq!(vendor.polls(&question), 0, "it is not even asked");
+    super::wait_until("the request is cancelled", async || vendor.cancelled(&question) == 1).await;
+    assert_eq!(vendor.polls(&question), 0, "the vendor is not polled");
     assert_eq!(waiting.again().await.number(), waiting.number());
 }
 
@@ -279,7 +279,7 @@ async fn a_vendor_without_trust_approves_nothing() {
         vendor.answer(&question, "approved");
         host.advance(1);
         if ends {
-            super::wait_until("the delivery is done with", async || {
+            super::wait_until("the delivery has ended", async || {
                 host.host
                     .store
                     .next_delivery()
@@ -291,7 +291,7 @@ async fn a_vendor_without_trust_approves_nothing() {
         }
         host.advance(20);
         assert_eq!(waiting.again().await.number(), waiting.number());
-        assert_eq!(vendor.polls(&question), 0, "it is not even asked");
+        assert_eq!(vendor.polls(&question), 0, "the vendor is not polled");
         host.advance(120);
         assert_eq!(waiting.again().await.outcome(), "expired");
     }
@@ -351,6 +351,6 @@ async fn callbacks_have_rate_limits_per_channel_and_ip() {
             .callbacks_per_ip
             .check(&other, host.host.now())
             .is_ok(),
-        "another address has its own"
+        "another IP address has its own limit"
     );
 }

@@ -22,7 +22,7 @@ async fn host_with(behaviour: &str) -> (TestHost, TestUser) {
 
 async fn open(host: &TestHost, ada: &TestUser) -> Page {
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
-    wait_until("kept", async || {
+    wait_until("the delivery is stored", async || {
         host.host
             .store
             .next_delivery()
@@ -84,7 +84,7 @@ async fn a_channel_proof_applies_to_its_own_request_only() {
     let request = bob.device.pending_requests(5).await[0].id.to_string();
     call_back(&host.base, &callback_path(&host, "hostile"), request).await;
     let eves = eve.begin_sign_in(&Browser::new(&host.base), &[]).await;
-    wait_until("kept", async || {
+    wait_until("eve's sign-in is approved", async || {
         host.advance(1);
         eves.again().await.status != StatusCode::OK || eves.again().await.asks_for_consent()
     })
@@ -92,7 +92,7 @@ async fn a_channel_proof_applies_to_its_own_request_only() {
     assert_eq!(
         bobs.again().await.number(),
         bobs.number(),
-        "eve's channel approves eve alone"
+        "eve's channel approves only eve's request"
     );
 }
 

@@ -52,7 +52,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
     let number = own.number();
     assert!(
         !own.body.contains("id=\"binding\""),
-        "no letters where the vendor's app shows none"
+        "no letters if the vendor's app shows none"
     );
     let question = question(&host, &vendor, "ada@vendor").await;
     let pending = ada.device.pending_requests(5).await[0].clone();
@@ -67,7 +67,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
     conflicted(&own).await;
     // Ada approves the vendor's question, and types the number of her page on her device. Both come too late.
     vendor.answer(&question, "approved");
-    wait_until("the question is taken back", async || {
+    wait_until("the request is cancelled", async || {
         vendor.cancelled(&question) == 1
     })
     .await;
@@ -75,7 +75,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
         .device
         .decide(&pending, Some(&number))
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(late.starts_with("already_decided"), "{database:?}: {late}");
     // The attacker repeats the request. The server delivers none of them while an earlier one could still be Ada's.
@@ -93,7 +93,7 @@ async fn a_second_request_conflicts_on_a_channel_without_letters(database: Datab
     assert_eq!(
         vendor.started(),
         1,
-        "{database:?}: nothing but the first was carried"
+        "{database:?}: only the first request was sent"
     );
     assert!(
         ada.device.pending_requests(0).await.is_empty(),
@@ -130,7 +130,7 @@ async fn a_conflict_reveals_neither_users_nor_their_aliases() {
     let own = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let question = question(&host, &vendor, "ada@vendor").await;
     let by_mail = request_as(&host, &ada, "ada@example.org").await;
-    wait_until("the question is taken back", async || {
+    wait_until("the request is cancelled", async || {
         vendor.cancelled(&question) == 1
     })
     .await;
@@ -189,14 +189,14 @@ async fn a_rate_limited_request_ends_delegated_requests(database: Database) {
         let page = login.again().await;
         assert!(
             page.body.contains("name=\"name\""),
-            "{database:?} {name}: nothing waits: {}",
+            "{database:?} {name}: no request is pending: {}",
             page.body
         );
     }
     conflicted(&theirs).await;
     conflicted(&unknown).await;
     vendor.answer(&question, "approved");
-    wait_until("the question is taken back", async || {
+    wait_until("the request is cancelled", async || {
         vendor.cancelled(&question) == 1
     })
     .await;
@@ -247,7 +247,7 @@ async fn a_browser_replaces_its_own_request_and_qr_sign_ins_never_conflict() {
     assert_eq!(
         waiting.again().await.number(),
         waiting.number(),
-        "the typed one stays pending"
+        "the typed request stays pending"
     );
     // An attacker's request conflicts with the typed request only.
     assert!(is_conflict(&request_as(&host, &ada, "ada").await));

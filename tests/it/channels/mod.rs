@@ -39,7 +39,7 @@ pub async fn wait_until(what: &str, mut so: impl AsyncFnMut() -> bool) {
     };
     tokio::time::timeout(PATIENCE, looking)
         .await
-        .unwrap_or_else(|_| panic!("not in time: {what}"));
+        .unwrap_or_else(|_| panic!("too late: {what}"));
 }
 
 /// Returns the next request to a vendor, after the instance has stored it.
@@ -47,7 +47,7 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
     let question = vendor.question(user).await;
     let mut connection = host.connection().await;
     let request = question["request_id"].text().to_owned();
-    wait_until("the host keeps the request", async || {
+    wait_until("the server has stored the request", async || {
         let stored =
             sql::query_as::<(String,)>("SELECT id FROM approval_deliveries WHERE approval_id = $1")
                 .bind(request.clone());
@@ -64,7 +64,7 @@ async fn question(host: &TestHost, vendor: &Vendor, user: &str) -> Value {
 /// Waits for the page after a waiting page, and returns it.
 pub async fn next_page(waiting: &Page) -> Page {
     let mut page = None;
-    wait_until("the page goes on", async || {
+    wait_until("the page continues", async || {
         let now = waiting.again().await;
         let waits = now.status == StatusCode::OK && now.body.contains("id=\"number\"");
         page = (!waits).then_some(now);

@@ -70,7 +70,7 @@ async fn requested() -> Fixture {
     let ada = ada_with_push(&host, &format!("http://localhost:{}/", service.port)).await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let request = ada.device.pending_requests(5).await.remove(0);
-    wait_until("kept", async || {
+    wait_until("the delivery is stored", async || {
         host.host
             .store
             .next_delivery()
@@ -116,7 +116,7 @@ impl Fixture {
         let before = self.service.requested();
         // The backoff after the rejected proof.
         self.host.advance(5);
-        wait_until("the channel is asked", async || {
+        wait_until("the channel is polled", async || {
             self.service.requested() > before
         })
         .await;
@@ -190,7 +190,7 @@ async fn an_invalid_channel_proof_approves_nothing() {
         ),
         (
             evidence(&it.request, &proof(&eve.device, &it.request, Some(&number))),
-            "another person's proof",
+            "the proof of another user",
         ),
         (
             evidence(&it.request, &of_earlier),
@@ -218,7 +218,7 @@ async fn a_channel_result_without_proof_decides_nothing() {
     for state in ["denied", "expired"] {
         let it = requested().await;
         it.service.set_result(&json!({"state": state}));
-        wait_until("the channel is given up", async || {
+        wait_until("the delivery has ended", async || {
             it.host.clock.advance(std::time::Duration::from_millis(300));
             it.host
                 .host
@@ -306,7 +306,7 @@ async fn a_poll_accepts_only_the_proof_of_a_prompted_device() {
         &proof(&other, &it.request, Some(&number)),
     ));
     let before = it.service.requested();
-    wait_until("the channel is asked", async || {
+    wait_until("the channel is polled", async || {
         it.host.clock.advance(std::time::Duration::from_millis(300));
         it.service.requested() >= before + 2
     })
@@ -358,7 +358,7 @@ async fn a_wrong_number_counts_through_any_channel() {
     wrong("03").await;
     assert_eq!(next_page(&it.waiting).await.outcome(), "number-mismatch");
     // No delivery remains to be polled.
-    wait_until("taken back", async || {
+    wait_until("the delivery has ended", async || {
         it.host
             .host
             .store

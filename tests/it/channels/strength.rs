@@ -121,7 +121,7 @@ async fn a_vendor_session_is_valid_only_for_applications_of_the_vendor() {
     assert_eq!(
         two.vendor.started(),
         1,
-        "the vendor is not asked for an application that it does not serve"
+        "the vendor is not called for an application that it does not serve"
     );
     two.served.approve(&waiting).await;
     assert!(
@@ -265,7 +265,7 @@ async fn an_application_that_requires_a_device_gets_no_vendor_approval() {
             .parameter("code")
             .starts_with("ac_")
     );
-    assert_eq!(two.vendor.started(), 1, "the vendor is not asked");
+    assert_eq!(two.vendor.started(), 1, "the vendor is not called");
     // A voluntary request of an application makes no difference.
     let liked = r#"{"id_token": {"acr": {"value": "urn:assent:acr:device"}}}"#;
     let browser = two.browser();
@@ -456,6 +456,6 @@ async fn tokens_cannot_be_refreshed_after_vendor_trust_ends() {
     assert_eq!(
         status,
         StatusCode::OK,
-        "the token was not used up: {answer}"
+        "the token is still valid: {answer}"
     );
 }

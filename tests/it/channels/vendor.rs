@@ -98,7 +98,7 @@ impl Vendor {
     /// Waits for the next question to the user with this identifier, and returns it.
     pub async fn question(&self, user: &str) -> Value {
         let mut found = None;
-        wait_until("the vendor is asked", async || {
+        wait_until("the vendor receives the request", async || {
             let mut seen = self.seen();
             let at = seen
                 .fresh
@@ -108,7 +108,7 @@ impl Vendor {
             found.is_some()
         })
         .await;
-        found.expect("a question")
+        found.expect("an approval request")
     }
 
     /// Sets the user's answer to this question. From now on the question has this status.
@@ -117,7 +117,7 @@ impl Vendor {
             .seen()
             .statuses
             .insert(id_of(question), status.to_owned());
-        assert!(previous.is_some(), "there is such a question");
+        assert!(previous.is_some(), "the request exists");
     }
 
     /// Returns the number of polls for this question.

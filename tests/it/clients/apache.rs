@@ -316,7 +316,7 @@ async fn apache_receives_the_backchannel_logout() {
     };
     let there = || {
         panic!(
-            "the session {} is still there: {}",
+            "the session {} still exists: {}",
             known["id_token"]["sid"],
             apache.log()
         )

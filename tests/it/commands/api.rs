@@ -36,7 +36,7 @@ fn operations_and_commands_match_the_committed_table() {
     let agreed = include_str!("names.txt");
     assert!(
         agreed == lines,
-        "the operations have other names; if that is meant, tests/it/commands/names.txt must be as follows:\n{lines}"
+        "the names of operations have changed; if this is intended, tests/it/commands/names.txt must be:\n{lines}"
     );
     let names: BTreeSet<&str> = commands.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(

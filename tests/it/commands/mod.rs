@@ -82,7 +82,7 @@ async fn stop(mut process: Child) {
         .args(["-TERM", &id])
         .status()
         .await
-        .expect("told");
+        .expect("signalled");
     let ended = in_time(process.wait()).await.expect("ended");
     assert!(ended.success(), "{ended}");
 }
@@ -171,7 +171,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
             .permissions()
             .mode()
             & 0o777;
-        assert_eq!(mode, 0o600, "{secret} is its owner's alone");
+        assert_eq!(mode, 0o600, "only the owner may read {secret}");
     }
 
     let (process, printed) = serve(folder).await;
@@ -389,7 +389,7 @@ async fn config_check_validates_the_folder_of_compiled_plugins() {
     settings(folder);
     write_file(folder.join("file"), "");
     for (name, mode) in [("open", 0o777), ("own", 0o700)] {
-        std::fs::create_dir(folder.join(name)).expect("made");
+        std::fs::create_dir(folder.join(name)).expect("created");
         std::fs::set_permissions(folder.join(name), std::fs::Permissions::from_mode(mode))
             .expect("set");
     }
@@ -436,7 +436,7 @@ async fn config_check_names_environment_variables() {
         "{}",
         err(&bad)
     );
-    assert!(!folder.join("data").exists(), "a check makes nothing");
+    assert!(!folder.join("data").exists(), "a check creates nothing");
 }
 
 #[tokio::test]
@@ -655,7 +655,7 @@ async fn plugins_are_reloaded_by_signal() {
         .args(["-HUP", &id])
         .status()
         .await
-        .expect("told");
+        .expect("signalled");
     let listed = in_time(async {
         loop {
             let listed = out(&assent(
@@ -676,7 +676,7 @@ async fn plugins_are_reloaded_by_signal() {
     .await;
     let (now, before) = listed
         .split_once("previous.plugins")
-        .expect("what was there before");
+        .expect("the previous content");
     assert!(
         now.contains("\naccount-roles  ") && !now.contains("\nrenamed  "),
         "{listed}"

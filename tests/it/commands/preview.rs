@@ -88,7 +88,7 @@ async fn a_preview_is_a_table_of_names_values_and_sources() {
     .await;
     assert!(
         part(&done(&host, &preview).await, "ID token\n").contains("slim_id_token"),
-        "it says why there are few"
+        "the preview gives the reason for missing claims"
     );
 }
 
@@ -202,7 +202,7 @@ async fn a_comparison_is_a_table_of_differences() {
         "{shown}"
     );
     assert_eq!(whole["differences"][0]["path"], "/claims/note");
-    assert_eq!(shown.lines().count(), 2, "nothing else: {shown}");
+    assert_eq!(shown.lines().count(), 2, "no other lines: {shown}");
     let (shown, _) = compared("42").await;
     assert_eq!(shown, "No differences.\n");
     let (shown, _) = compared("not json").await;

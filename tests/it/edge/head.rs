@@ -41,7 +41,7 @@ async fn head_requests_sign_no_user_in_or_out() {
     assert_refused(&browser.head(posted.as_str()).await, "GET, POST");
     assert!(
         browser.get("/").await.body.contains("Hello,"),
-        "the session goes on"
+        "the session continues"
     );
     assert_eq!(
         browser.get(posted.as_str()).await.location().path(),

@@ -101,7 +101,7 @@ async fn unsigned_device_calls_lock_out_no_shared_network() {
         assert_eq!(
             refused[99],
             StatusCode::TOO_MANY_REQUESTS,
-            "{path}: bad calls are slowed down"
+            "{path}: invalid calls are limited"
         );
     }
 
@@ -137,7 +137,7 @@ async fn wrong_numbers_of_an_authenticated_device_are_not_unauthenticated_reques
             .await;
         assert!(
             !scanned
-                .expect_err("there is no such code")
+                .expect_err("an unknown code")
                 .to_string()
                 .contains("failed attempts")
         );
@@ -147,7 +147,7 @@ async fn wrong_numbers_of_an_authenticated_device_are_not_unauthenticated_reques
     assert_eq!(
         status(client.get(&url)).await,
         StatusCode::UNAUTHORIZED,
-        "the first that counts"
+        "the first call that counts"
     );
     assert_eq!(
         status(client.get(&url)).await,

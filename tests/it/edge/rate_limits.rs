@@ -89,7 +89,7 @@ async fn login_pages_are_limited_per_ip() {
     ] {
         assert!(refused.body.contains(text), "{text}: {}", refused.body);
     }
-    assert!(!refused.body.contains("this name"), "none was typed");
+    assert!(!refused.body.contains("this name"), "no name was entered");
     // The link repeats the request. An attacker cannot change its target or its text.
     let refused = get("/oidc/auth?state=x&a=\"><b>", "192.0.2.1").await;
     let address = "href=\"/oidc/auth?state=x&#38;a=%22%3E%3Cb%3E\">Try again</a>";
@@ -149,7 +149,7 @@ async fn console_sign_ins_are_limited_per_ip() {
     assert_eq!(
         get("/sign-in", "192.0.2.1").await.retry_after(),
         10,
-        "they count together"
+        "both count together"
     );
     // Requests without a write are not affected. Neither are other clients.
     assert_eq!(
@@ -221,7 +221,7 @@ async fn logout_requests_are_limited_per_ip() {
     assert_ne!(
         call(method, path, "192.0.2.100").await.status,
         StatusCode::TOO_MANY_REQUESTS,
-        "others go on"
+        "other networks continue"
     );
     host.advance(10);
     for (number, (method, path)) in endpoints.iter().enumerate() {
@@ -458,7 +458,7 @@ async fn authenticated_administrators_have_no_request_limit() {
     assert_eq!(
         call(token.expose()).await,
         StatusCode::OK,
-        "a token of 256 bits is no guess"
+        "a valid token is not limited as a guess"
     );
 }
 

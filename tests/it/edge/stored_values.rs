@@ -269,7 +269,7 @@ async fn repeated_prompts_for_a_name_are_summarized_in_the_audit_log(database: D
     assert_eq!(
         requested().await.len(),
         31,
-        "{database:?}: another network is another matter"
+        "{database:?}: another network has its own limit"
     );
 
     sum_up_repeated(&host.host).await.expect("done");

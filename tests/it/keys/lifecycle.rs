@@ -28,7 +28,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
     assert_eq!(
         (set.len(), &set[0], &signing(&host)),
         (2, &first, &first),
-        "the one that signs comes first"
+        "the active key comes first"
     );
     installation
         .pass(&host, 24 * HOURS - std::time::Duration::from_secs(1))
@@ -54,7 +54,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
         .expect("the first");
     assert!(
         matches!(stored.material, KeyMaterial::Public(_)),
-        "its private half is gone"
+        "the private key is deleted"
     );
     let fresh_start = installation.host().await;
     for host in [&host, &fresh_start] {
@@ -69,7 +69,7 @@ async fn a_key_is_published_activated_retired_and_deleted(database: Database) {
     assert_eq!(stages(&host), [Expired, Signing]);
     signing_keys::maintain_at(&host, host.now())
         .await
-        .expect("looked after");
+        .expect("maintained");
     assert_eq!(stages(&host), [Signing, Published]);
     assert_eq!(
         host.key_ring.verify_own(&early),
@@ -102,7 +102,7 @@ async fn each_algorithm_has_its_own_keys() {
     ] {
         let token = token(&host, algorithm, claims()).await;
         let (payload, header) =
-            josekit::jwt::decode_with_verifier(&token, verifier).expect("a good signature");
+            josekit::jwt::decode_with_verifier(&token, verifier).expect("a valid signature");
         assert_eq!(
             (payload.claims_set(), header.token_type()),
             (&object(claims()), Some("JWT"))
@@ -123,7 +123,7 @@ async fn after_a_long_sleep_the_old_key_signs_until_the_next_is_published() {
     );
     signing_keys::maintain_at(&host, host.now())
         .await
-        .expect("looked after");
+        .expect("maintained");
     assert_eq!(
         (signing(&host), stages(&host)),
         (first.clone(), vec![Signing, Published])

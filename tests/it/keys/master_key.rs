@@ -51,7 +51,7 @@ async fn pass(installation: &Installation, host: &Services, time: Duration) {
     installation.clock.advance(time);
     sealing_keys::maintain_at(host, host.now())
         .await
-        .expect("looked after");
+        .expect("maintained");
 }
 
 /// Returns the reason why an instance does not start.
@@ -163,7 +163,7 @@ async fn concurrent_instances_create_one_sealing_key(database: Database) {
         tasks.spawn(async move { sealing_keys::maintain_at(&host, host.now()).await });
     }
     while let Some(done) = tasks.join_next().await {
-        done.expect("no panic").expect("looked after");
+        done.expect("no panic").expect("maintained");
     }
     installation.clock.advance(AHEAD);
     let cookie = hosts[0].seal("a cookie", b"plain").expect("sealed");
@@ -199,7 +199,7 @@ async fn replaced(installation: &Installation) -> Arc<Services> {
 async fn left(host: &Services) -> usize {
     sealing_keys::delete_replaced_at(host, host.now())
         .await
-        .expect("looked after");
+        .expect("maintained");
     host.sealing_keys.all().len()
 }
 
@@ -353,11 +353,11 @@ async fn tokens_and_subjects_survive_a_new_master_key(database: Database) {
     let host = host.restart_with(options(&previous)).await;
     sealing_keys::maintain_at(&host.host, host.host.now())
         .await
-        .expect("looked after");
+        .expect("maintained");
     host.clock.advance(AHEAD);
     sealing_keys::maintain_at(&host.host, host.host.now())
         .await
-        .expect("looked after");
+        .expect("maintained");
     let (again, token) = refreshed(&host, &application, &token).await;
     assert_eq!(again, subject);
     let (status, _) = crate::oidc::token::userinfo(&host, &access).await;

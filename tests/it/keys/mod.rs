@@ -56,7 +56,7 @@ impl Installation {
 
     /// Creates an instance with a clock of its own.
     async fn host_by(&self, clock: &Arc<ManualClock>, settings: &str) -> Arc<Services> {
-        self.try_host(clock, settings).await.expect("a host")
+        self.try_host(clock, settings).await.expect("an instance")
     }
 
     async fn try_host(
@@ -73,7 +73,7 @@ impl Installation {
         let file = self.folder.path().join("assent.toml");
         write_file(&file, text);
         let surroundings = crate::harness::surroundings(clock, None);
-        app::compose(config::load(&file).expect("good settings"), surroundings).await
+        app::compose(config::load(&file).expect("valid settings"), surroundings).await
     }
 
     /// Advances the clock, and lets the instance maintain its keys.
@@ -81,7 +81,7 @@ impl Installation {
         self.clock.advance(time);
         signing_keys::maintain_at(host, host.now())
             .await
-            .expect("looked after");
+            .expect("maintained");
     }
 }
 

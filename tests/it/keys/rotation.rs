@@ -51,7 +51,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
     assert_eq!(
         (created, found),
         (1, 2),
-        "{database:?}: operators who rotate at once"
+        "{database:?}: concurrent rotations create one key"
     );
 
     installation.clock.advance(89 * DAYS);
@@ -61,7 +61,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
         rotations.spawn(async move {
             signing_keys::maintain_at(&host, host.now())
                 .await
-                .expect("looked after")
+                .expect("maintained")
         });
     }
     rotations.join_all().await;
@@ -69,7 +69,7 @@ async fn concurrent_rotations_create_one_key(database: Database) {
     assert_eq!(
         set.len(),
         2,
-        "{database:?}: hosts that look after the keys at once"
+        "{database:?}: concurrent maintenance creates one key"
     );
     installation.clock.advance(DAYS);
     for host in &hosts {
@@ -97,7 +97,7 @@ async fn concurrent_revocations_leave_an_active_key(database: Database) {
     // A retired key must not become active again.
     let mut signing = key(KeyTimes::at_once(2, now));
     for first in [key(KeyTimes::at_once(1, now)), signing.clone()] {
-        assert!(one.add_key(first, Vec::new()).await.expect("kept"));
+        assert!(one.add_key(first, Vec::new()).await.expect("stored"));
     }
     for _ in 0..100 {
         let generation = signing.times.generation + 1;
@@ -109,7 +109,7 @@ async fn concurrent_revocations_leave_an_active_key(database: Database) {
         assert!(
             two.add_key(waiting.clone(), Vec::new())
                 .await
-                .expect("kept")
+                .expect("stored")
         );
         let fresh = || key(KeyTimes::at_once(0, now));
         let revoked = tokio::join!(
@@ -131,7 +131,7 @@ async fn concurrent_revocations_leave_an_active_key(database: Database) {
         assert_eq!(
             stored.iter().filter(|key| key.may_sign()).count(),
             1,
-            "the retired one"
+            "the retired key"
         );
         signing = last;
     }
@@ -214,7 +214,7 @@ impl Client {
             .get(&kid)
             .unwrap_or_else(|| panic!("{kid} is not in the key set that was just fetched"));
         let verifier = RS256.verifier_from_jwk(key).expect("a verifier");
-        josekit::jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
+        josekit::jwt::decode_with_verifier(id_token, &verifier).expect("a valid signature");
         kid
     }
 }
@@ -362,7 +362,7 @@ async fn a_rotation_under_load_fails_no_client(database: Database) {
     for (seen, fetches) in clients.join_all().await {
         assert!(
             fetches > 1,
-            "{database:?}: a client met no key that it did not know"
+            "{database:?}: a client met an unknown key"
         );
         all.extend(seen);
     }

@@ -137,7 +137,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
     assert_eq!(
         changed.len(),
         1,
-        "what changes nothing is not told: {changed:?}"
+        "an update without a change is not audited: {changed:?}"
     );
     let (detail, personal) = (&changed[0]["detail"], &changed[0]["personal"]);
     assert_eq!(
@@ -173,7 +173,7 @@ async fn administrative_changes_are_audited_with_before_and_after(database: Data
     assert_eq!(
         personal["before"],
         json!({"roles": ["reader", "editor"]}),
-        "what somebody does says who they are"
+        "roles are personal data"
     );
     assert_eq!(personal["after"], json!({"roles": ["owner"]}));
     let changed = entries(&host, &format!("{about}&event=account.lifecycle-changed")).await;

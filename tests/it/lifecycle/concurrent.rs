@@ -142,7 +142,7 @@ async fn repeated_requests_of_an_attacker_never_sign_in_and_never_block_the_user
         assert_eq!(
             page.again().await.number(),
             page.number(),
-            "{database:?}: no other browser replaces it"
+            "{database:?}: no other browser replaces the request"
         );
     }
     assert_eq!(pending(&ada).await, 5, "{database:?}");
@@ -221,7 +221,7 @@ async fn only_the_same_browser_replaces_a_request_for_known_and_unknown_names() 
         assert_eq!(
             replaced.returns(),
             None,
-            "it does not answer the application by itself"
+            "the page does not answer the application automatically"
         );
         assert_eq!(
             elsewhere.again().await.number(),
@@ -325,7 +325,7 @@ async fn a_number_of_another_request_names_it_for_a_report() {
             "{state}"
         );
         assert!(ada.device.cooldown_end().await.is_some());
-        assert_eq!(own.again().await.number(), own.number(), "no page shows it");
+        assert_eq!(own.again().await.number(), own.number(), "no page shows the report");
         ada.device.end_cooldown().await;
         host.advance(120);
     }
@@ -389,7 +389,7 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
         last = Some(page);
     }
     let last = last.expect("a page");
-    assert_eq!(pending(&ada).await, 2, "{database:?}: one by each name");
+    assert_eq!(pending(&ada).await, 2, "{database:?}: one request by each name");
     for browser in [&shared, &own] {
         let refused = typed(browser, &ada, "ada").await;
         assert_eq!(
@@ -403,12 +403,12 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
             "{database:?}: {}",
             refused.body
         );
-        assert_eq!(pending(&ada).await, 2, "{database:?}: it is not sent");
+        assert_eq!(pending(&ada).await, 2, "{database:?}: the request is not sent");
     }
     assert_eq!(
         last.again().await.number(),
         last.number(),
-        "{database:?}: a refused request replaces none"
+        "{database:?}: a rejected request replaces none"
     );
     // Unknown browsers and QR sign-ins have numbers of their own.
     assert_eq!(
@@ -470,10 +470,10 @@ async fn unknown_browsers_do_not_use_up_the_prompts_of_known_browsers() {
     assert_eq!(
         pending(&ada).await,
         3,
-        "the last of that browser replaced the one before"
+        "the last request of that browser replaced the previous one"
     );
     typed(&known, &ada, "ada").await;
-    assert_eq!(pending(&ada).await, 2, "and this one is beyond the limit");
+    assert_eq!(pending(&ada).await, 2, "this request exceeds the limit");
 }
 
 #[both_databases]
@@ -569,7 +569,7 @@ async fn a_report_is_invisible_in_the_reported_browser(database: Database) {
         assert_eq!(
             pending(&ada).await,
             1,
-            "{database:?}: it has a place of unknown browsers"
+            "{database:?}: the request counts to the limit of unknown browsers"
         );
     }
     // The cookie also counts for her other name.

@@ -81,7 +81,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
         let browser = Browser::new(&base);
         let login = ada.application.login_page(&browser, &[]).await;
         let page = login.submit_name("ada").await;
-        assert!(!is_prompted(&ada).await, "{database:?}: by another host");
+        assert!(!is_prompted(&ada).await, "{database:?}: by another instance");
         page.cancel().await;
         second.stop().await;
         host.advance(1);
@@ -95,7 +95,7 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
         let until = ada.device.cooldown_end().await;
         assert_eq!(
             until, expected,
-            "{database:?}: the approval forgot the others"
+            "{database:?}: the approval reset the denials"
         );
     }
     host.stop().await;
@@ -233,7 +233,7 @@ async fn a_report_changes_no_page_and_its_cooldown_survives_approvals(database: 
     request_as(&host, &ada, "ada").await;
     assert!(
         !is_prompted(&ada).await,
-        "{database:?}: the cooldown goes on"
+        "{database:?}: the cooldown continues"
     );
     let cancelled = beside.cancel().await.followed().await;
     let same = unknown.cancel().await.followed().await;
@@ -285,7 +285,7 @@ async fn a_cancelled_or_replaced_request_can_be_reported_until_it_expires() {
         assert_eq!(
             page.again().await.outcome(),
             how,
-            "a report changes nothing there"
+            "a report does not change the page"
         );
         assert!(ada.device.report(request).await.is_err(), "once");
         ada.device.end_cooldown().await;
@@ -307,9 +307,9 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
     assert_eq!(
         page.again().await.number(),
         page.number(),
-        "its page shows nothing"
+        "the page of the request does not change"
     );
-    let again = ada.device.report(request).await.expect_err("said before");
+    let again = ada.device.report(request).await.expect_err("a repeated report");
     assert!(again.to_string().starts_with("already_decided"), "{again}");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
@@ -319,7 +319,7 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
     );
     assert!(
         session.get("/").await.body.contains("Hello,"),
-        "it ends nothing else"
+        "the report ends nothing else"
     );
     let cancelled = request_as(&host, &ada, "ada").await;
     assert!(!is_prompted(&ada).await);
@@ -331,7 +331,7 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
     assert_eq!(ada.device.cooldown_end().await, None);
     assert!(
         !is_prompted(&ada).await,
-        "neither the reported nor the cancelled one comes back"
+        "neither the reported nor the cancelled request returns"
     );
     ada.sign_in(&Browser::new(&host.base)).await;
     let about = format!("user={}", id(&ada.user));
@@ -362,7 +362,7 @@ async fn a_denied_request_can_be_reported(database: Database) {
         Some(four_hours),
         "{database:?}"
     );
-    let again = ada.device.report(request).await.expect_err("said before");
+    let again = ada.device.report(request).await.expect_err("a repeated report");
     assert!(
         again.to_string().starts_with("already_decided"),
         "{database:?}: {again}"
@@ -426,7 +426,7 @@ async fn a_signature_is_valid_for_one_decision_only() {
     }
     let eve = host.user("eve").await;
     let eves_phone = host.authenticator(&eve).await;
-    let refused = eves_phone.report(request).await.expect_err("not hers");
+    let refused = eves_phone.report(request).await.expect_err("the request of another user");
     assert!(
         refused.to_string().starts_with("request_not_found"),
         "{refused}"
@@ -544,7 +544,7 @@ async fn sign_ins_are_limited_per_ip_and_browser() {
         assert_eq!(
             answer.status == StatusCode::SEE_OTHER,
             one_browser,
-            "another browser has its own"
+            "another browser has its own limit"
         );
     }
 }
@@ -611,7 +611,7 @@ async fn a_vendor_denial_counts_for_the_cooldown(database: Database) {
         store
             .rule_on_approval(delivery.id, Ruling::Denied, audited(&[30]), NOW)
             .await
-            .expect("ruled"),
+            .expect("decided"),
         RulingOutcome::Counted
     );
     let until = store.cooldown_until(user.id, NOW).await.expect("read");

@@ -86,7 +86,7 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
         Authenticator::enrol(link, "Third", None)
             .await
             .map(|_| ())
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string()
     };
     let used = link(&ada.device).await;
@@ -100,14 +100,14 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
         .device
         .ask(Method::POST, "/devices/enrolment-links", None)
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("user_inactive"), "{error}");
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
         .await;
     assert!(
         refused(&gone).await.starts_with("link_not_found"),
-        "it does not come back with the person"
+        "the link does not return with the user"
     );
     let late = link(&ada.device).await;
     host.advance(15 * 60 + 1);
@@ -128,7 +128,7 @@ async fn a_user_removes_only_their_own_devices_with_immediate_effect() {
             .device
             .ask(Method::DELETE, &format!("/devices/{wrong}"), None)
             .await
-            .expect_err("refused");
+            .expect_err("rejected");
         assert!(error.to_string().starts_with("device_not_found"), "{error}");
     }
     bob.device.pending_requests(0).await;
@@ -141,7 +141,7 @@ async fn a_user_removes_only_their_own_devices_with_immediate_effect() {
     let error = second
         .decide(&request, Some(&waiting.number()))
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("device_not_enrolled"), "{error}");
     assert!(
@@ -196,7 +196,7 @@ async fn a_user_renames_devices(database: Database) {
             .await;
         assert!(
             refused
-                .expect_err("refused")
+                .expect_err("rejected")
                 .to_string()
                 .starts_with("invalid_name"),
             "{unfit}"
@@ -209,7 +209,7 @@ async fn a_user_renames_devices(database: Database) {
         .await;
     assert!(
         refused
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string()
             .starts_with("device_not_found")
     );
@@ -225,7 +225,7 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
     assert_eq!(
         notifications(&ada.device).await,
         [] as [Value; 0],
-        "not what led to itself"
+        "no notification about the own enrolment"
     );
     host.advance(1);
     let second = Device::enrol(&link(&ada.device).await, "Tablet").await;
@@ -233,7 +233,7 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
     assert_eq!(
         events(&returned),
         ["device.enrolled"],
-        "{database:?}: not what it did itself"
+        "{database:?}: no notification about its own actions"
     );
     assert_eq!(returned[0]["name"], "Tablet");
     assert_eq!(notifications(&second).await, [] as [Value; 0]);
@@ -270,18 +270,18 @@ async fn each_device_shows_notifications_about_other_devices_until_read(database
     assert_eq!(
         notifications(&ada.device).await,
         returned[2..],
-        "what was seen stays seen"
+        "notifications stay read"
     );
     assert_eq!(
         notifications(&second).await.len(),
         2,
-        "each device has its own"
+        "each device has its own notifications"
     );
     host.advance(31 * 24 * 60 * 60);
     assert_eq!(
         notifications(&ada.device).await,
         [] as [Value; 0],
-        "what is old is no notifications"
+        "old events are no notifications"
     );
 }
 
@@ -313,7 +313,7 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
         .expect("notifications")["id"]
         .text()
         .to_owned();
-    assert!(begin.elapsed().as_secs() < 20, "it did not wait to the end");
+    assert!(begin.elapsed().as_secs() < 20, "the poll did not wait to the end");
     // A known notification does not wake the device. A request does.
     let waits = async {
         let known = wait(&format!("&last_notification={last}")).await;
@@ -354,7 +354,7 @@ async fn a_device_revoked_while_it_waits_receives_no_notification() {
     let error = reply
         .expect("an answer")
         .agreed()
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("device_not_enrolled"), "{error}");
 }
@@ -376,7 +376,7 @@ async fn links_and_codes_per_device_and_devices_per_user_are_limited() {
             .device
             .ask(Method::POST, path, None)
             .await
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string();
         assert!(error.starts_with("too_many_calls"), "{path}: {error}");
     }
@@ -390,7 +390,7 @@ async fn links_and_codes_per_device_and_devices_per_user_are_limited() {
     let error = Authenticator::enrol(&link, "One more", None)
         .await
         .map(|_| ())
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("too_many_devices"), "{error}");
     let listed = ada.device.call_ok(Method::GET, "/devices", None).await;
@@ -427,7 +427,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
         let error = Authenticator::enrol(link, "Another", None)
             .await
             .map(|_| ())
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string();
         assert!(error.starts_with("link_not_found"), "{database:?} {error}");
     };
@@ -447,7 +447,7 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
     assert_ne!(
         one.is_ok(),
         other.is_ok(),
-        "{database:?}: the first phone ends the other link"
+        "{database:?}: the first device ends the other link"
     );
     for link in [&second, &third] {
         refused(link).await;

@@ -178,7 +178,7 @@ async fn erasure_of_a_terminated_user_keeps_identifiers_and_audit_log(database: 
     }
     assert!(
         ada.device.waiting(0).await.is_err(),
-        "the phone is nobody's"
+        "the device belongs to no user"
     );
 }
 
@@ -206,7 +206,7 @@ async fn an_erased_user_cannot_be_restored_and_frees_the_name(database: Database
     assert_eq!(
         status,
         StatusCode::CONFLICT,
-        "what was erased does not come back"
+        "an erased user does not return"
     );
     host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
         .await;

@@ -120,7 +120,7 @@ async fn a_report_drops_held_requests(database: Database) {
     assert_eq!(
         held.again().await.number(),
         held.number(),
-        "{database:?}: its page shows nothing"
+        "{database:?}: the page of the request does not change"
     );
     host.advance(120);
     assert_eq!(held.again().await.outcome(), "expired", "{database:?}");

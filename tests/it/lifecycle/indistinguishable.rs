@@ -208,10 +208,10 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
     );
     for (name, done, posted, shown, again, ended) in &seen[1..] {
         let (_, nobodys, nobody_posted, nobody_shown, nobody_again, nobody_ended) = &seen[0];
-        assert_eq!(done, nobodys, "{name}: what the database is asked");
+        assert_eq!(done, nobodys, "{name}: the statements of the request");
         assert_eq!(
             again, nobody_again,
-            "{name}: what the database is asked again"
+            "{name}: the statements of the next request"
         );
         assert_eq!(posted, nobody_posted, "{name}");
         assert_eq!(shown, nobody_shown, "{name}");

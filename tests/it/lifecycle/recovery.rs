@@ -72,13 +72,13 @@ async fn a_recovery_code_enrols_one_device_and_notifies_the_others(database: Dat
     assert_eq!(
         link_of(&again),
         link_of(&page),
-        "{database:?}: whoever loads the page again uses up nothing"
+        "{database:?}: a reload of the page uses no code"
     );
     let elsewhere = Browser::new(&host.base).get(&page.url).await;
     assert_eq!(
         elsewhere.location().path(),
         "/recover",
-        "{database:?}: in another browser it is worth nothing"
+        "{database:?}: the page is invalid in another browser"
     );
     let found = Device::enrol(&link_of(&page), "New phone").await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
@@ -164,7 +164,7 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
         );
         assert!(
             wrong.len() < 2 || !page.body.contains(wrong),
-            "what was typed is not shown again"
+            "the entered code is not shown again"
         );
     }
     for name in ["", "a\u{0}b", &"a".repeat(5000)] {
@@ -178,12 +178,12 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     assert_eq!(
         remaining_codes(&ada.device).await,
         10,
-        "nothing was used up"
+        "no code was used"
     );
     assert_eq!(
         entries(&host, "event=recovery.failed").await.len(),
         6,
-        "none about names that nobody has"
+        "no entries about unknown names"
     );
 
     let path = format!("/users/{}", id(&ada.user));
@@ -199,7 +199,7 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     assert_eq!(
         submit_code(&host, "ada", &new[1]).await.status,
         StatusCode::UNPROCESSABLE_ENTITY,
-        "they were taken away"
+        "the codes were removed"
     );
 }
 
@@ -232,7 +232,7 @@ async fn recovery_rejects_cross_site_forms_and_limits_guesses() {
     assert_eq!(
         submit_code(&host, "ada", &codes[0]).await.status,
         StatusCode::OK,
-        "the code was not used up"
+        "the code is still valid"
     );
 }
 
@@ -268,7 +268,7 @@ async fn a_suspended_user_cannot_create_recovery_codes(database: Database) {
         .device
         .ask(Method::POST, "/recovery-codes", None)
         .await
-        .expect_err("refused")
+        .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("user_inactive"), "{database:?}: {error}");
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
@@ -304,14 +304,14 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
         let error = Authenticator::enrol(dead, "Thief", None)
             .await
             .map(|_| ())
-            .expect_err("refused")
+            .expect_err("rejected")
             .to_string();
         assert!(error.starts_with("link_not_found"), "{database:?}: {error}");
     }
     assert_eq!(
         remaining_codes(&ada.device).await,
         9,
-        "her own are as they were"
+        "her own codes are unchanged"
     );
     let third = Device::enrol(&of_administrator, "Third").await;
 

@@ -120,7 +120,7 @@ async fn an_invited_account_becomes_active_with_its_first_sign_in(database: Data
     assert_eq!(
         state(&host, &path).await,
         "invited",
-        "she was not let in yet"
+        "the user was not signed in yet"
     );
     let code = browser.finish(&page.url).await.parameter("code");
     assert_eq!(state(&host, &path).await, "active", "{database:?}");
@@ -255,12 +255,12 @@ impl OpenGrants {
         );
         assert!(
             ada.device.pending_requests(0).await.is_empty(),
-            "{when}: the phone is asked"
+            "{when}: the device is not prompted"
         );
         assert_eq!(
             self.open.again().await.number(),
             self.open.number(),
-            "{when}: the browser is not told"
+            "{when}: the browser shows no difference"
         );
         let unused = self.unused.again().await;
         assert!(
@@ -340,7 +340,7 @@ async fn a_closed_account_ends_its_grants_but_not_the_session(database: Database
         .await;
     assert!(
         silent.parameter("code").starts_with("ac_"),
-        "{database:?}: the session goes on"
+        "{database:?}: the session continues"
     );
     let refused = started
         .session

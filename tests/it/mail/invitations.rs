@@ -186,7 +186,7 @@ async fn an_invited_user_is_invited_again_after_a_suspension(database: Database)
     assert_eq!(
         status,
         StatusCode::UNPROCESSABLE_ENTITY,
-        "nobody is invited twice"
+        "no user is invited twice"
     );
 }
 

@@ -126,7 +126,7 @@ async fn a_permanent_rejection_is_given_up_and_shown_until_it_is_sent_again() {
     assert_eq!(
         server.attempts(2).await,
         2,
-        "the rejected one is not repeated"
+        "the rejected message is not repeated"
     );
 }
 

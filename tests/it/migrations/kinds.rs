@@ -89,7 +89,7 @@ async fn a_contracting_migration_waits_for_older_instances(database: Kind) {
     assert_eq!(
         names(&outcome.applied),
         ["9002_expand_application_notes", "9004_expand_labels"],
-        "the one that waits holds up no other"
+        "the waiting migration blocks no other"
     );
     let [postponed] = outcome.postponed.as_slice() else {
         panic!("{outcome:?}");
@@ -134,7 +134,7 @@ async fn an_instance_without_heartbeats_counts_as_ended(database: Kind) {
         "UPDATE instances SET seen_at = seen_at - {}",
         age.expect("a number")
     );
-    fixture.connection.batch(&statement).await.expect("aged");
+    fixture.connection.batch(&statement).await.expect("backdated");
     let outcome = fixture.migrate(all).await.expect("migrated");
     assert_eq!(names(&outcome.applied), ["9003_contract_no_traces"]);
 }

@@ -95,7 +95,7 @@ async fn a_repeated_parameter_is_invalid_request() {
         page.location()
             .query_pairs()
             .all(|(name, _)| name != "state"),
-        "which state is meant is unknown"
+        "the state is ambiguous"
     );
 
     let body = format!(

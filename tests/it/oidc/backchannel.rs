@@ -70,7 +70,7 @@ impl Receiver {
 
     async fn assert_quiet(&mut self) {
         let more = tokio::time::timeout(QUIET, self.arrived.recv()).await;
-        assert!(more.is_err(), "another logout token came");
+        assert!(more.is_err(), "another logout token arrived");
     }
 }
 
@@ -176,7 +176,7 @@ async fn verified(host: &TestHost, token: &str, token_type: &str) -> Map<String,
         "PS256" => jwt::decode_with_verifier(token, &PS256.verifier_from_jwk(&key).expect("a key")),
         other => panic!("signed with {other}"),
     }
-    .expect("a good signature");
+    .expect("a valid signature");
     assert_eq!(header.claim("typ"), Some(&json!(token_type)));
     payload.claims_set().clone()
 }
@@ -294,7 +294,7 @@ async fn two_instances_deliver_once(database: Database) {
         let payload =
             base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
         let claims: Value = parse_json(payload.expect("base64"));
-        assert!(sids.insert(claims["sid"].text().to_owned()), "told twice");
+        assert!(sids.insert(claims["sid"].text().to_owned()), "notified twice");
     }
     it.receiver.assert_quiet().await;
     running.stop().await;
@@ -415,7 +415,7 @@ async fn applications_with_many_logouts_delay_others_by_one_round_at_most() {
         before += 1;
     }
     // Each slow application had one turn, in addition to the concurrent deliveries.
-    assert!(before < SLOW + 256, "{before} were told before");
+    assert!(before < SLOW + 256, "{before} were notified before");
 }
 
 #[tokio::test]
@@ -435,7 +435,7 @@ async fn private_addresses_are_not_called_without_the_setting() {
         .fetch_one(&mut host.connection().await)
         .await
         .expect("a number");
-    assert_eq!(waiting, 0, "it is not tried for a day");
+    assert_eq!(waiting, 0, "the delivery is not attempted for a day");
 }
 
 #[tokio::test]

@@ -78,12 +78,12 @@ async fn id_token_and_userinfo_contain_claims_of_the_rules() {
         );
         assert_eq!(
             returned["name"], "Ada Lovelace",
-            "what no rule names stays as it is"
+            "a claim without a rule is unchanged"
         );
     }
     assert!(
         info.get("nickname").is_none(),
-        "it was asked for in the ID token alone"
+        "the claim was requested only in the ID token"
     );
 }
 
@@ -110,7 +110,7 @@ async fn a_rule_rejects_users_without_a_role() {
     );
     assert!(
         !answer.url.starts_with("https://rp.example/"),
-        "no code leaves: {}",
+        "no code is issued: {}",
         answer.url
     );
 }

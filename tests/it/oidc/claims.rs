@@ -26,7 +26,7 @@ pub(super) async fn claims(
     let verifier = RS256.verifier_from_jwk(keys.keys()[0]).expect("a key");
     let id_token = tokens["id_token"].text();
     let (payload, header) =
-        jwt::decode_with_verifier(id_token, &verifier).expect("a good signature");
+        jwt::decode_with_verifier(id_token, &verifier).expect("a valid signature");
     assert_eq!(header.claim("kid"), keys.keys()[0].parameter("kid"));
     (
         payload.claims_set().clone(),
@@ -61,7 +61,7 @@ async fn the_id_token_has_the_claims_of_the_specification() {
     assert_eq!(claims["user_short_code"], ada.account["short_code"]);
     assert!(
         claims.get("phone_number").is_none(),
-        "the scope phone was not asked for"
+        "the scope phone was not requested"
     );
 
     let (_, info) = userinfo(&host, &token).await;
@@ -397,7 +397,7 @@ async fn userinfo_at_full_load_starves_no_sign_in() {
     while let Some(ended) = callers.join_next().await {
         assert!(
             ended.is_err_and(|error| error.is_cancelled()),
-            "a caller got another answer"
+            "a caller received another response"
         );
     }
 }

@@ -407,7 +407,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
             accepted()
         );
     }
-    assert_eq!(fetches.load(Ordering::SeqCst), 1, "it is kept for a while");
+    assert_eq!(fetches.load(Ordering::SeqCst), 1, "the key set is cached for a while");
     *locked(&served) = set(&new);
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &new)).await,
@@ -416,7 +416,7 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
     assert_eq!(
         fetches.load(Ordering::SeqCst),
         1,
-        "a signature that does not fit makes no call at once"
+        "an invalid signature causes no immediate request"
     );
     host.advance(11);
     assert_eq!(
@@ -487,7 +487,7 @@ async fn a_private_jwks_uri_is_not_called() {
     );
     let nobody =
         tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
-    assert!(nobody.is_err(), "a connection was made");
+    assert!(nobody.is_err(), "no connection is opened");
 }
 
 #[tokio::test]

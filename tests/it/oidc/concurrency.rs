@@ -132,7 +132,7 @@ async fn concurrent_codes_return_their_own_tokens_once(database: Database) {
             let id_token = jwt_claims(answer["id_token"].text());
             assert_eq!(
                 id_token["nonce"], **nonce,
-                "{database:?}: another request's answer"
+                "{database:?}: the response to another request"
             );
             assert!(
                 good.insert(nonce),

@@ -53,7 +53,7 @@ async fn verified(host: &TestHost, id_token: &str) -> (String, Claims) {
         "PS256" => Box::new(PS256.verifier_from_jwk(&key).expect("a verifier")),
         other => panic!("the algorithm {other}"),
     };
-    let (payload, _) = jwt::decode_with_verifier(id_token, &*verifier).expect("a good signature");
+    let (payload, _) = jwt::decode_with_verifier(id_token, &*verifier).expect("a valid signature");
     (text("alg"), payload.claims_set().clone())
 }
 

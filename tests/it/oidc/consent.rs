@@ -48,12 +48,12 @@ async fn consent_is_asked_in_plain_words_before_any_claim_is_disclosed() {
     }
     assert!(
         !page.body.contains("phone number"),
-        "what was not asked for is not listed"
+        "scopes that were not requested are not listed"
     );
     assert_eq!(page.headers["cache-control"], "no-store");
     assert!(
         browser.get(&page.url).await.asks_for_consent(),
-        "it can be loaded again"
+        "the page can be loaded again"
     );
 
     let back = page.decide("allow").await;
@@ -67,7 +67,7 @@ async fn consent_is_asked_in_plain_words_before_any_claim_is_disclosed() {
         asks(&ada, &browser, &[("scope", Some("openid"))])
             .await
             .is_none(),
-        "and so is any part of it"
+        "a part of the consent is remembered, too"
     );
 }
 
@@ -93,7 +93,7 @@ async fn denied_consent_signs_in_no_user_and_returns_access_denied() {
     assert_eq!(
         browser.get(&page.url).await.status,
         StatusCode::CONFLICT,
-        "the login is over"
+        "the sign-in has ended"
     );
     assert!(
         approved(&ada, &browser, &[]).await.asks_for_consent(),
@@ -116,7 +116,7 @@ async fn denying_further_scopes_keeps_the_session() {
     );
     assert!(
         browser.get("/").await.body.contains("Ada Lovelace"),
-        "the session goes on"
+        "the session continues"
     );
     let page = asks(&ada, &browser, &more).await.expect("a page");
     assert!(
@@ -128,7 +128,7 @@ async fn denying_further_scopes_keeps_the_session() {
     assert!(asks(&ada, &browser, &more).await.is_none());
     assert!(
         asks(&ada, &browser, &[]).await.is_none(),
-        "what held before still does"
+        "the earlier consent is still valid"
     );
 }
 
@@ -197,7 +197,7 @@ async fn prompt_consent_always_asks() {
     let back = approved(&ada, &browser, &[]).await;
     assert!(
         back.parameter("code").starts_with("ac_"),
-        "an operator's own application asks nobody"
+        "an application with implied consent shows no consent page"
     );
     let forced = [
         ("prompt", Some("consent")),
@@ -296,7 +296,7 @@ async fn forged_and_foreign_consent_forms_are_rejected() {
             .await
             .parameter("code")
             .starts_with("ac_"),
-        "the person still can"
+        "the user can still consent"
     );
 }
 
@@ -429,14 +429,14 @@ async fn a_user_lists_and_revokes_consents(database: Database) {
     assert_eq!(
         userinfo(&host, token).await.0,
         StatusCode::UNAUTHORIZED,
-        "its tokens end"
+        "the tokens of the application end"
     );
     let requested = asks(&ada, &browser, &[]).await.expect("a page");
-    assert!(requested.asks_for_consent(), "and it has to ask again");
+    assert!(requested.asks_for_consent(), "the application has to ask for consent again");
     requested.decide("allow").await.parameter("code");
     assert!(
         !home.again().await.body.contains("no longer allowed"),
-        "{database:?}: it is again"
+        "{database:?}: the application is allowed again"
     );
 }
 

@@ -159,7 +159,7 @@ async fn a_sign_in_that_began_before_ends_with_a_page() {
         let ended = browser.get(&page.url).await;
         assert_eq!(ended.outcome(), "rejected");
         assert!(ended.body.contains("An administrator disabled <bdi>Books"));
-        assert_eq!(ended.returns(), None, "it goes back by itself");
+        assert_eq!(ended.returns(), None, "the page returns automatically");
         assert!(!ended.body.contains("/leave"));
     }
     set_enabled(&host, &ada.application, true).await;

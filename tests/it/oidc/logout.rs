@@ -79,7 +79,7 @@ impl Fixture {
         );
         assert!(
             self.is_signed_in().await,
-            "a request that is refused ends no session"
+            "a rejected request ends no session"
         );
         assert_eq!(
             userinfo(&self.host, &self.access_token).await.0,
@@ -93,7 +93,7 @@ impl Fixture {
         assert_eq!(page.status, StatusCode::OK, "{}", page.body);
         assert!(
             self.is_signed_in().await,
-            "the question alone ends no session"
+            "the question does not end the session"
         );
         let answered = page
             .submit(
@@ -179,11 +179,11 @@ async fn rp_initiated_logout_by_post() {
     ];
     let page = it.browser.post("/oidc/session/end", &form).await;
     assert_eq!(page.status, StatusCode::SEE_OTHER);
-    assert!(it.is_signed_in().await, "the post alone ends nothing");
+    assert!(it.is_signed_in().await, "the POST does not end the session");
     let signature = it.id_token.rsplit('.').next().expect("a signature");
     assert!(
         !page.location().as_str().contains(signature),
-        "an ID token is in no address"
+        "no URL contains the ID token"
     );
     assert_eq!(
         page.followed().await.location().as_str(),
@@ -489,7 +489,7 @@ async fn client_id_without_a_hint_asks_and_redirects_to_its_registered_uri() {
         );
         assert!(
             !page.body.contains("asks to sign you out"),
-            "nothing shows that: {}",
+            "the page does not show a redirect: {}",
             page.body
         );
         assert!(it.is_signed_in().await);

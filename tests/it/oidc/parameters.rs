@@ -105,7 +105,7 @@ async fn prompt_login() {
     assert_ne!(first["auth_time"], second["auth_time"]);
     assert_eq!(
         first["sid"], second["sid"],
-        "the same person in the same browser"
+        "the same user in the same browser"
     );
 }
 
@@ -191,7 +191,7 @@ async fn select_account_offers_to_continue() {
         .await
         .err()
         .expect("a page");
-    assert!(!page.body.contains("Continue as"), "nobody is signed in");
+    assert!(!page.body.contains("Continue as"), "no user is signed in");
     ada.sign_in(&browser).await;
 
     let page = without_page(&ada, &browser, &[select])
@@ -207,7 +207,7 @@ async fn select_account_offers_to_continue() {
     let without = page.submit(&action, &[]).await.followed().await;
     assert!(
         without.body.contains("Continue as"),
-        "the form says who was offered"
+        "the form names the offered user"
     );
     let back = page
         .submit(&action, &[("user", &page.user_token())])
@@ -234,7 +234,7 @@ async fn select_account_offers_to_continue() {
         .await;
     assert!(
         page.asks_for_consent(),
-        "and consent is asked for after that"
+        "the consent page follows"
     );
 
     for change in [
@@ -363,7 +363,7 @@ async fn only_the_hinted_user_satisfies_the_request() {
     );
     assert!(
         !login.body.contains("value=\"ada\""),
-        "the hint names somebody else: {}",
+        "the hint names another user: {}",
         login.body
     );
     let own = hint(&host, json!({}), &ada).await;
@@ -555,9 +555,9 @@ async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
     assert!(first.len() == 43 && first != public);
     assert!(
         !claims_told.contains_key("user_did"),
-        "it would be the same everywhere"
+        "the identifier would be the same for all applications"
     );
-    assert_eq!(returned(&host, &ada).await.0, first, "it stays");
+    assert_eq!(returned(&host, &ada).await.0, first, "the subject is stable");
     // The hint contains the pairwise subject.
     let browser = Browser::new(&host.base);
     signs_in(&ada, &browser, &[]).await;
@@ -626,7 +626,7 @@ async fn a_pairwise_sid_differs_from_the_public_sid_and_signs_out() {
     assert_eq!(
         ended.location().path(),
         "/session/ended",
-        "it is known whose session the token names"
+        "the session of the token is found"
     );
 }
 
@@ -676,7 +676,7 @@ async fn ensure_registered_redirect_uri() {
     assert_eq!(page.status, StatusCode::BAD_REQUEST);
     assert!(
         page.headers.get("location").is_none(),
-        "nobody is sent there"
+        "the browser is not redirected"
     );
     let way_on = page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
     assert!(

@@ -428,7 +428,7 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
                 now,
             })
             .await
-            .expect("asked")
+            .expect("read")
     };
     assert_eq!(retry().await, Rotation::Retried, "{database:?}");
     assert_eq!(retry().await, Rotation::Reused, "{database:?}");
@@ -439,7 +439,7 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
     let late = store
         .answer_retry(family, 0, now, access, reuse(), now)
         .await
-        .expect("asked");
+        .expect("read");
     assert_eq!(late, Rotation::Reused, "{database:?}");
     for token in [&first, &lost] {
         let (_, answer) = refresh(&host.base, &ada.application, refresh_token(token), &[]).await;

@@ -229,7 +229,7 @@ async fn without_the_authorization_code_grant_type_no_code_or_token_is_issued() 
     assert_eq!(
         status,
         StatusCode::OK,
-        "the refusal did not use the code: {answer}"
+        "the rejection did not use the code: {answer}"
     );
 }
 
@@ -436,7 +436,7 @@ async fn suspended_users_neither_get_nor_use_tokens() {
         assert_eq!(
             userinfo(&host, token).await.0,
             StatusCode::UNAUTHORIZED,
-            "what was over does not come back"
+            "ended access does not return"
         );
     }
 }
@@ -451,7 +451,7 @@ async fn userinfo_names_the_error_of_a_token() {
     let body: Value = missing.read_json().await;
     assert_eq!(
         body["error"], "invalid_token",
-        "the specification names a missing token"
+        "the specification has no error for a missing token"
     );
     assert!(body["error_description"].is_string(), "{body}");
     // The server accepts no other authentication scheme (RFC 6750 section 3.1).

@@ -132,7 +132,7 @@ fn invalid_branding_settings_name_the_remedy() {
             &file,
             format!("base_url = \"https://id.example\"\n[branding]\n{pages}\n"),
         );
-        let error = config::load(&file).expect_err("refused").to_string();
+        let error = config::load(&file).expect_err("rejected").to_string();
         assert!(error.contains(message), "{pages}: {error}");
     }
 }

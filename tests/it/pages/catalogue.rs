@@ -37,7 +37,7 @@ fn messages(file: &str, source: &str) -> Messages {
                 let before = messages.insert(message.id.name.to_owned(), values);
                 assert!(
                     before.is_none(),
-                    "{file}: {} is there twice",
+                    "{file}: {} is duplicated",
                     message.id.name
                 );
             }
@@ -63,7 +63,7 @@ fn collect(pattern: &Pattern<&str>, values: &mut Values) {
             }
         };
         let InlineExpression::VariableReference { id } = inline else {
-            panic!("only values stand in messages: {inline:?}")
+            panic!("a placeable contains only a value: {inline:?}")
         };
         values.insert(id.name.to_owned());
     }
@@ -141,7 +141,7 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
             // Only the catalogue's own functions pass an id on.
             assert!(
                 rest.starts_with("id)"),
-                "{file}: {call} takes an id as it stands in the catalogue"
+                "{file}: {call} takes a literal id of the catalogue"
             );
             return None;
         };
@@ -172,7 +172,7 @@ fn named_by_script(file: &str, text: &str) -> Vec<Use> {
             let given = id.starts_with("app-") || id.starts_with("waiting-");
             assert!(
                 given,
-                "{file}: {} is no message for scripts",
+                "{file}: {} is not a message for scripts",
                 until(id, '\'')
             );
         }

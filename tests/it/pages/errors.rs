@@ -340,12 +340,12 @@ fn assert_details(page: &Page, expected: &[(&str, &str)]) {
     let mut details = operator_details(page);
     let (label, reference) = details
         .pop()
-        .unwrap_or_else(|| panic!("none: {}", page.body));
+        .unwrap_or_else(|| panic!("no details: {}", page.body));
     assert_eq!(label, "Reference");
     assert_eq!(
         page.body.matches(&reference).count(),
         2,
-        "there, and on the page itself: {}",
+        "in the details and on the page itself: {}",
         page.body
     );
     let details: Vec<(&str, &str)> = details

@@ -167,7 +167,7 @@ async fn a_user_without_access_sees_their_name_a_reference_and_a_return_link() {
     assert!(shows_name(&ended, "Ada Lovelace"), "{}", ended.body);
     assert!(
         ended.body.contains(SUPPORT) && !ended.body.contains("Lost your phone?"),
-        "she approved on her phone: {}",
+        "the user approved on the phone: {}",
         ended.body
     );
     let (_, rest) = ended.body.split_once("<code>").expect("a reference");

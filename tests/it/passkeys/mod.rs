@@ -449,14 +449,14 @@ async fn the_store_rejects_approvals_without_the_registered_passkey(database: Da
         ]
     );
     let remove = async |used| store.remove_passkey(device, used, Vec::new()).await;
-    let refused = remove(other).await.expect("refused");
+    let refused = remove(other).await.expect("rejected");
     assert_eq!(refused, PasskeyUseOutcome::Rejected);
     let removed = remove(PasskeyUse { counter: 6, ..used }).await;
     assert_eq!(removed.expect("removed"), PasskeyUseOutcome::Accepted);
     assert_eq!(
         approve(Some(7)).await,
         AnswerOutcome::NoPasskey,
-        "it is gone"
+        "the passkey is removed"
     );
 }
 
@@ -471,7 +471,7 @@ async fn an_instance_on_an_ip_address_offers_no_passkeys() {
             key.display()
         );
         write_file(&file, text);
-        RelyingParty::new(&config::load(&file).expect("good settings"))
+        RelyingParty::new(&config::load(&file).expect("valid settings"))
     };
     for address in [
         "https://192.0.2.7",

@@ -40,7 +40,7 @@ async fn a_foreign_assertion_approves_nothing() {
             verified: false,
             ..good()
         },
-        "the phone was not unlocked",
+        "the device was not unlocked",
     )
     .await;
     it.assert_rejected_as(
@@ -72,7 +72,7 @@ async fn a_foreign_assertion_approves_nothing() {
             counter: 2,
             ..Software::new(base)
         },
-        "a passkey that nobody added",
+        "an unregistered passkey",
     )
     .await;
     let eve = it
@@ -107,7 +107,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     let device = &it.ada.device;
     it.assert_rejected(
         it.passkey.show(&json!({"challenge": "AAAA"})),
-        "nothing was asked",
+        "no challenge was issued",
     )
     .await;
 
@@ -122,12 +122,12 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
         "not unlocked",
     )
     .await;
-    it.assert_rejected(it.passkey.show(&options), "a question that was answered")
+    it.assert_rejected(it.passkey.show(&options), "an answered challenge")
         .await;
 
     // The challenge for the removal of the passkey is a different one.
     let removal = call(device, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
-    it.assert_rejected(it.passkey.show(&removal), "a question about something else")
+    it.assert_rejected(it.passkey.show(&removal), "a challenge for another purpose")
         .await;
 
     // So is the challenge of an earlier request.
@@ -285,7 +285,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
     assert_eq!(
         message(&put(fresh().make(&json!({"challenge": "AAAA"}))).await),
         refused,
-        "not asked for"
+        "without a challenge"
     );
     let unlocked = Software {
         verified: false,

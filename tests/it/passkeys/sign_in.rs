@@ -166,7 +166,7 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
     assert_eq!(
         options["allowCredentials"],
         json!([]),
-        "no name, no credential ids"
+        "without a name, no credential ids"
     );
     send(&it.login, &sent(&it.passkey.show(&options))).await;
     assert_eq!(it.ada.device.pending_requests(0).await.len(), 0);
@@ -183,7 +183,7 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
     let other = it.host.web_application().await;
     it.host.account(&it.ada.user, &other).await;
     let page = it.browser.get(&other.request(&[])).await.opened().await;
-    assert!(page.body.contains("name=\"name\""), "it asks who signs in");
+    assert!(page.body.contains("name=\"name\""), "the page asks for a name");
     permit(&it.host, &other.id, true).await;
     let asked = it.browser.get(&other.request(&[])).await.opened().await;
     let back = asked.decide("allow").await;
@@ -292,7 +292,7 @@ async fn a_challenge_is_bound_to_one_sign_in_in_one_browser() {
     assert_eq!(
         status,
         StatusCode::FORBIDDEN,
-        "the page's token is of its browser"
+        "the CSRF token of the page is bound to its browser"
     );
     for path in [it.login.path(), theirs.path()] {
         let page = it

@@ -50,7 +50,7 @@ async fn run_hostile(config: &Value) -> Fault {
         .map_claims(assertion(&ours, &json!([])))
         .await
         .expect_err("the call fails closed");
-    assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
+    assert_eq!(failure.plugin, "hostile", "the error names the plugin");
     let lines = log.lines();
     assert!(
         log.has(&["WARN", "plugin=\"hostile\"", "sign-in failed"]),
@@ -63,7 +63,7 @@ async fn run_hostile(config: &Value) -> Fault {
     let mapped = plugins
         .map_claims(assertion(&victim, &json!([])))
         .await
-        .expect("others go on unharmed");
+        .expect("other calls succeed");
     assert_eq!(
         texts(&mapped),
         [("team", vec!["red"]), ("department", vec!["unharmed"])]
@@ -89,7 +89,7 @@ async fn attribute_values_may_contain_markup_but_not_nul_u_fffe_or_ten_megabytes
     assert_eq!(
         passed.values,
         [markup],
-        "markup is text, and the writer's to escape"
+        "the plugin host does not escape markup"
     );
     let expected = Fault::Attribute {
         name: "department".to_owned(),

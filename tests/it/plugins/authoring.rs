@@ -52,7 +52,7 @@ impl PluginAuthor {
             assert_eq!(
                 (found.status.code(), text(&found.stdout)),
                 (Some(1), String::new()),
-                "no path of this machine"
+                "the component contains no path of this machine"
             );
         }
         let moved = newcomer
@@ -243,7 +243,7 @@ impl PluginAuthor {
         assert_eq!(
             settings,
             self.tool(&["pack", "newcomer", "--out", "packed"]).await,
-            "packed again it is the same"
+            "the package is reproducible"
         );
         assert!(
             settings.contains("\n# applications = [\"did:key:...\"]"),
@@ -394,7 +394,7 @@ async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     let ada = host.ada().await;
     add_external_authenticator(&host, &ada, "moved-vendor", "ada@vendor").await;
     let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
-    let question = lines.next_line().await.expect("text").expect("a question");
+    let question = lines.next_line().await.expect("text").expect("a prompt");
     assert!(
         question.starts_with("ada@vendor: ada signs in to Books & <Co>, "),
         "{question}"
@@ -407,7 +407,7 @@ async fn approved_by_the_stub(newcomer: &PluginAuthor, settings: &str) {
     // The server polls the stub after an interval of the server's clock, so the clock must run.
     let page = tokio::select! {
         page = next_page(&waiting) => page,
-        () = host.keep_time() => unreachable!("the clock goes on"),
+        () = host.keep_time() => unreachable!("the clock advances"),
     };
     assert!(!page.parameter("code").is_empty());
 }
@@ -475,7 +475,7 @@ async fn the_prompt_of_the_delegated_template_contains_the_letters() {
 async fn a_plugin_declares_its_grants_once() {
     let newcomer = PluginAuthor::with_project("stated-once", &[]).await;
     let manifest = newcomer.project().join("plugin.toml");
-    assert!(!manifest.exists(), "it is generated");
+    assert!(!manifest.exists(), "the manifest is generated");
     newcomer.tool(&["build", "stated-once"]).await;
     let generated = read_file(&manifest);
     assert!(

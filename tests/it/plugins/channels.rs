@@ -137,7 +137,7 @@ async fn rejected(config: Value, grant: HttpGrant, address: String) -> String {
         .expect_err("no answer");
     assert_eq!(
         failure.channel, "hostile-channel",
-        "the answer says which plugin"
+        "the error names the plugin"
     );
     match failure.kind {
         ChannelFailureKind::Rejected(why) => why,
@@ -363,7 +363,7 @@ async fn an_endless_host_call_times_out() {
         let notice = notice(service.url("/never"));
         async move { plugins.begin("hostile-channel", notice).await }
     });
-    let failure = call.await.expect("the task ends").expect_err("given up");
+    let failure = call.await.expect("the task ends").expect_err("interrupted");
     assert_eq!(
         failure.kind,
         ChannelFailureKind::Rejected("timed out".to_owned())

@@ -222,7 +222,7 @@ async fn two_plugins_cannot_own_one_claim_or_name() {
     assert_eq!(
         super::components::load(apart).await.status().len(),
         2,
-        "different applications do not meet"
+        "plugins of different applications do not conflict"
     );
 }
 
@@ -406,7 +406,7 @@ async fn test_calls_are_not_counted() {
     )])
     .await;
     let before = plugins.status()[0].measured;
-    plugins.try_out().await.expect("a denial is its right");
+    plugins.try_out().await.expect("a denial is permitted");
     let after = plugins.status()[0].measured;
     assert_eq!((after.calls, after.denials), (before.calls, before.denials));
 }

@@ -160,7 +160,7 @@ async fn rules_see_claims_of_earlier_plugins_and_later_plugins_see_claims_of_rul
     assert_eq!(mapped.claims["number"], "no. 42");
     assert!(
         !mapped.claims.contains_key("name"),
-        "what does not pass the filter is taken away"
+        "a value that does not match the filter is removed"
     );
     let mapped = map(&plugins, Sink::SamlAssertion)
         .await
@@ -206,7 +206,7 @@ async fn a_rule_denies_with_its_message() {
         );
         mapped(&[], &rules("staff"), sink)
             .await
-            .expect("she has that role");
+            .expect("a user with the role");
     }
 }
 

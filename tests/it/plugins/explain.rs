@@ -97,7 +97,7 @@ async fn a_token_is_explained_by_itself_its_jti_and_the_command() {
             Value::Null,
         )
         .await;
-    assert_eq!(listed["items"], json!([found]), "one login, one token");
+    assert_eq!(listed["items"], json!([found]), "one sign-in has one token");
     let (status, _) = host
         .admin(Method::GET, "/claim-traces/unknown", Value::Null)
         .await;

@@ -62,13 +62,13 @@ async fn a_plugin_beyond_its_limits_is_suspended_for_that_application_only() {
     assert_eq!(
         call().await,
         Err(Fault::Suspended(Duration::from_secs(1))),
-        "it fails at once"
+        "the call fails at once"
     );
     let measured = plugins.status()[0].measured;
     assert_eq!(
         (measured.calls, measured.suspensions),
         (calls, 1),
-        "its code did not run"
+        "the code of the plugin did not run"
     );
     plugins
         .map_claims(input(&application(2)))
@@ -86,7 +86,7 @@ async fn a_plugin_beyond_its_limits_is_suspended_for_that_application_only() {
     assert_eq!(
         call().await,
         Err(Fault::Fuel(1_000_000)),
-        "one call is tried"
+        "one probe call runs"
     );
     assert_eq!(
         call().await,
@@ -270,7 +270,7 @@ async fn user_info_beside_loops(host: &TestHost, token: &str, looping: &Did) -> 
     let loaded = user_info(host, token).await;
     assert!(
         calls.iter().all(|call| !call.is_finished()),
-        "it looped all the time"
+        "the plugin looped all the time"
     );
     calls.iter().for_each(tokio::task::JoinHandle::abort);
     loaded

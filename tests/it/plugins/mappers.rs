@@ -25,7 +25,7 @@ async fn run_hostile(config: Value, limits: CallLimits) -> (MapFailure, Log) {
         .map_claims(input(&ours))
         .await
         .expect_err("the call fails closed");
-    assert_eq!(failure.plugin, "hostile", "the answer says which plugin");
+    assert_eq!(failure.plugin, "hostile", "the error names the plugin");
     assert!(
         failure.to_string().starts_with("plugin `hostile` "),
         "{failure}"
@@ -38,7 +38,7 @@ async fn run_hostile(config: Value, limits: CallLimits) -> (MapFailure, Log) {
     let mapped = plugins
         .map_claims(input(&victim))
         .await
-        .expect("others go on unharmed");
+        .expect("other calls succeed");
     assert!(mapped.claims.contains_key("account"));
     (failure, log)
 }
@@ -64,7 +64,7 @@ async fn account_roles_creates_the_account_claim() {
     assert_eq!(mapped.owners["account"], "account-roles");
     assert_eq!(
         mapped.claims["sub"], "s1",
-        "the host's claims are there as well"
+        "the claims of the server are present as well"
     );
 }
 
@@ -252,7 +252,7 @@ async fn a_plugin_can_neither_forge_log_lines_nor_flood_the_log() {
     assert_eq!(
         lines.len(),
         33,
-        "32 lines and one that says that the rest is dropped"
+        "32 lines and one about the dropped rest"
     );
     assert!(
         lines.iter().all(|line| line.contains("plugin=\"hostile\"")),
@@ -289,14 +289,14 @@ async fn optional_claims_may_be_omitted_on_faults() {
         let mapped = plugins
             .map_claims(input(&ours))
             .await
-            .expect("the login goes on");
+            .expect("the sign-in continues");
         assert!(
             !mapped.claims.contains_key("team"),
-            "a bad edit spoils the good ones of its call"
+            "an invalid edit discards all edits of its call"
         );
         assert!(
             mapped.claims.contains_key("account"),
-            "the next plugin goes on"
+            "the next plugin still runs"
         );
         assert!(
             log.has(&["WARN", "plugin=\"hostile\"", "claims omitted"]),
@@ -388,7 +388,7 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
         plugins
             .map_claims(input(&victim))
             .await
-            .expect("others go on unharmed");
+            .expect("other calls succeed");
     }
     assert!(
         !looping.is_finished(),
@@ -397,12 +397,12 @@ async fn endless_loops_do_not_stall_the_thread_they_run_on() {
     looping.abort();
     assert!(
         looping.await.expect_err("aborted").is_cancelled(),
-        "a call can be given up at any time"
+        "a call can be aborted at any time"
     );
     plugins
         .map_claims(input(&victim))
         .await
-        .expect("the pool is whole after that");
+        .expect("the pool is complete after that");
 }
 
 #[tokio::test]
@@ -432,7 +432,7 @@ async fn calls_beyond_the_queue_are_rejected() {
     };
     let (runs, waits, rejected) = tokio::join!(call(), call(), call());
     assert_eq!(runs, Err(Fault::Deadline(deadline)));
-    assert_eq!(waits, Err(Fault::Busy), "it waited for longer than it may");
+    assert_eq!(waits, Err(Fault::Busy), "the call waited longer than the limit");
     assert_eq!(rejected, Err(Fault::Busy), "the queue was full");
 }
 
@@ -476,11 +476,11 @@ async fn a_busy_plugin_fails_closed() {
     let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await;
     let (runs, rejected) = tokio::join!(call(), call());
-    assert!(runs.is_ok(), "its own fault is left out");
+    assert!(runs.is_ok(), "its own fault is ignored");
     assert_eq!(
-        fault(rejected.expect_err("the login fails")),
+        fault(rejected.expect_err("the sign-in fails")),
         Fault::Busy,
-        "nobody is let in by making it busy"
+        "overloading the plugin lets no user in"
     );
 }
 
@@ -546,7 +546,7 @@ async fn userinfo_calls_never_occupy_all_slots_of_a_plugin() {
         };
         let lookups = futures_util::future::join_all((0..10).map(|_| call(sink)));
         let (lookups, sign_in) = tokio::join!(lookups, call(Sink::IdToken));
-        assert_eq!(sign_in, Ok(()), "it has its turn");
+        assert_eq!(sign_in, Ok(()), "the call has its turn");
         // One call runs and one waits. On a slow machine, some end before the last ones begin.
         let busy = lookups
             .iter()

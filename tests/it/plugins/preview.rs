@@ -244,7 +244,7 @@ async fn a_preview_names_the_blocking_lifecycle_state() {
             .unwrap_or_else(|| panic!("no reason: {sink}"));
         assert!(
             reason.contains("the user is suspended"),
-            "the person comes first: {reason}"
+            "the state of the user comes first: {reason}"
         );
     }
 
@@ -271,7 +271,7 @@ async fn concurrent_previews_per_caller_are_limited() {
                 .rate_limits
                 .previews
                 .hold(CallerKey::from(&caller))
-                .expect("held")
+                .expect("a permit")
         })
         .collect();
     let path = format!(

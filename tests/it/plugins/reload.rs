@@ -24,7 +24,7 @@ fn account_roles(more: &str) -> String {
 fn set_plugins(host: &TestHost, plugins: &str) {
     let file: PathBuf = host.host.settings_file.clone().expect("a settings file");
     let text = read_file(&file);
-    let rest = text.split("[[plugins.").next().expect("what comes before");
+    let rest = text.split("[[plugins.").next().expect("the settings before the plugins");
     write_file(&file, format!("{rest}{plugins}"));
 }
 
@@ -96,7 +96,7 @@ async fn reloaded_settings_apply_at_once() {
     assert_eq!(
         account(&host, &ada).await,
         None,
-        "there is no plugin any more"
+        "no plugin is loaded any more"
     );
 }
 
@@ -145,7 +145,7 @@ async fn a_reload_can_be_rolled_back() {
             .expect("an account claim")
             .get("name")
             .is_some(),
-        "as it was"
+        "unchanged"
     );
     let entries = crate::lifecycle::entries(&host, "event=plugins.rolled-back").await;
     assert_eq!(entries[0]["detail"]["plugins"][0]["name"], "account-roles");

@@ -122,7 +122,7 @@ async fn recent_activity_hides_the_places_of_others() {
     );
     assert!(
         !page.body.contains(&ada.device.device().to_string()),
-        "ids say nothing to people"
+        "no ids are shown"
     );
 }
 
@@ -141,7 +141,7 @@ async fn recent_activity_is_paged() {
     let mut page = browser.get("/activity").await;
     let mut seen = Vec::new();
     for turn in 0.. {
-        assert!(turn < 10, "it ends");
+        assert!(turn < 10, "the list ends");
         assert_eq!(page.body.contains("Back to the newest"), turn > 0);
         let rows = page
             .body

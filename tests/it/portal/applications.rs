@@ -35,7 +35,7 @@ async fn a_user_sees_only_their_applications(database: Database) {
         "no sign-in begins here, so the page leads to the origin: {}",
         home.body
     );
-    assert!(!home.body.contains("Pocket Books"), "no account there");
+    assert!(!home.body.contains("Pocket Books"), "no account in the application");
     let account = host.account(&ada.user, &pocket).await;
     let home = browser.get("/").await;
     assert!(
@@ -109,7 +109,7 @@ async fn an_application_opens_at_its_initiate_login_uri() {
         "/sign-in"
     );
     let back = through_login(&ada, &Browser::new(&host.base).get(&start).await).await;
-    assert_eq!(back.path(), "/", "the person presses the button themselves");
+    assert_eq!(back.path(), "/", "the user presses the button");
 
     let (_, view) = patch(&host, &ada.application, json!({"initiate_login_uri": null})).await;
     assert_eq!(view["initiate_login_uri"], Value::Null);
@@ -167,6 +167,6 @@ async fn an_initiate_login_uri_must_be_https_or_loopback() {
     let (_, view) = patch(&host, &application, json!({"name": "Books"})).await;
     assert_eq!(
         view["initiate_login_uri"], "http://[::1]:1/",
-        "another change leaves it"
+        "another change does not affect it"
     );
 }

@@ -92,7 +92,7 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         &format!("user={}&event=device.renamed", id(&ada.user)),
     )
     .await;
-    assert_eq!(audited.len(), 1, "{database:?}: a refused name is no event");
+    assert_eq!(audited.len(), 1, "{database:?}: a rejected name causes no event");
     assert_eq!(
         audited[0]["actor"],
         json!({"kind": "user", "id": id(&ada.user), "name": "ada"})
@@ -136,7 +136,7 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
         .followed()
         .await;
     assert_eq!(done.path(), "/devices");
-    let message = returned(&done).expect("told");
+    let message = returned(&done).expect("a message");
     assert!(
         message.starts_with("The device is removed, and the browsers that it signed in"),
         "{message}"
@@ -149,16 +149,16 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
 
     assert!(
         lost.device.waiting(0).await.is_err(),
-        "{database:?}: it is nobody's any more"
+        "{database:?}: the device belongs to no user any more"
     );
     assert!(
         ada.device.pending_requests(0).await.is_empty(),
-        "the open request is over"
+        "the pending request has ended"
     );
     assert_eq!(
         browser.get(&waiting.url).await.status,
         StatusCode::NOT_FOUND,
-        "it was another browser's"
+        "the page belongs to another browser"
     );
     assert!(
         !thief.get("/").await.body.contains("Hello,"),
@@ -167,11 +167,11 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
     assert_eq!(
         userinfo(&host, &token).await.0,
         StatusCode::UNAUTHORIZED,
-        "{database:?}: and its token"
+        "{database:?}: the token has ended"
     );
     assert!(
         browser.get("/").await.body.contains("Hello,"),
-        "{database:?}: what the other phone began goes on"
+        "{database:?}: the session of the other device continues"
     );
     let audited = entries(
         &host,
@@ -224,7 +224,7 @@ async fn revoking_the_last_device_warns_and_ends_the_session() {
     ] {
         let page = browser.get(other).await;
         assert_eq!(page.status, StatusCode::OK, "{other}");
-        assert!(!page.body.contains(removed), "{other}: nobody else says so");
+        assert!(!page.body.contains(removed), "{other}: the notice is not shown");
     }
 }
 
@@ -259,13 +259,13 @@ async fn revocation_requires_a_sign_in_of_the_last_ten_minutes() {
     assert_eq!(
         redirect.location().path(),
         "/sign-in",
-        "the question is not even asked"
+        "the confirmation is not shown"
     );
     let again = through_login(&ada, &redirect).await;
     assert_eq!(
         again.path(),
         old,
-        "after the approval the question is asked"
+        "after the approval the confirmation is shown"
     );
     let done = again.submit(&old, &[]).await.followed().await;
     assert!(
@@ -347,7 +347,7 @@ async fn a_device_of_another_user_is_not_found(database: Database) {
     assert!(revoked.expect("done").is_none(), "{database:?}");
     assert!(
         ada.device.waiting(0).await.is_ok(),
-        "{database:?}: Ada's phone is still hers"
+        "{database:?}: the device of Ada still works"
     );
     assert!(
         signed_in(&host, &ada)
@@ -378,7 +378,7 @@ async fn revoking_the_last_device_may_keep_its_recovery_codes() {
         let ada = host.ada().await;
         let browser = signed_in(&host, &ada).await;
         let requested = browser.get(&question(&ada.device)).await;
-        assert!(!requested.body.contains("name=\"codes\""), "there are none");
+        assert!(!requested.body.contains("name=\"codes\""), "no codes exist");
         let created = ada.device.recovery_codes().await;
         let requested = browser.get(&question(&ada.device)).await;
         assert!(

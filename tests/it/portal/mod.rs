@@ -189,7 +189,7 @@ async fn a_form_without_its_csrf_token_is_rejected() {
     assert!(page.body.contains("Test phone") && !page.body.contains("Stolen"));
     assert!(
         elsewhere.get("/").await.body.contains("Hello,"),
-        "nobody was signed out"
+        "no session ended"
     );
 }
 

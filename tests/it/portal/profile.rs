@@ -29,7 +29,7 @@ async fn a_user_sees_their_stored_data() {
     }
     assert!(
         !page.body.contains("Nickname"),
-        "what is not kept is not listed"
+        "a value that is not stored is not listed"
     );
     let seen = format!(
         "<a href=\"/profile/{}\">What <bdi>Books &#38; &#60;Co&#62;</bdi> sees</a>",
@@ -120,19 +120,19 @@ async fn the_portal_shows_exactly_the_claims_that_an_application_receives() {
     }
     assert!(
         !page.body.contains("short_code") && !page.body.contains("Account name there"),
-        "no JSON, and nothing twice: {}",
+        "no JSON, and no repeated value: {}",
         page.body
     );
     assert_eq!(
         page.body.matches("<dt>").count(),
         returned.len() - usize::from(returned.contains_key("upn")),
-        "nothing else: {}",
+        "no other values: {}",
         page.body
     );
     let (_, technical) = page
         .body
         .split_once("<summary>Technical details</summary>")
-        .expect("values that only programs read");
+        .expect("the list of technical values");
     assert!(
         technical.contains("Your identifier there") && !technical.contains("Email address"),
         "{technical}"

@@ -153,7 +153,7 @@ async fn no_session_gets_codes_without_its_own_approval() {
     assert_eq!(shown(&created).len(), 10);
     assert!(
         !created.body.contains("old codes"),
-        "there are none before: {}",
+        "no codes exist before: {}",
         created.body
     );
 

@@ -176,7 +176,7 @@ async fn signing_out_one_browser_keeps_the_others(database: Database) {
     assert_eq!(
         queued(&host).await,
         1,
-        "{database:?}: its application is told"
+        "{database:?}: the application of the session is notified"
     );
     let audited = entries(
         &host,
@@ -225,7 +225,7 @@ async fn signing_out_the_others_keeps_this_browser() {
         .followed()
         .await;
     assert_eq!(returned(&done), Some("All other browsers are signed out."));
-    assert!(!done.body.contains("end-others"), "there are none any more");
+    assert!(!done.body.contains("end-others"), "no other sessions exist any more");
     for other in &others {
         assert!(!other.get("/").await.body.contains("Hello,"));
     }
@@ -368,7 +368,7 @@ async fn service_providers_are_notified_from_their_own_browser_and_others_are_li
         .await
         .followed()
         .await;
-    let message = returned(&done).expect("told");
+    let message = returned(&done).expect("a message");
     assert!(
         message.starts_with("That browser is signed out.")
             && message.contains("cannot be notified"),

@@ -149,7 +149,7 @@ fn spawn(folder: &Path) -> Child {
         .env_clear()
         .kill_on_drop(true);
     if fs::metadata(folder).expect("a folder").uid() == 0 {
-        chown(folder, Some(NOBODY), Some(NOBODY)).expect("given away");
+        chown(folder, Some(NOBODY), Some(NOBODY)).expect("owned by another user");
         command.uid(NOBODY).gid(NOBODY);
     }
     command

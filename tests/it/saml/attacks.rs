@@ -186,7 +186,7 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
         .refused_query(&query("SAMLRequest", &xml, None), "unsigned")
         .await;
     scene
-        .refused_query(&query("SAMLRequest", &signed, None), "signed inside alone")
+        .refused_query(&query("SAMLRequest", &signed, None), "signed only inside the message")
         .await;
     let other =
         TestServiceProvider::register(&scene.host, json!({"entity_id": "https://other.example"}))
@@ -477,7 +477,7 @@ async fn a_wrong_destination_issuer_or_time_is_rejected() {
             &scene
                 .service_provider
                 .signed_query("SAMLRequest", &nowhere.xml(), None),
-            "signed for nobody",
+            "signed without a destination",
         )
         .await;
     let page = scene

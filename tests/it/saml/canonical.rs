@@ -130,7 +130,7 @@ fn canonicalization_matches_libxml2() {
                 Err(error) => {
                     assert!(
                         !case.full_flow,
-                        "document {seed} is refused: {error}\n{}",
+                        "document {seed} is rejected: {error}\n{}",
                         case.document
                     );
                     refused += 1;

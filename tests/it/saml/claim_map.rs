@@ -62,9 +62,9 @@ async fn an_assertion_contains_attributes_of_the_rules() {
     );
     assert_eq!(response.values("verified"), [("xs:boolean", "true")]);
     assert_eq!(response.values("login"), [("xs:string", "ada@Ada")]);
-    assert!(!response.xml.contains("\"nick\""), "nothing is known of it");
+    assert!(!response.xml.contains("\"nick\""), "the fact is unknown");
     assert!(
         !response.xml.contains("\"groups\""),
-        "a claim is no attribute"
+        "a claim is not an attribute"
     );
 }

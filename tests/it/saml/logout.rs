@@ -365,7 +365,7 @@ async fn a_missing_or_failed_response_makes_the_logout_partial() {
             host.advance(4);
             assert!(
                 page.again().await.body.contains("Silent"),
-                "there is time left"
+                "the confirmation has not expired"
             );
             host.advance(2);
         } else {
@@ -573,7 +573,7 @@ async fn only_the_browser_of_the_session_continues_the_logout_and_sees_applicati
     );
     assert!(
         must_sign_in(&asking, &browser, &host).await,
-        "the session has ended all the same"
+        "the session has ended nevertheless"
     );
 
     // During the logout, another browser sees no application, and the user's browser continues.

@@ -96,7 +96,7 @@ async fn a_logout_request_ends_only_the_named_sessions_and_once() {
                 .await
         )
         .is_success(),
-        "she is still signed in"
+        "the user is still signed in"
     );
     // A request without a SessionIndex applies to all sessions.
     let mut all = request(&service_provider, &host, &known);

@@ -73,7 +73,7 @@ async fn the_server_of_a_service_provider_sees_no_other_applications() {
             assert!(!page.body.contains(OTHER), "{logout}: {}", page.body);
             assert!(
                 must_sign_in(asking, &browser, host).await,
-                "the session has ended all the same"
+                "the session has ended nevertheless"
             );
         }
     }

@@ -236,7 +236,7 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
     assert_eq!(
         metadata.certificates(),
         [first.clone(), certificate.clone()],
-        "the one that signs first"
+        "the active certificate comes first"
     );
     assert!(metadata.is_signed_by(&first) && !metadata.is_signed_by(&certificate));
 
@@ -255,7 +255,7 @@ async fn metadata_lists_both_certificates_during_a_renewal(database: Database) {
     assert_eq!(
         metadata.certificates(),
         [certificate],
-        "nobody needs the old one any more"
+        "the old certificate is removed"
     );
 }
 

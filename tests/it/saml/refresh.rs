@@ -79,7 +79,7 @@ async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
     assert_eq!(
         (&same["changes"], &same["application"]),
         (&json!([]), &created),
-        "nothing new, nothing changed"
+        "unchanged metadata causes no changes"
     );
 
     let next = before
@@ -103,7 +103,7 @@ async fn refreshed_metadata_is_previewed_before_it_applies(database: Database) {
         (&seen["changes"], &seen["applied"]),
         (&changes, &json!(false))
     );
-    assert_eq!(seen["application"], created, "it was only shown");
+    assert_eq!(seen["application"], created, "the changes were only shown");
     assert_eq!(host.admin_ok(Method::GET, &own, Value::Null).await, created);
 
     // The server applies the shown changes only if neither the metadata nor the application has changed since.
@@ -194,7 +194,7 @@ async fn changes_during_a_metadata_fetch_are_kept() {
     assert_eq!(
         requested.load(Ordering::SeqCst),
         2,
-        "it was compared with what was there by then"
+        "the metadata was compared with the current settings"
     );
 }
 

@@ -599,7 +599,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
     .await;
     let path = format!("/applications/{}", service_provider.id);
     let shown = host.admin_ok(Method::GET, &path, json!(null)).await;
-    assert_eq!(shown["idp_initiated"], true, "it is on by default");
+    assert_eq!(shown["idp_initiated"], true, "the setting is on by default");
     host.admin_ok(Method::PATCH, &path, json!({"idp_initiated": false}))
         .await;
     let ada = service_provider.ada(&host).await;
@@ -613,7 +613,7 @@ async fn idp_initiated_sign_on_needs_the_setting_and_the_user() {
             .await
             .body
             .contains(&service_provider.sign_on()),
-        "it is switched off"
+        "the setting is off"
     );
     assert_eq!(
         browser.get(&service_provider.sign_on()).await.status,
@@ -749,7 +749,7 @@ async fn custom_attributes_come_from_the_plugin() {
     assert_eq!(response.values("town"), [("xs:string", "SW1Y 4JH London")]);
     assert!(
         response.values("nick").is_empty() && !response.xml.contains("\"nick\""),
-        "nothing is known of it"
+        "the claim is unknown"
     );
     let basic = "urn:oasis:names:tc:SAML:2.0:attrname-format:basic";
     assert_eq!(response.attribute("Attribute", "NameFormat"), basic);

@@ -28,7 +28,7 @@ async fn concurrent_requests_have_different_numbers_and_five_are_sent(database: 
             let mut request = request(approval(&login, Some(&ada), name), Some(&ada));
             request.approval.browser = Digest::sha256(&[count]);
             let id = request.approval.id;
-            let requested = store.request_approval(request).await.expect("asked");
+            let requested = store.request_approval(request).await.expect("requested");
             (
                 requested,
                 store
@@ -99,7 +99,7 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
             kind,
             ..request(approval, Some(&ada))
         };
-        let requested = store.request_approval(request).await.expect("asked");
+        let requested = store.request_approval(request).await.expect("requested");
         let stored = store.approval(id).await.expect("read");
         (requested, stored)
     };
@@ -135,7 +135,7 @@ async fn ten_thousand_foreign_requests_never_reuse_a_pending_number() {
         }
     }
     assert_eq!(drawn + refused, 10_000);
-    assert!(drawn > 9000, "{refused} were refused");
+    assert!(drawn > 9000, "{refused} requests were rejected");
 }
 
 /// The page of a replaced request may still show its number.
@@ -159,7 +159,7 @@ async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database
             numbers: numbers.clone(),
             ..request(approval, Some(&ada))
         };
-        let requested = store.request_approval(request).await.expect("asked");
+        let requested = store.request_approval(request).await.expect("requested");
         assert_eq!(requested, RequestOutcome::Prompted(ada.id), "{database:?}");
         store
             .approval(id)

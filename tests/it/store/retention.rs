@@ -68,7 +68,7 @@ async fn a_consent_is_valid_until_it_expires(database: Database) {
         store
             .remember_consent(given, now)
             .await
-            .expect("remembered");
+            .expect("stored");
     };
     let at = async |moment| {
         store
@@ -82,11 +82,11 @@ async fn a_consent_is_valid_until_it_expires(database: Database) {
     assert_eq!(
         at(days(1)).await,
         "openid profile email",
-        "what holds already is kept"
+        "valid scopes are kept"
     );
     assert_eq!(at(days(15)).await, "");
     remember("openid", days(15)).await;
-    assert_eq!(at(days(15)).await, "openid", "what is over is not");
+    assert_eq!(at(days(15)).await, "openid", "expired scopes are not kept");
 }
 
 #[tokio::test]
@@ -96,7 +96,7 @@ async fn a_database_with_a_wrong_collation_is_rejected() {
     let url = Database::Postgres.create_with(folder.path(), danish).await;
     let error = open_store(url.url())
         .await
-        .expect_err("in Danish, aa comes after z")
+        .expect_err("a database with Danish collation")
         .to_string();
     assert!(
         error.contains(

@@ -152,7 +152,7 @@ async fn a_suspended_account_wins_over_groups(database: Database) {
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     assert!(
         ada.device.pending_requests(0).await.is_empty(),
-        "no phone is asked"
+        "no device is prompted"
     );
 }
 

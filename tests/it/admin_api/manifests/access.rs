@@ -116,7 +116,7 @@ async fn a_manifest_adopts_access_of_the_console_by_naming_it(database: Database
     assert_eq!(
         left["changes"],
         json!([]),
-        "{database:?}: nobody manages it"
+        "{database:?}: no manifest manages the access"
     );
     assert_eq!(export(&host, "team").await["accounts"], Value::Null);
 
@@ -132,7 +132,7 @@ async fn a_manifest_adopts_access_of_the_console_by_naming_it(database: Database
     assert_eq!(
         members_of(&host, &staff).await,
         1,
-        "without `members` they stay"
+        "without `members` the members stay"
     );
     assert_eq!(export(&host, "team").await["accounts"], named["accounts"]);
     let pruned = applied(&host, &base, true).await;

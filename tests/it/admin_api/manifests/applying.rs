@@ -241,7 +241,7 @@ async fn prune_deletes_only_objects_of_the_same_owner(database: Database) {
     assert_eq!(names, ["Console", "Staff"]);
     let path = format!("/applications/{}/accounts", id(&crm));
     let accounts = host.admin_ok(Method::GET, &path, Value::Null).await;
-    assert_eq!(accounts["items"].items().len(), 1, "that of the console");
+    assert_eq!(accounts["items"].items().len(), 1, "the group of the console");
     assert_eq!(accounts["items"][0]["user_id"], ada["id"]);
 
     let nothing = json!({"owner": "platform-team"});
@@ -348,7 +348,7 @@ async fn no_secret_is_in_a_plan_or_an_export(database: Database) {
     let secret = secret["client_secret"].text();
 
     let again = applied(&host, &manifest, true).await;
-    assert_eq!(again["changes"], json!([]), "a secret is no difference");
+    assert_eq!(again["changes"], json!([]), "a secret is not a difference");
     let mut other = one("team", "wiki", "Other");
     let renamed = applied(&host, &other, false).await;
     assert_eq!(by_key(&host, "team", "wiki").await["has_secret"], true);

@@ -148,7 +148,7 @@ async fn in_the_console_the_device_approves_exactly_this_plan(database: Database
     let again = console
         .call_once(Method::POST, "/plans/apply", &body, None)
         .await;
-    assert_eq!(again.status, StatusCode::OK, "nothing needs no approval");
+    assert_eq!(again.status, StatusCode::OK, "an empty plan needs no approval");
 
     let body = json!({"name": "Wiki", "application_type": "web", "redirect_uris": ["https://other.example/cb"]});
     let path = "/applications/by-key/team/wiki";
@@ -189,7 +189,7 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
     assert_eq!(
         service.get(&path).await.status,
         StatusCode::NOT_FOUND,
-        "{database:?}: it is another caller's"
+        "{database:?}: the approval belongs to another caller"
     );
     let request = waiting(&grace.device).await;
     assert!(

@@ -45,7 +45,7 @@ async fn a_test_sign_in_explains_why_no_prompt_was_sent(database: Database) {
     assert_eq!(
         seen.number(),
         waiting.number(),
-        "the page goes on as for everybody"
+        "the page waits as for any name"
     );
     assert!(
         !seen.body.contains(&until) && !seen.body.contains("no request went"),
@@ -116,7 +116,7 @@ async fn a_test_sign_in_discloses_nothing_about_other_names() {
     assert_eq!(
         returned.len(),
         1,
-        "who has another name, or none, is told apart by nothing: {returned:?}"
+        "the results for another name and for no name are identical: {returned:?}"
     );
     assert!(
         returned

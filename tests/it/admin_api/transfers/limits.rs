@@ -255,7 +255,7 @@ async fn accounts_are_imported_by_each_identifier_of_a_user(database: Database) 
             .await
             .success();
         if column == "-" {
-            assert_eq!(report["rows"], 0, "a row without cells is none");
+            assert_eq!(report["rows"], 0, "a row without cells does not count");
         } else {
             assert_eq!(
                 (counts(&report)[3], error(&report).1),

@@ -38,10 +38,10 @@ async fn names_cannot_inject_terminal_escapes() {
     assert_eq!(
         table.lines().count(),
         2,
-        "no name makes a row of its own: {table}"
+        "no name adds a row: {table}"
     );
     let list = json_of(&host, &["applications", "list"]).await;
-    assert_eq!(list["items"][0]["name"], name, "scripts get it as it is");
+    assert_eq!(list["items"][0]["name"], name, "scripts receive the unchanged value");
     let (_, table) = at_terminal(&host, "applications list", "").await;
     assert!(
         table.lines().all(|line| line.chars().count() <= 80),

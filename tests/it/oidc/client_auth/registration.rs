@@ -143,7 +143,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         assert_eq!(
             answer.status().as_u16(),
             expected,
-            "403: it is accepted, but tells of no person"
+            "403: the token is valid, but has no user"
         );
     }
 }

@@ -65,7 +65,7 @@ async fn a_hint_of_another_user_asks_before_the_redirect() {
         "https://rp.example/signed-out?state=x"
     );
     assert!(!browser.get("/").await.body.contains("Hello,"));
-    assert!(it.is_signed_in().await, "Ada's own session goes on");
+    assert!(it.is_signed_in().await, "Ada's own session continues");
 }
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn logout_confirmation_requires_the_csrf_token_and_revalidates_the_request
     let forged = it.browser.post("/session/end", &[("answer", "yes")]).await;
     assert_eq!(forged.status, StatusCode::FORBIDDEN);
     let theirs = Browser::new(&it.host.base).get("/oidc/session/end").await;
-    assert_eq!(theirs.status, StatusCode::SEE_OTHER, "nobody to ask");
+    assert_eq!(theirs.status, StatusCode::SEE_OTHER, "no user to ask");
     let forged = it
         .browser
         .post("/session/end", &[("answer", "yes"), ("csrf", "nonsense")])

@@ -161,7 +161,7 @@ impl Journey {
         );
         assert_eq!(self.provider.known(&self.browser).await, None);
         let (_, requested) = self.signs_in(&[]).await;
-        assert_eq!(requested, 1, "Assent still knew her");
+        assert_eq!(requested, 1, "the session of Assent continued");
     }
 
     /// Signs the user out at Assent, which notifies the service provider.

@@ -23,7 +23,7 @@ async fn mellon_with_signed_redirects_and_requested_transient_names() {
     assert!(
         name.strip_prefix('_')
             .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit())),
-        "it says nothing of the user: {known}"
+        "the response contains nothing about the user: {known}"
     );
 }
 
