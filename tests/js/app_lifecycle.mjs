@@ -59,7 +59,7 @@ async function withoutNetwork(page) {
   await connection('The server can’t be reached just now').waitFor();
   proxy.offline = false;
   await connection('The server can’t be reached just now').waitFor({ state: 'detached' });
-  assert.equal(await page.evaluate(() => window.same), true, 'it came back without being loaded again');
+  assert.equal(await page.evaluate(() => window.same), true, 'the page returned without a reload');
 }
 
 async function newerVersion(browser, page) {
@@ -75,7 +75,7 @@ async function newerVersion(browser, page) {
   assert.deepEqual(
     await page.evaluate(() => caches.keys()),
     ['assent-authenticator-newer'],
-    'what was kept of the old one is gone',
+    'the cache of the old version is deleted',
   );
   await signIn(browser, page);
 }

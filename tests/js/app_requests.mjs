@@ -124,7 +124,7 @@ async function pushed(browser, context, first) {
   const body = Buffer.from(await (await fetch(`${CONTROL_URL}/pushed`)).arrayBuffer());
   const message = decrypted(keys, body);
   assert.ok(JSON.parse(message).request, 'the message names the request');
-  assert.ok(!message.includes(`"${number}"`), 'and not the number');
+  assert.ok(!message.includes(`"${number}"`), 'the message does not contain the number');
   // The user has put the phone away, so the app is not on the screen.
   await numberField(page).waitFor();
   await page.goto(`${BASE_URL}/assets/icons/icon.svg`);
@@ -145,7 +145,7 @@ async function pushed(browser, context, first) {
   const notifications = await shown();
   assert.equal(notifications.length, 1);
   assert.equal(notifications[0].title, 'Sign-in request');
-  assert.ok(!JSON.stringify(notifications).includes('ada'), 'nothing personal is on a locked phone');
+  assert.ok(!JSON.stringify(notifications).includes('ada'), 'a locked device shows no personal data');
   await other.close();
   // When the app opens again, it removes the notification and shows the request itself.
   await page.goto(`${BASE_URL}/authenticator`);
@@ -221,7 +221,7 @@ try {
     await tooLate(browser, first, second);
     // The browser itself logs the responses that reject.
     const worst = collected.flat().filter((line) => !/\b(401|409|410)\b/.test(line));
-    assert.deepEqual(worst, [], 'no page complains on its console');
+    assert.deepEqual(worst, [], 'no page logs an error');
   } catch (failure) {
     for (const [index, context] of phones.entries()) await shot(context.pages().at(-1), `failed-phone-${index}`);
     throw failure;

@@ -53,7 +53,7 @@ test('a change of a user names the fields', () => {
   assert.equal(sentence([]), 'Ada changed the user Bob', 'after an erasure');
 });
 
-test('an event that the console does not know is in a group of its own', () => {
+test('an event unknown to the console is in its own group', () => {
   const groups = eventOptions(['sign-in.denied', 'moon.landed']);
   assert.deepEqual(groups.at(-1), ['Others', [['moon.landed', 'moon.landed']]]);
   assert.equal(toneOf({ event: 'moon.landed' }), 'calm');

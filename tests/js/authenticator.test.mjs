@@ -290,7 +290,7 @@ test('the number, its caret and the focus stay while the page is rendered again'
   await page.context().close();
 });
 
-test('what is typed elsewhere stays when a request comes', async () => {
+test('text in another field stays when a request arrives', async () => {
   const { page, wrong } = await enrolled();
   await page.locator('summary', { hasText: /another|add/i }).click();
   await page.locator('#link').pressSequentially('https://');
@@ -342,7 +342,7 @@ test('a wrong number empties the field and keeps the focus; that of another requ
   await page.context().close();
 });
 
-test('codes that are shown once are lost neither to a tap nor to a link', async () => {
+test('the user leaves codes that are shown once only after a confirmation', async () => {
   const { page, wrong } = await enrolled();
   await page.getByRole('button', { name: /devices/i }).click();
   await page.getByRole('button', { name: 'Create new codes' }).click();
@@ -431,7 +431,7 @@ test('codes that can no longer be confirmed are not shown any more', async () =>
   await page.context().close();
 });
 
-test('no button becomes another one under a finger', async () => {
+test('a button is replaced and not reused for another action', async () => {
   const { page, wrong } = await enrolled();
   list(request('g7'));
   await field(page).waitFor();
@@ -446,7 +446,7 @@ test('no button becomes another one under a finger', async () => {
   await page.context().close();
 });
 
-test('a device is renamed in its row, which keeps what was typed where that does not fit', async () => {
+test('a device is renamed in its row, which keeps an invalid name', async () => {
   const { page, wrong } = await enrolled();
   await page.getByRole('button', { name: /devices/i }).click();
   await page.getByRole('button', { name: 'Rename' }).click();
@@ -475,7 +475,7 @@ test('the screen of a link says which device it enrolled, and the home screen ha
   await page.getByRole('button', { name: 'Show them' }).click();
   await page.getByText(/the device “Tablet” was enrolled/).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'notifications');
-  assert.equal(await page.getByText('Nothing to approve').count(), 0, 'the notification is something');
+  assert.equal(await page.getByText('Nothing to approve').count(), 0, 'a notification counts as content');
   await page.getByRole('button', { name: 'It wasn’t me' }).waitFor();
   assert.equal(await page.locator('[data-zone="notifications"] .primary').count(), 0, 'neither answer stands out');
   await page.getByRole('button', { name: 'It was me' }).click();
@@ -518,7 +518,7 @@ test('the history is requested when it is opened', async () => {
   await page.context().close();
 });
 
-test('a phone with a lock is offered a passkey once it is enrolled', async () => {
+test('a device with a screen lock is offered a passkey after the enrolment', async () => {
   const page = await enrolling({ passkey: 'none' }, async (made) => {
     const session = await made.context().newCDPSession(made);
     await session.send('WebAuthn.enable');
@@ -645,7 +645,7 @@ test('the buttons of a request are visible above a keyboard that covers the wind
   await page.context().close();
 });
 
-test('the card has a keypad in the browsers whose users want one', async () => {
+test('the card has a keypad in browsers with that setting', async () => {
   const { page, wrong } = await enrolled();
   const keypad = page.getByRole('group', { name: 'Keypad' });
   const press = (name) => keypad.getByRole('button', { name, exact: true }).click();
@@ -666,7 +666,7 @@ test('the card has a keypad in the browsers whose users want one', async () => {
   await keypad.waitFor();
   assert.ok(await isFocused(field(page)));
   for (const digit of ['4', '0', '9']) await press(digit);
-  assert.equal(await field(page).inputValue(), '40', 'a third digit is none of the number');
+  assert.equal(await field(page).inputValue(), '40', 'a third digit is ignored');
   await press('Delete the last digit');
   await press('7');
   server.decisions.push([200, { outcome: 'approved' }]);
@@ -677,7 +677,7 @@ test('the card has a keypad in the browsers whose users want one', async () => {
   await page.context().close();
 });
 
-test('a later result takes the place of an earlier one, but of a denial only by an answer', async () => {
+test('a later result replaces an earlier one, but a denial only after an answer', async () => {
   const { page, wrong } = await enrolled();
   const results = page.locator('.card.outcome h2');
   const deny = async (id) => {
@@ -769,7 +769,7 @@ test('Back goes from a picked request to the list, and from a link to where it w
   await page.context().close();
 });
 
-test('a link that is followed while the screen changes is opened', async () => {
+test('a link is opened during a change of the screen', async () => {
   const { page, wrong } = await enrolled();
   await page.evaluate(() => {
     location.hash = '#enrol=another';
@@ -797,7 +797,7 @@ test('a device that was renamed elsewhere shows its new name', async () => {
   await page.context().close();
 });
 
-test('a protected action has words of its own', async () => {
+test('a protected action has its own texts', async () => {
   const { page, wrong } = await enrolled();
   const action = (id) => request(id, { action: 'Delete the user “bob”' });
   list(action('v1'));

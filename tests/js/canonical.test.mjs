@@ -25,7 +25,7 @@ const REQUEST = {
   attempts_left: 3,
 };
 
-test('base64url has no padding and no characters that a URL gives a meaning', () => {
+test('base64url has no padding and no characters with a meaning in a URL', () => {
   assert.equal(canonical.base64url(new Uint8Array([0xfb, 0xff, 0xfe])), '-__-');
   assert.equal(canonical.base64url(new Uint8Array([1])), 'AQ');
   assert.deepEqual(canonical.fromBase64url('-__-'), new Uint8Array([0xfb, 0xff, 0xfe]));
@@ -38,7 +38,7 @@ test('SHA-256 is that of the UTF-8 text, in lower-case hexadecimal', async () =>
   assert.equal(await canonical.sha256Hex(''), 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
 });
 
-test('the thumbprint takes the required members alone, in their order', async () => {
+test('the thumbprint takes only the required members, in their order', async () => {
   const key = { y: 'B-lower', kty: 'EC', x: 'A-lower', crv: 'P-256', ext: true, key_ops: ['verify'] };
   const expected = createHash('sha256')
     .update('{"crv":"P-256","kty":"EC","x":"A-lower","y":"B-lower"}')
@@ -90,7 +90,7 @@ test('the text of a call', async () => {
   );
 });
 
-test('the approval text holds all that was shown, and no value can add a line', () => {
+test('the approval text contains each displayed value, and no value can add a line', () => {
   const text = canonical.approvalText({
     issuer: ISSUER,
     device: 'd1',
@@ -118,7 +118,7 @@ test('the approval text holds all that was shown, and no value can add a line', 
   assert.equal(text.split('\n').length, 12);
 });
 
-test('the text for a protected action is another one than for a sign-in, and has the summary in it', () => {
+test('the text for a protected action differs from that for a sign-in, and contains the summary', () => {
   const request = { ...REQUEST, action: 'Delete "bob"\nnumber: "00"' };
   const text = canonical.approvalText({ issuer: ISSUER, device: 'd1', request, decision: 'approve', number: '07' });
   const signIn = canonical.approvalText({
@@ -134,7 +134,7 @@ test('the text for a protected action is another one than for a sign-in, and has
   assert.deepEqual([...lines.slice(1, 10), ...lines.slice(11)], signIn.split('\n').slice(1));
 });
 
-test('“this was not me” has a text of its own, without a decision and a number', () => {
+test('a report has its own text, without a decision and a number', () => {
   const text = canonical.notMeText({ issuer: ISSUER, device: 'd1', request: REQUEST });
   assert.equal(
     text,

@@ -117,7 +117,7 @@ export async function run(test, { expected = [] } = {}) {
     collected = complaints(administrator.desk);
     await test(administrator, browser);
     const unexpected = collected.filter((one) => !expected.some((pattern) => pattern.test(one)));
-    assert.deepEqual(unexpected, [], 'the console complains of nothing');
+    assert.deepEqual(unexpected, [], 'the browser logs no errors');
     assert.deepEqual(findings, [], 'no page has an accessibility finding');
   } catch (failure) {
     if (administrator) {
@@ -125,7 +125,7 @@ export async function run(test, { expected = [] } = {}) {
       await shot(administrator.mobile, 'failed-phone');
       for (const page of [administrator.desk, administrator.mobile])
         console.error(`${page.url()} showed:\n${await page.locator('body').innerText()}`);
-      console.error('The console complained of:', collected);
+      console.error('The browser logged:', collected);
     }
     throw failure;
   } finally {

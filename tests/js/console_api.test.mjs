@@ -53,7 +53,7 @@ test('a read is repeated while the server is away or busy', async (t) => {
   assert.deepEqual(calls, Array(4).fill('GET /admin/api/v1/me'));
 });
 
-test('a read that stays without response fails at last', async (t) => {
+test('a read without a response fails after the last attempt', async (t) => {
   const calls = server(t, [[503], [503], [503], [503]]);
   const failed = assert.rejects(get('/me'), { status: 503 });
   for (const milliseconds of [500, 1_500, 4_000]) await pass(milliseconds);
@@ -61,7 +61,7 @@ test('a read that stays without response fails at last', async (t) => {
   assert.equal(calls.length, 4);
 });
 
-test('a read is not repeated in vain, nor against a long wait that the server asks for', async (t) => {
+test('a read is repeated neither after a permanent error nor after a long Retry-After', async (t) => {
   for (const answer of [[404], [500], [429, '31']]) {
     const calls = server(t, [answer]);
     await assert.rejects(get('/me'), { status: answer[0] });

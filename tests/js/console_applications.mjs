@@ -277,7 +277,7 @@ async function serviceProvider(admin) {
   await admin.field('SP entity ID').waitFor();
   await admin.follow('Metadata as a file');
   await admin.desk.getByLabel('Metadata file').waitFor();
-  assert.equal(await admin.field('Name').inputValue(), 'Wiki', 'it is typed once');
+  assert.equal(await admin.field('Name').inputValue(), 'Wiki', 'the name is entered once');
   await admin.desk
     .getByLabel('Metadata file')
     .setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata.slice(0, -30)) });
@@ -480,7 +480,7 @@ async function slimAndSuspended(admin) {
   await account('Suspend', 'The account is suspended.');
   const stopped = admin.desk.getByText('No user would be signed in: the account in this application is suspended');
   await stopped.waitFor();
-  assert.equal(await stopped.count(), 1, 'it is said once');
+  assert.equal(await stopped.count(), 1, 'the message is shown once');
   await admin.look('claims-suspended');
   await account('Activate', 'The account is active.');
   await stopped.waitFor({ state: 'detached' });
@@ -543,7 +543,7 @@ async function sections(admin) {
   });
   await current.filter({ hasText: 'Name and addresses' }).waitFor();
   const openid = admin.desk.getByRole('checkbox', { name: /^openid / });
-  assert.ok((await openid.isChecked()) && (await openid.isDisabled()), 'no application can do without it');
+  assert.ok((await openid.isChecked()) && (await openid.isDisabled()), 'each application needs the scope openid');
 }
 
 async function settings(admin, id) {
@@ -689,7 +689,7 @@ const connections = {
 await run(
   async (admin) => {
     await connections[CONNECTS](admin);
-    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
+    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is interpreted as markup');
   },
   { expected: [ASKED, /status of 422/, /status of 400/] },
 );

@@ -19,7 +19,7 @@ test('a duration of the settings is shown in words', () => {
   }
 });
 
-test('the time that is left has minutes only where there are some', () => {
+test('the remaining time has minutes only if there are any', () => {
   assert.equal(timeLeft(118), '1 min 58 s left');
   assert.equal(timeLeft(60), '1 min 0 s left');
   assert.equal(timeLeft(59), '59 s left');

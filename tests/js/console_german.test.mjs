@@ -151,7 +151,7 @@ test('each text of the console has a German one', async () => {
   );
 });
 
-test('the catalogue has no text that the console does not have', async () => {
+test('the catalogue has no text that is missing in the console', async () => {
   const sources = await Promise.all((await scripts()).map((file) => readFile(new URL(file, root), 'utf8')));
   const strings = new Set(BUILT);
   for (const source of sources) {

@@ -98,7 +98,7 @@ test('each text of the API has a German one', () => {
   );
 });
 
-test('the catalogue has no text that the API does not have', () => {
+test('the catalogue has no text that is missing in the API', () => {
   const known = new Set([...texts.map(({ text }) => text), ...NAMES]);
   assert.deepEqual(
     [...Object.keys(messages), ...NO_TEXT].filter((text) => !known.has(text)),

@@ -51,7 +51,7 @@ async function settingGroups(admin) {
   await admin.look('settings-rate-limits');
   await admin.desk.reload();
   await admin.heading('Settings');
-  assert.ok(await isOpen(), 'the address names it');
+  assert.ok(await isOpen(), 'the URL names the section');
   assert.equal(await admin.desk.locator('#settings-keys').evaluate(({ open }) => open), false);
 }
 

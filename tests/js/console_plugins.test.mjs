@@ -8,7 +8,7 @@ import { consoleModule } from './console_module.mjs';
 
 const { callsOf, purpose } = await consoleModule('pages/plugins.js');
 
-test('a plugin is described by its role, and by what it may write', () => {
+test('a plugin is described by its role and by its grants', () => {
   const of = (role, writes = []) => purpose({ role, grants: { writes } });
   assert.equal(of('claim-mapper', ['account']), 'Adds the claim account to tokens.');
   assert.equal(of('claim-mapper', ['account', 'groups']), 'Adds these claims to tokens: account, groups.');
@@ -26,7 +26,7 @@ test('a plugin is described by its role, and by what it may write', () => {
   assert.equal(of('delegated-approval-channel'), 'Sends approval requests to the authenticators of another vendor.');
 });
 
-test('the calls name only what happened', () => {
+test('the summary of calls names only outcomes that occurred', () => {
   const none = { calls: 2, denials: 0, faults: 0, rejected: 0, queue_length: 0, suspensions: 0 };
   assert.equal(callsOf(none), '2, no errors');
   assert.equal(callsOf({ ...none, denials: 1 }), '2, 1 denied, no errors');

@@ -249,7 +249,7 @@ async function state(admin) {
   await admin.approveAction();
   await admin.said('The user is terminated.');
   await admin.desk.getByText('Erase or delete').click();
-  assert.equal(await admin.desk.locator('h1 .badge', { hasText: 'Support' }).count(), 0, 'the role is of no use');
+  assert.equal(await admin.desk.locator('h1 .badge', { hasText: 'Support' }).count(), 0, 'the role has no effect');
   await admin.look('terminated');
   await admin.press('Erase personal data');
   await admin.desk.getByRole('textbox', { name: /type grace/ }).fill('grace');
@@ -370,7 +370,7 @@ async function files(admin) {
   const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.follow('Export')]);
   const text = (await (await kept.createReadStream()).toArray()).join('');
   assert.match(text, /margaret@example.org/);
-  assert.ok(!text.includes('linus'), 'what was searched for is what is exported');
+  assert.ok(!text.includes('linus'), 'the export contains only the search results');
 }
 
 await run(
@@ -382,7 +382,7 @@ await run(
     await state(admin);
     await dropped(admin);
     await files(admin);
-    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is taken for markup');
+    assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is interpreted as markup');
   },
   { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] },
 );

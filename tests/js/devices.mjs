@@ -135,7 +135,7 @@ try {
     await look(mobile, 'notifications-recovered');
     // Chromium itself logs the rejected name.
     const unexpected = collected.filter((one) => !one.includes('422'));
-    assert.deepEqual(unexpected, [], 'the app complains of nothing else on its console');
+    assert.deepEqual(unexpected, [], 'the app logs no other errors');
   } catch (failure) {
     await shot(mobile, 'failed-phone');
     await shot(second, 'failed-second');

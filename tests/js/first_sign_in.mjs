@@ -66,7 +66,7 @@ function checkClaims(claims) {
     assert.ok(claims[name], `the ID token has the claim ${name}`);
   }
   const { roles } = JSON.parse(claims.account);
-  assert.ok(Array.isArray(roles) && roles.length > 0, 'the claim `account` holds the roles');
+  assert.ok(Array.isArray(roles) && roles.length > 0, 'the claim `account` contains the roles');
   const amr = JSON.parse(claims.amr);
   assert.ok(
     amr.some((method) => ['swk', 'hwk'].includes(method)),
@@ -144,7 +144,7 @@ try {
     throw failure;
   }
   assert.deepEqual(findings, [], 'no page has an accessibility finding');
-  assert.deepEqual(collected.flat(), [], 'no page complains on its console');
+  assert.deepEqual(collected.flat(), [], 'no page logs an error');
 } finally {
   await browser.close();
 }

@@ -222,7 +222,7 @@ try {
   await enrol(mobile);
   // Only one complaint, about the rejected link.
   const expected = wrong.splice(0).filter((complaint) => !complaint.includes('410'));
-  assert.deepEqual(expected, [], 'nothing goes wrong in the app by itself');
+  assert.deepEqual(expected, [], 'the app logs no unexpected errors');
   await deniedLogin(desk, mobile);
   await approvedLogin(desk, mobile);
   await session(desk);

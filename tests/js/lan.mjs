@@ -52,7 +52,7 @@ async function onceItIsTrusted(file) {
   await page.getByText('This device trusts the trial').waitFor();
   await page.getByRole('link', { name: 'Open the authenticator' }).click();
   await page.getByRole('heading', { name: 'Use this device to sign in' }).waitFor();
-  assert.ok(await page.evaluate(() => isSecureContext), 'a page that may have keys');
+  assert.ok(await page.evaluate(() => isSecureContext), 'the page is a secure context');
   await page.goto(ENROL_URL);
   await page.getByRole('button', { name: /enrol/i }).click();
   await page.getByRole('heading', { name: /enrolled/i }).waitFor();

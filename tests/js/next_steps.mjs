@@ -72,7 +72,7 @@ async function waitingPage(browser) {
   await helpAppears(page, (time) => page.clock.runFor(time));
   // The stylesheet may have shown the help before the script's next timer.
   await page.clock.runFor(1_000);
-  assert.equal(await page.getByRole('status').textContent(), 'Nothing on your phone?', 'a screen reader says so');
+  assert.equal(await page.getByRole('status').textContent(), 'Nothing on your phone?', 'a screen reader announces it');
   const code = page.getByRole('img', { name: 'A code for the authenticator on your phone' });
   await code.waitFor();
   await page.setViewportSize(PHONE_WIDTH);
@@ -190,7 +190,7 @@ try {
   assert.deepEqual(
     collected.filter((line) => !/\b400\b/.test(line)),
     [],
-    'no page complains on its console',
+    'no page logs an error',
   );
   assert.deepEqual(findings, [], 'no page has an accessibility finding');
 } finally {

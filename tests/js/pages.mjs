@@ -92,7 +92,7 @@ async function consentAndFormPost(page) {
   await page.goto(`${AUTHORIZE_URL}&prompt=select_account`);
   const goOn = page.getByRole('button', { name: /continue as/i });
   await goOn.waitFor();
-  assert.ok(await goOn.evaluate((button) => button === document.activeElement), 'who is known only has to continue');
+  assert.ok(await goOn.evaluate((button) => button === document.activeElement), 'a known user only has to continue');
   assert.equal(await page.locator('.ways .primary').count(), 1, 'one button is the next step');
   await look(page, 'login-choice');
   await goOn.click();

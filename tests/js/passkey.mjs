@@ -78,7 +78,7 @@ async function deniedWithoutUserVerification(browser, it) {
   await approve(page, number);
   await page.locator('.request .field-error', { hasText: 'did not confirm that it is you' }).waitFor();
   await look(page, 'passkey-unconfirmed');
-  assert.equal((await desk.locator('#number').textContent()).trim(), number, 'the browser waits on');
+  assert.equal((await desk.locator('#number').textContent()).trim(), number, 'the browser still waits');
   await it.unlocks(true);
   await approve(page, number);
   await finishSignIn(page, desk);
@@ -104,7 +104,7 @@ async function removeAndRegisterAgain(browser, it) {
   assert.equal(
     await page.locator('.protection', { hasText: 'did not confirm' }).count(),
     0,
-    'that was another attempt',
+    'a failure of another attempt',
   );
   await look(page, 'passkey-remove');
   await yes.click();
@@ -152,7 +152,7 @@ try {
   assert.deepEqual(
     collected.filter((line) => !line.includes('409')),
     [],
-    'no page complains on its console',
+    'no page logs an error',
   );
 } finally {
   await browser.close();

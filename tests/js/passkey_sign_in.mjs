@@ -135,9 +135,9 @@ async function relays(browser, { page }) {
     await page.goto(address);
     const { assertion, error } = await relayed(page, challenge);
     if (refusedByBrowser) {
-      assert.equal(error, 'SecurityError', 'the browser gives no assertion to another host');
+      assert.equal(error, 'SecurityError', 'the browser returns no assertion to another host');
     } else {
-      assert.ok(assertion, `the browser gives one to another port, and not ${error}`);
+      assert.ok(assertion, `the browser returns one to another port, and not ${error}`);
       await attacker.evaluate((answer) => {
         const form = document.getElementById('passkey');
         form.elements.namedItem('assertion').value = JSON.stringify(answer);
@@ -155,7 +155,7 @@ async function withdraw({ page, list }) {
   await page.goto(`${BASE_URL}/authenticator`);
   await list(false);
   await page.goto(`${BASE_URL}/devices`);
-  assert.equal(await page.locator('#passkey').count(), 0, "the server's own pages take no passkey");
+  assert.equal(await page.locator('#passkey').count(), 0, "the server's own pages accept no passkey");
   await page.getByRole('link', { name: 'Approve on this device' }).click();
   await page.getByRole('button', { name: /Approve as .*\(ada\)/ }).click();
   await page.waitForURL(`${BASE_URL}/devices`);
@@ -188,7 +188,7 @@ try {
   assert.deepEqual(
     collected.filter((line) => !/409|422/.test(line)),
     [],
-    'no page complains on its console',
+    'no page logs an error',
   );
 } finally {
   await browser.close();

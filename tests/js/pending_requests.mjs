@@ -55,7 +55,7 @@ async function approveOwnRequest(browser, mobile, other) {
   await pressApprove(mobile);
   await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
   await own.page.waitForURL(`${BASE_URL}/admin`);
-  assert.equal(await other.page.locator('#number').textContent(), other.number, 'the other one was not approved');
+  assert.equal(await other.page.locator('#number').textContent(), other.number, 'the other request was not approved');
   await mobile.getByRole('button', { name: 'Done' }).click();
   await own.page.context().close();
 }
@@ -73,7 +73,7 @@ async function reportOtherRequest(browser, mobile, other) {
   await mobile.getByRole('heading', { name: 'Reported' }).waitFor();
   await mobile.getByText(/are paused until/).waitFor();
   await look(mobile, 'requests-other-reported');
-  assert.equal(await numberField(mobile).count(), 0, 'no request waits any more');
+  assert.equal(await numberField(mobile).count(), 0, 'no request is pending any more');
   await own.page.context().close();
 }
 
@@ -94,7 +94,7 @@ try {
     assert.deepEqual(
       collected.filter((line) => !/\b422\b/.test(line)),
       [],
-      'the app complains of nothing on its console',
+      'the app logs no errors',
     );
   } catch (failure) {
     await shot(mobile, 'failed-phone');

@@ -6,7 +6,7 @@ import { attribute, CookieJar, Page, PlainBrowser, text } from './plain_browser.
 
 const at = (path, host = 'localhost:1') => new URL(`http://${host}${path}`);
 
-test('cookies go back to their host and path, on any port, until they are removed', () => {
+test('cookies are sent to their host and path, on any port, until they are removed', () => {
   const jar = new CookieJar();
   jar.keep(at('/login/1'), ['a=1=2; HttpOnly', 'b=2; Path=/; SameSite=Lax', 'c=3; Path=/oidc', 'd=4; Path=/; Secure']);
   assert.equal(jar.header(at('/login/2', 'localhost:9')), 'a=1=2; b=2');
@@ -58,7 +58,7 @@ before(async () => {
 
 after(() => server.close());
 
-test('a form goes out with its hidden fields, cookies and origin, and the way back is not followed', async () => {
+test('a form is sent with its hidden fields, cookies and origin, and the last redirect is not followed', async () => {
   const browser = new PlainBrowser((url) => url.host === 'app.example');
   const { page } = await browser.open(`${origin}/start`);
   assert.equal(page.url.href, `${origin}/form`);

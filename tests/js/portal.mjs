@@ -186,7 +186,7 @@ async function rest(page) {
   assert.equal(
     await page.getByText('Approved: Create new recovery codes').count(),
     0,
-    'its approval is none of a sign-in',
+    'its approval is not of a sign-in',
   );
   await look(page, 'portal-activity-sign-ins');
   await open(page, 'Profile');
@@ -211,7 +211,7 @@ async function withoutScripts(browser, mobile) {
   await signIn(page, mobile);
   await page.getByRole('heading', { name: /^Hello/ }).waitFor();
   await open(page, 'Devices');
-  assert.match(await page.locator('time').first().textContent(), /UTC$/, 'without a script it says which time it is');
+  assert.match(await page.locator('time').first().textContent(), /UTC$/, 'without a script the time has its time zone');
   await page.getByText('Rename').click();
   await page.getByRole('textbox', { name: 'New name' }).fill('Pocket');
   await page.getByRole('button', { name: 'Save the name' }).click();
@@ -255,7 +255,7 @@ try {
     await withoutScripts(browser, mobile);
     await desk.reload();
     await desk.getByRole('textbox', { name: /name|email/i }).waitFor();
-    assert.deepEqual(wrong, [], 'no page complains on its console');
+    assert.deepEqual(wrong, [], 'no page logs an error');
   } catch (failure) {
     await shot(mobile, 'failed-phone');
     await shot(desk, 'failed-desktop');

@@ -238,7 +238,7 @@ try {
     await enrolDevice(mobile, ENROL_URL);
     await byCamera(desk, mobile);
     await byAnotherCode(mobile);
-    assert.deepEqual(collected.flat(), [], 'no page complains on its console');
+    assert.deepEqual(collected.flat(), [], 'no page logs an error');
     await onThePhone(mobile);
     await afterTheName(mobile);
     await withoutTheCookie(desk, mobile);

@@ -54,7 +54,7 @@ for (const [file, recipe] of recipes) {
     const asked = ask.map((question) => question.name);
     // The console does not replace names without a question, so a placeholder of an attribute must not be a question.
     const { custom_attributes: attributes = [], ...members } = application;
-    assert.deepEqual(new Set(placeholders(members)), new Set(asked), 'each question has a place');
+    assert.deepEqual(new Set(placeholders(members)), new Set(asked), 'each question has a placeholder');
     const claims = placeholders(attributes);
     assert.deepEqual(
       claims.filter((claim) => !CLAIMS.includes(claim) || asked.includes(claim)),

@@ -189,7 +189,7 @@ try {
     assert.match(responses[0].xml, /status:Success/);
   }
   const ours = wrong.filter((complaint) => complaint.startsWith(BASE_URL));
-  assert.deepEqual(ours, [], 'nothing is complained about');
+  assert.deepEqual(ours, [], 'the pages log no errors');
   await postingPage(page);
   await withoutScripts(page.context());
   await idpInitiated(page);
