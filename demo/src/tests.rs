@@ -351,7 +351,11 @@ async fn signing_out_everywhere_leads_to_the_provider_and_back() {
     let out = post("same-site").await;
     assert_eq!(out.headers()[LOCATION], "/", "a form of another program");
     let still = scene.get("/signed-out", Some(&session)).await;
-    assert_eq!(still.location.as_deref(), Some("/"), "the browser is still signed in");
+    assert_eq!(
+        still.location.as_deref(),
+        Some("/"),
+        "the browser is still signed in"
+    );
     let out = post("same-origin").await;
     assert_eq!(out.status().as_u16(), 303);
     let url: Url = out.headers()[LOCATION].to_str().unwrap().parse().unwrap();
@@ -562,7 +566,11 @@ fn claims_are_shown_unchanged_and_embedded_json_is_decoded() {
         row("account").decoded.as_deref(),
         Some("{\n  \"roles\": [\n    \"admin\"\n  ]\n}")
     );
-    assert_eq!(row("website").decoded, None, "a number in a string stays a string");
+    assert_eq!(
+        row("website").decoded,
+        None,
+        "a number in a string stays a string"
+    );
 
     let nameless = SignedInPage::new(&SignedIn {
         id_token: Map::new(),

@@ -95,8 +95,9 @@ impl Device {
     /// Scans the QR code of a login page.
     pub async fn scan_code(&self, link: &str) {
         let scanned = self.scan(link).await;
-        scanned
-            .unwrap_or_else(|error| panic!("the server should accept the scan of {link}: {error:#}"));
+        scanned.unwrap_or_else(|error| {
+            panic!("the server should accept the scan of {link}: {error:#}")
+        });
     }
 
     /// Returns the end of the cooldown, in seconds since the epoch.

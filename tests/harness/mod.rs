@@ -644,7 +644,9 @@ async fn launch_at(
         ),
         None => None,
     };
-    let host = app::compose(settings, surroundings).await.expect("an instance");
+    let host = app::compose(settings, surroundings)
+        .await
+        .expect("an instance");
     let running = app::serve(
         Arc::clone(&host),
         Ports {

@@ -208,7 +208,11 @@ async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Databa
             .expect_err("a wrong number");
     }
     ask().await;
-    assert_eq!(history(&ada.device).await.len(), 4, "one request is pending");
+    assert_eq!(
+        history(&ada.device).await.len(),
+        4,
+        "one request is pending"
+    );
     host.advance(121);
     let past = history(&ada.device).await;
     let outcomes: Vec<&str> = past.iter().map(|item| item["outcome"].text()).collect();
@@ -236,5 +240,8 @@ async fn a_device_shows_the_outcomes_of_its_users_last_requests(database: Databa
         past.iter()
             .all(|item| item["at"].as_i64().is_some_and(|at| at > 0))
     );
-    assert!(history(&eve.device).await.is_empty(), "the request of another user");
+    assert!(
+        history(&eve.device).await.is_empty(),
+        "the request of another user"
+    );
 }

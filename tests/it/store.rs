@@ -390,7 +390,11 @@ async fn users_applications_and_accounts_are_read_as_written(database: Database)
         .update_user(user.clone(), LifecycleState::Active, Vec::new())
         .await
         .expect("answered");
-    assert_eq!(again, UserUpdateOutcome::Stale, "the record was changed since");
+    assert_eq!(
+        again,
+        UserUpdateOutcome::Stale,
+        "the record was changed since"
+    );
     user.version += 1;
     assert_eq!(store.user(user.id).await.expect("read"), Some(user.clone()));
 

@@ -191,7 +191,10 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
             approval::decided(&second, request),
             inbox(&second, &phone, &shown),
             async {
-                until("both requests wait", || second.store.waiting_requests() == 2).await;
+                until("both requests wait", || {
+                    second.store.waiting_requests() == 2
+                })
+                .await;
                 statements.reach(POLL, statements.count(POLL) + 3).await;
                 ada.approve(&page).await;
             }
@@ -228,7 +231,10 @@ async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database
     let phone = more_devices_of(&host, &ada, 1).await.remove(0);
     let shown = HashSet::from([request]);
     let passing = async {
-        until("both requests wait", || host.host.store.waiting_requests() == 2).await;
+        until("both requests wait", || {
+            host.host.store.waiting_requests() == 2
+        })
+        .await;
         host.advance(121);
     };
     let (decided, seen, ()) = in_time(async {
@@ -324,7 +330,11 @@ async fn a_device_has_two_long_polls_and_the_newest_replaces_the_oldest(database
         reply.await.expect("an answer").body["requests"].clone()
     };
     let store = &host.host.store;
-    let waiting = |count: usize| until("the requests wait", move || store.waiting_requests() == count);
+    let waiting = |count: usize| {
+        until("the requests wait", move || {
+            store.waiting_requests() == count
+        })
+    };
     let mut first = Box::pin(poll());
     let mut second = Box::pin(poll());
     let mut third = Box::pin(poll());

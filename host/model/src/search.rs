@@ -177,7 +177,11 @@ mod tests {
             "lovelace ada"
         );
         assert_eq!(Prefix::parse("a,b").unwrap().first(), "a,b");
-        assert_eq!(Prefix::parse("a,").unwrap().first(), "a,", "the input may continue");
+        assert_eq!(
+            Prefix::parse("a,").unwrap().first(),
+            "a,",
+            "the input may continue"
+        );
         assert_eq!(Prefix::parse(" \t"), None);
     }
 

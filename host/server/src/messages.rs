@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn the_catalogues_parse_and_have_no_duplicate_messages() {
         for language in Language::ALL {
-            let resource = FluentResource::try_new(source(language).to_owned()).expect("a valid catalogue");
+            let resource =
+                FluentResource::try_new(source(language).to_owned()).expect("a valid catalogue");
             Bundle::new_concurrent(Vec::new())
                 .add_resource(resource)
                 .expect("no duplicate message");

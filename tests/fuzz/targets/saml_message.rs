@@ -69,7 +69,9 @@ fuzz_target!(|input: &[u8]| {
         Ok(request) => {
             check_header(&request.header);
             check_name(&request.name_id);
-            let text = request.write(None).expect("a message that was read can be written");
+            let text = request
+                .write(None)
+                .expect("a message that was read can be written");
             assert_eq!(LogoutRequest::read(read(&text).unverified()), Ok(request));
         }
         Err(error) => check_error(&error),
@@ -77,7 +79,9 @@ fuzz_target!(|input: &[u8]| {
     match LogoutResponse::read(root) {
         Ok(response) => {
             check_header(&response.header);
-            let text = response.write(None).expect("a message that was read can be written");
+            let text = response
+                .write(None)
+                .expect("a message that was read can be written");
             assert_eq!(LogoutResponse::read(read(&text).unverified()), Ok(response));
         }
         Err(error) => check_error(&error),

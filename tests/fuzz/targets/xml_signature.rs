@@ -34,7 +34,9 @@ static TRUSTED: LazyLock<[TrustedKey; 1]> = LazyLock::new(|| {
         include_str!("../corpus/xml_signature/inclusive"),
     ] {
         let document = Document::read(message.as_bytes(), XmlLimits::MESSAGE).expect("a document");
-        document.verify(&trusted).expect("a signed document is accepted");
+        document
+            .verify(&trusted)
+            .expect("a signed document is accepted");
     }
     trusted
 });

@@ -423,9 +423,7 @@ async fn a_former_administrator_cannot_read_current_names(database: Database) {
 /// A protected action of an administrator can concern any application. Support may read the activity of the
 /// administrator, but no applications.
 #[both_databases]
-async fn support_sees_no_application_name_in_the_activity_of_an_administrator(
-    database: Database,
-) {
+async fn support_sees_no_application_name_in_the_activity_of_an_administrator(database: Database) {
     let host = start(database).await;
     let (console, grace) = owner(&host).await;
     let application = host.web_application().await;

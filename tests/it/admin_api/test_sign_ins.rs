@@ -586,7 +586,10 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
         .fetch_one(&mut connection)
         .await
         .expect("counted");
-    assert_eq!(part.0, 0, "{database:?}: the service provider takes part in no session");
+    assert_eq!(
+        part.0, 0,
+        "{database:?}: the service provider takes part in no session"
+    );
 }
 
 fn step(test: &Value, name: &str) -> Value {

@@ -419,7 +419,11 @@ async fn sessions_and_consents_of_a_user_are_listed_and_ended() {
     };
     let second = format!("sessions/{}", id(&open[0]));
     assert_eq!(remove(&second).await, StatusCode::NO_CONTENT);
-    assert_eq!(remove(&second).await, StatusCode::NOT_FOUND, "the session has ended");
+    assert_eq!(
+        remove(&second).await,
+        StatusCode::NOT_FOUND,
+        "the session has ended"
+    );
     assert_eq!(items("sessions").await.len(), 1);
     assert_eq!(remove("sessions").await, StatusCode::NO_CONTENT);
     assert_eq!(items("sessions").await, Vec::<Value>::new());

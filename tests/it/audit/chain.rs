@@ -165,7 +165,11 @@ async fn each_kind_of_tampering_is_detected(database: Database) {
         );
         tamper(&mut connection, &RESTORE).await;
     }
-    assert_eq!(broken(store).await, None, "{database:?}: the log is as before");
+    assert_eq!(
+        broken(store).await,
+        None,
+        "{database:?}: the log is as before"
+    );
 }
 
 #[both_databases]

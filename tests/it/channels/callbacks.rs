@@ -237,7 +237,10 @@ async fn late_and_replayed_callbacks_change_nothing() {
         call_back(&it.host.base, &it.callback, callbacks(&question)).await,
         StatusCode::NO_CONTENT
     );
-    super::wait_until("the request is cancelled", async || vendor.cancelled(&question) == 1).await;
+    super::wait_until("the request is cancelled", async || {
+        vendor.cancelled(&question) == 1
+    })
+    .await;
     assert_eq!(
         (waiting.again().await.outcome(), vendor.polls(&question)),
         ("expired".to_owned(), 0)

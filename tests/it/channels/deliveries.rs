@@ -93,7 +93,11 @@ async fn one_instance_owns_a_delivery_at_a_time_and_another_takes_over(database:
         store.due_channels(NOW + SECOND).await.expect("read"),
         ["vendor"]
     );
-    assert_eq!(claimed(store, "other", 1).await, [], "a delivery of another channel");
+    assert_eq!(
+        claimed(store, "other", 1).await,
+        [],
+        "a delivery of another channel"
+    );
     let leased = store
         .claim_deliveries("vendor", 10, LEASE, NOW + SECOND)
         .await
@@ -173,7 +177,11 @@ async fn a_callback_during_a_poll_triggers_another_poll(database: Database) {
         "a delivery to a device is not polled"
     );
     assert_eq!(news("vendor", 2).await, 1);
-    assert_eq!(claimed(store, "vendor", 3).await, [], "one instance at a time");
+    assert_eq!(
+        claimed(store, "vendor", 3).await,
+        [],
+        "one instance at a time"
+    );
     store
         .release_delivery(&leased[0], NOW + Duration::from_secs(30))
         .await

@@ -200,11 +200,7 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
             .parameter("code")
             .starts_with("ac_")
     );
-    assert_eq!(
-        slow.hanging(),
-        SLOW,
-        "no request waited for the slow calls"
-    );
+    assert_eq!(slow.hanging(), SLOW, "no request waited for the slow calls");
 }
 
 #[tokio::test]

@@ -50,7 +50,11 @@ async fn a_vendor_approval_is_visible_in_acr_and_amr(database: Database) {
 
     host.advance(1);
     vendor.polled(&question, 1).await;
-    assert_eq!(waiting.again().await.number(), waiting.number(), "the page waits");
+    assert_eq!(
+        waiting.again().await.number(),
+        waiting.number(),
+        "the page waits"
+    );
     vendor.answer(&question, "approved");
     host.advance(1);
     let code = next_page(&waiting).await.parameter("code");
@@ -202,7 +206,10 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
     let browser = Browser::new(&host.base);
     let taken_back = async |question: &Value| {
-        super::wait_until("the request is cancelled", async || vendor.cancelled(question) == 1).await;
+        super::wait_until("the request is cancelled", async || {
+            vendor.cancelled(question) == 1
+        })
+        .await;
         vendor.answer(question, "approved");
     };
     // The browser cancels the sign-in.
@@ -253,7 +260,10 @@ async fn a_vendor_approval_cannot_sign_in_a_suspended_user() {
         .await;
     vendor.answer(&question, "approved");
     host.advance(1);
-    super::wait_until("the request is cancelled", async || vendor.cancelled(&question) == 1).await;
+    super::wait_until("the request is cancelled", async || {
+        vendor.cancelled(&question) == 1
+    })
+    .await;
     assert_eq!(vendor.polls(&question), 0, "the vendor is not polled");
     assert_eq!(waiting.again().await.number(), waiting.number());
 }

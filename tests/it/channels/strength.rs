@@ -453,9 +453,5 @@ async fn tokens_cannot_be_refreshed_after_vendor_trust_ends() {
         "{refused}"
     );
     let (status, answer) = refresh(&two.base, application, token, &[]).await;
-    assert_eq!(
-        status,
-        StatusCode::OK,
-        "the token is still valid: {answer}"
-    );
+    assert_eq!(status, StatusCode::OK, "the token is still valid: {answer}");
 }

@@ -77,7 +77,11 @@ async fn approve_answers_exactly_the_named_request() {
     );
 
     for page in [&before, &after] {
-        assert_eq!(page.again().await.number(), page.number(), "the request is still pending");
+        assert_eq!(
+            page.again().await.number(),
+            page.number(),
+            "the request is still pending"
+        );
     }
     assert!(
         named

@@ -77,7 +77,10 @@ async fn long_polls_are_answered_when_draining_begins() {
     assert_eq!(requests.status, StatusCode::OK, "{}", requests.body);
     assert_eq!(requests.body["requests"], json!([]));
     let events = events.expect("its end");
-    assert!(!events.contains("changed"), "the page polls again: {events}");
+    assert!(
+        !events.contains("changed"),
+        "the page polls again: {events}"
+    );
     assert!(started.elapsed() < Duration::from_secs(25));
 
     // The next request uses a new connection, so it may reach another instance.

@@ -360,10 +360,7 @@ async fn a_rotation_under_load_fails_no_client(database: Database) {
     count.send_modify(|(_, done)| *done = true);
     let mut all = HashSet::new();
     for (seen, fetches) in clients.join_all().await {
-        assert!(
-            fetches > 1,
-            "{database:?}: a client met an unknown key"
-        );
+        assert!(fetches > 1, "{database:?}: a client met an unknown key");
         all.extend(seen);
     }
     assert!(

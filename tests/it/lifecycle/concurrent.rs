@@ -325,7 +325,11 @@ async fn a_number_of_another_request_names_it_for_a_report() {
             "{state}"
         );
         assert!(ada.device.cooldown_end().await.is_some());
-        assert_eq!(own.again().await.number(), own.number(), "no page shows the report");
+        assert_eq!(
+            own.again().await.number(),
+            own.number(),
+            "no page shows the report"
+        );
         ada.device.end_cooldown().await;
         host.advance(120);
     }
@@ -389,7 +393,11 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
         last = Some(page);
     }
     let last = last.expect("a page");
-    assert_eq!(pending(&ada).await, 2, "{database:?}: one request by each name");
+    assert_eq!(
+        pending(&ada).await,
+        2,
+        "{database:?}: one request by each name"
+    );
     for browser in [&shared, &own] {
         let refused = typed(browser, &ada, "ada").await;
         assert_eq!(
@@ -403,7 +411,11 @@ async fn requests_from_known_browsers_are_limited_per_user(database: Database) {
             "{database:?}: {}",
             refused.body
         );
-        assert_eq!(pending(&ada).await, 2, "{database:?}: the request is not sent");
+        assert_eq!(
+            pending(&ada).await,
+            2,
+            "{database:?}: the request is not sent"
+        );
     }
     assert_eq!(
         last.again().await.number(),

@@ -81,7 +81,10 @@ async fn cooldowns_grow_from_the_second_denial_until_an_approval(database: Datab
         let browser = Browser::new(&base);
         let login = ada.application.login_page(&browser, &[]).await;
         let page = login.submit_name("ada").await;
-        assert!(!is_prompted(&ada).await, "{database:?}: by another instance");
+        assert!(
+            !is_prompted(&ada).await,
+            "{database:?}: by another instance"
+        );
         page.cancel().await;
         second.stop().await;
         host.advance(1);
@@ -309,7 +312,11 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
         page.number(),
         "the page of the request does not change"
     );
-    let again = ada.device.report(request).await.expect_err("a repeated report");
+    let again = ada
+        .device
+        .report(request)
+        .await
+        .expect_err("a repeated report");
     assert!(again.to_string().starts_with("already_decided"), "{again}");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
@@ -362,7 +369,11 @@ async fn a_denied_request_can_be_reported(database: Database) {
         Some(four_hours),
         "{database:?}"
     );
-    let again = ada.device.report(request).await.expect_err("a repeated report");
+    let again = ada
+        .device
+        .report(request)
+        .await
+        .expect_err("a repeated report");
     assert!(
         again.to_string().starts_with("already_decided"),
         "{database:?}: {again}"
@@ -426,7 +437,10 @@ async fn a_signature_is_valid_for_one_decision_only() {
     }
     let eve = host.user("eve").await;
     let eves_phone = host.authenticator(&eve).await;
-    let refused = eves_phone.report(request).await.expect_err("the request of another user");
+    let refused = eves_phone
+        .report(request)
+        .await
+        .expect_err("the request of another user");
     assert!(
         refused.to_string().starts_with("request_not_found"),
         "{refused}"

@@ -313,7 +313,10 @@ async fn a_waiting_device_receives_each_notification_once_and_at_once() {
         .expect("notifications")["id"]
         .text()
         .to_owned();
-    assert!(begin.elapsed().as_secs() < 20, "the poll did not wait to the end");
+    assert!(
+        begin.elapsed().as_secs() < 20,
+        "the poll did not wait to the end"
+    );
     // A known notification does not wake the device. A request does.
     let waits = async {
         let known = wait(&format!("&last_notification={last}")).await;

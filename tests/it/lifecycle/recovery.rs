@@ -175,11 +175,7 @@ async fn wrong_used_and_foreign_recovery_codes_get_the_same_response() {
     }
     let escaped = submit_code(&host, "<script>alert(1)</script>", "x").await;
     assert!(!escaped.body.contains("<script>alert"), "{}", escaped.body);
-    assert_eq!(
-        remaining_codes(&ada.device).await,
-        10,
-        "no code was used"
-    );
+    assert_eq!(remaining_codes(&ada.device).await, 10, "no code was used");
     assert_eq!(
         entries(&host, "event=recovery.failed").await.len(),
         6,

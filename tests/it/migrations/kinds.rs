@@ -134,7 +134,11 @@ async fn an_instance_without_heartbeats_counts_as_ended(database: Kind) {
         "UPDATE instances SET seen_at = seen_at - {}",
         age.expect("a number")
     );
-    fixture.connection.batch(&statement).await.expect("backdated");
+    fixture
+        .connection
+        .batch(&statement)
+        .await
+        .expect("backdated");
     let outcome = fixture.migrate(all).await.expect("migrated");
     assert_eq!(names(&outcome.applied), ["9003_contract_no_traces"]);
 }

@@ -294,7 +294,10 @@ async fn two_instances_deliver_once(database: Database) {
         let payload =
             base64::Engine::decode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, payload);
         let claims: Value = parse_json(payload.expect("base64"));
-        assert!(sids.insert(claims["sid"].text().to_owned()), "notified twice");
+        assert!(
+            sids.insert(claims["sid"].text().to_owned()),
+            "notified twice"
+        );
     }
     it.receiver.assert_quiet().await;
     running.stop().await;

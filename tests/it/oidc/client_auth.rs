@@ -407,7 +407,11 @@ async fn private_key_jwt_with_fetched_and_rotated_keys() {
             accepted()
         );
     }
-    assert_eq!(fetches.load(Ordering::SeqCst), 1, "the key set is cached for a while");
+    assert_eq!(
+        fetches.load(Ordering::SeqCst),
+        1,
+        "the key set is cached for a while"
+    );
     *locked(&served) = set(&new);
     assert_eq!(
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 3), &new)).await,

@@ -432,7 +432,10 @@ async fn a_user_lists_and_revokes_consents(database: Database) {
         "the tokens of the application end"
     );
     let requested = asks(&ada, &browser, &[]).await.expect("a page");
-    assert!(requested.asks_for_consent(), "the application has to ask for consent again");
+    assert!(
+        requested.asks_for_consent(),
+        "the application has to ask for consent again"
+    );
     requested.decide("allow").await.parameter("code");
     assert!(
         !home.again().await.body.contains("no longer allowed"),

@@ -232,10 +232,7 @@ async fn select_account_offers_to_continue() {
         .await
         .followed()
         .await;
-    assert!(
-        page.asks_for_consent(),
-        "the consent page follows"
-    );
+    assert!(page.asks_for_consent(), "the consent page follows");
 
     for change in [
         ("prompt", Some("login select_account")),
@@ -557,7 +554,11 @@ async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
         !claims_told.contains_key("user_did"),
         "the identifier would be the same for all applications"
     );
-    assert_eq!(returned(&host, &ada).await.0, first, "the subject is stable");
+    assert_eq!(
+        returned(&host, &ada).await.0,
+        first,
+        "the subject is stable"
+    );
     // The hint contains the pairwise subject.
     let browser = Browser::new(&host.base);
     signs_in(&ada, &browser, &[]).await;

@@ -183,7 +183,10 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
     let other = it.host.web_application().await;
     it.host.account(&it.ada.user, &other).await;
     let page = it.browser.get(&other.request(&[])).await.opened().await;
-    assert!(page.body.contains("name=\"name\""), "the page asks for a name");
+    assert!(
+        page.body.contains("name=\"name\""),
+        "the page asks for a name"
+    );
     permit(&it.host, &other.id, true).await;
     let asked = it.browser.get(&other.request(&[])).await.opened().await;
     let back = asked.decide("allow").await;

@@ -49,7 +49,10 @@ async fn wait_until(lines: &mut Lines<BufReader<ChildStdout>>, words: &str) -> S
         false
     };
     let found = tokio::time::timeout(Duration::from_secs(1800), found).await;
-    assert!(matches!(found, Ok(true)), "`{words}` was never printed: {seen}");
+    assert!(
+        matches!(found, Ok(true)),
+        "`{words}` was never printed: {seen}"
+    );
     seen
 }
 

@@ -249,11 +249,7 @@ async fn a_plugin_can_neither_forge_log_lines_nor_flood_the_log() {
     let log = Log::capture();
     plugins.map_claims(input(&ours)).await.expect("claims");
     let lines = log.lines();
-    assert_eq!(
-        lines.len(),
-        33,
-        "32 lines and one about the dropped rest"
-    );
+    assert_eq!(lines.len(), 33, "32 lines and one about the dropped rest");
     assert!(
         lines.iter().all(|line| line.contains("plugin=\"hostile\"")),
         "{lines:?}"
@@ -432,7 +428,11 @@ async fn calls_beyond_the_queue_are_rejected() {
     };
     let (runs, waits, rejected) = tokio::join!(call(), call(), call());
     assert_eq!(runs, Err(Fault::Deadline(deadline)));
-    assert_eq!(waits, Err(Fault::Busy), "the call waited longer than the limit");
+    assert_eq!(
+        waits,
+        Err(Fault::Busy),
+        "the call waited longer than the limit"
+    );
     assert_eq!(rejected, Err(Fault::Busy), "the queue was full");
 }
 

@@ -24,7 +24,10 @@ fn account_roles(more: &str) -> String {
 fn set_plugins(host: &TestHost, plugins: &str) {
     let file: PathBuf = host.host.settings_file.clone().expect("a settings file");
     let text = read_file(&file);
-    let rest = text.split("[[plugins.").next().expect("the settings before the plugins");
+    let rest = text
+        .split("[[plugins.")
+        .next()
+        .expect("the settings before the plugins");
     write_file(&file, format!("{rest}{plugins}"));
 }
 

@@ -35,7 +35,10 @@ async fn a_user_sees_only_their_applications(database: Database) {
         "no sign-in begins here, so the page leads to the origin: {}",
         home.body
     );
-    assert!(!home.body.contains("Pocket Books"), "no account in the application");
+    assert!(
+        !home.body.contains("Pocket Books"),
+        "no account in the application"
+    );
     let account = host.account(&ada.user, &pocket).await;
     let home = browser.get("/").await;
     assert!(

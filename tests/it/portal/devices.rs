@@ -92,7 +92,11 @@ async fn a_user_lists_and_renames_devices(database: Database) {
         &format!("user={}&event=device.renamed", id(&ada.user)),
     )
     .await;
-    assert_eq!(audited.len(), 1, "{database:?}: a rejected name causes no event");
+    assert_eq!(
+        audited.len(),
+        1,
+        "{database:?}: a rejected name causes no event"
+    );
     assert_eq!(
         audited[0]["actor"],
         json!({"kind": "user", "id": id(&ada.user), "name": "ada"})
@@ -224,7 +228,10 @@ async fn revoking_the_last_device_warns_and_ends_the_session() {
     ] {
         let page = browser.get(other).await;
         assert_eq!(page.status, StatusCode::OK, "{other}");
-        assert!(!page.body.contains(removed), "{other}: the notice is not shown");
+        assert!(
+            !page.body.contains(removed),
+            "{other}: the notice is not shown"
+        );
     }
 }
 

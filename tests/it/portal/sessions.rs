@@ -225,7 +225,10 @@ async fn signing_out_the_others_keeps_this_browser() {
         .followed()
         .await;
     assert_eq!(returned(&done), Some("All other browsers are signed out."));
-    assert!(!done.body.contains("end-others"), "no other sessions exist any more");
+    assert!(
+        !done.body.contains("end-others"),
+        "no other sessions exist any more"
+    );
     for other in &others {
         assert!(!other.get("/").await.body.contains("Hello,"));
     }

@@ -116,7 +116,11 @@ async fn zabbix_set_up_by_its_recipe_signs_a_user_in_and_out() {
         page.body
     );
     assert!(!journey.is_signed_in().await);
-    assert_eq!(journey.signs_in().await, 1, "the session of Assent continued");
+    assert_eq!(
+        journey.signs_in().await,
+        1,
+        "the session of Assent continued"
+    );
 
     // She signs out at Assent, which notifies Zabbix.
     let page = journey

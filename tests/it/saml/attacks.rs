@@ -186,7 +186,10 @@ async fn a_stripped_empty_duplicated_or_misplaced_signature_is_rejected() {
         .refused_query(&query("SAMLRequest", &xml, None), "unsigned")
         .await;
     scene
-        .refused_query(&query("SAMLRequest", &signed, None), "signed only inside the message")
+        .refused_query(
+            &query("SAMLRequest", &signed, None),
+            "signed only inside the message",
+        )
         .await;
     let other =
         TestServiceProvider::register(&scene.host, json!({"entity_id": "https://other.example"}))

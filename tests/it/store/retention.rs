@@ -65,10 +65,7 @@ async fn a_consent_is_valid_until_it_expires(database: Database) {
             scopes: Scopes::known(scopes),
             until: now + Duration::from_secs(14 * 86_400),
         };
-        store
-            .remember_consent(given, now)
-            .await
-            .expect("stored");
+        store.remember_consent(given, now).await.expect("stored");
     };
     let at = async |moment| {
         store

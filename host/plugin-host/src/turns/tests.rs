@@ -37,7 +37,10 @@ fn an_application_with_many_calls_delays_another_by_one_turn() {
     let other = turns.enter(&b, None).expect("room");
     assert!(!has_turn(&other));
     many[0].end();
-    assert!(has_turn(&other), "the call waited for one turn, and not for 49");
+    assert!(
+        has_turn(&other),
+        "the call waited for one turn, and not for 49"
+    );
     assert!(!has_turn(&many[0]));
     other.end();
     assert!(
@@ -156,14 +159,23 @@ fn an_unused_turn_passes_to_another_application() {
     assert!(has_turn(&runs) && !has_turn(&neglected) && !has_turn(&other));
     runs.end();
     turns.reclaim();
-    assert!(!has_turn(&other), "the turn is still reserved for the first application");
+    assert!(
+        !has_turn(&other),
+        "the turn is still reserved for the first application"
+    );
     for held in &mut turns.queue().held {
         held.since = held.since.checked_sub(2 * UNTAKEN).expect("a moment ago");
     }
     turns.reclaim();
-    assert!(has_turn(&other), "the task of the first application had other work");
+    assert!(
+        has_turn(&other),
+        "the task of the first application had other work"
+    );
     other.end();
-    assert!(has_turn(&neglected), "the first application has a turn later");
+    assert!(
+        has_turn(&neglected),
+        "the first application has a turn later"
+    );
 }
 
 #[test]

@@ -300,7 +300,10 @@ mod tests {
         for applications in [8, 20, 100] {
             let attempts = never_responding(applications);
             let under_way: usize = attempts.iter().sum();
-            assert!(most_for_one(under_way) > 0, "{applications} applications used all slots");
+            assert!(
+                most_for_one(under_way) > 0,
+                "{applications} applications used all slots"
+            );
             let (least, most) = (attempts.iter().min(), attempts.iter().max());
             assert!(most.unwrap() - least.unwrap() <= 1, "{attempts:?}");
         }

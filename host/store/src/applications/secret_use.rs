@@ -23,7 +23,7 @@ pub(super) async fn keep_only(db: &mut Connection, application: &Application) ->
         assert!(
             MOST_CLIENT_SECRETS == 2,
             "the statement has parameters for two secrets"
-        )
+        );
     };
     sql::query(
         "DELETE FROM client_secret_use WHERE application_id = $1 AND secret_id <> $2 AND secret_id <> $3",

@@ -241,7 +241,11 @@ async fn prune_deletes_only_objects_of_the_same_owner(database: Database) {
     assert_eq!(names, ["Console", "Staff"]);
     let path = format!("/applications/{}/accounts", id(&crm));
     let accounts = host.admin_ok(Method::GET, &path, Value::Null).await;
-    assert_eq!(accounts["items"].items().len(), 1, "the group of the console");
+    assert_eq!(
+        accounts["items"].items().len(),
+        1,
+        "the group of the console"
+    );
     assert_eq!(accounts["items"][0]["user_id"], ada["id"]);
 
     let nothing = json!({"owner": "platform-team"});

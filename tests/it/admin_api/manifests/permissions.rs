@@ -148,7 +148,11 @@ async fn in_the_console_the_device_approves_exactly_this_plan(database: Database
     let again = console
         .call_once(Method::POST, "/plans/apply", &body, None)
         .await;
-    assert_eq!(again.status, StatusCode::OK, "an empty plan needs no approval");
+    assert_eq!(
+        again.status,
+        StatusCode::OK,
+        "an empty plan needs no approval"
+    );
 
     let body = json!({"name": "Wiki", "application_type": "web", "redirect_uris": ["https://other.example/cb"]});
     let path = "/applications/by-key/team/wiki";

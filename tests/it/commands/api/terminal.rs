@@ -35,13 +35,12 @@ async fn names_cannot_inject_terminal_escapes() {
     }
     let table = done(&host, &["applications", "list"]).await;
     is_harmless(&table);
-    assert_eq!(
-        table.lines().count(),
-        2,
-        "no name adds a row: {table}"
-    );
+    assert_eq!(table.lines().count(), 2, "no name adds a row: {table}");
     let list = json_of(&host, &["applications", "list"]).await;
-    assert_eq!(list["items"][0]["name"], name, "scripts receive the unchanged value");
+    assert_eq!(
+        list["items"][0]["name"], name,
+        "scripts receive the unchanged value"
+    );
     let (_, table) = at_terminal(&host, "applications list", "").await;
     assert!(
         table.lines().all(|line| line.chars().count() <= 80),

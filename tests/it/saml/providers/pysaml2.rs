@@ -34,7 +34,11 @@ async fn pysaml2_with_signed_redirects_and_logout_by_form() {
         page.url,
         page.body
     );
-    assert_eq!(journey.signs_in(&[]).await.1, 1, "the session of Assent continued");
+    assert_eq!(
+        journey.signs_in(&[]).await.1,
+        1,
+        "the session of Assent continued"
+    );
 }
 
 #[tokio::test]

@@ -207,7 +207,10 @@ async fn a_client_is_identified_by_a_certificate_whose_key_it_holds() {
         )
         .await
         .unwrap();
-        assert_eq!(seen.body, "nobody", "the next connection has its own identity");
+        assert_eq!(
+            seen.body, "nobody",
+            "the next connection has its own identity"
+        );
     }
 }
 

@@ -164,7 +164,11 @@ mod tests {
             format!("\u{feff}{TEXT}"),
             format!("<?xml version=\"1.0\" encoding=\"utf-8\"?>{TEXT}"),
         ] {
-            assert_eq!(read(text.clone().into_bytes()), text, "the document is unchanged");
+            assert_eq!(
+                read(text.clone().into_bytes()),
+                text,
+                "the document is unchanged"
+            );
         }
     }
 
