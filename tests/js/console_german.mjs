@@ -138,7 +138,7 @@ async function pendingAction(admin) {
 async function testSignIn(admin) {
   await admin.open(`${application}/try`, /Books/);
   const opened = admin.desk.context().waitForEvent('page');
-  await admin.press('Probeanmeldung');
+  await admin.press('Testanmeldung');
   const tab = await opened;
   await admin.approve(await submitName(tab, 'ada'));
   const done = tab.getByRole('heading', { name: 'Done: the sign-in works' });

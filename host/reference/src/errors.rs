@@ -41,8 +41,9 @@ pub(crate) fn page(root: &Path) -> anyhow::Result<String> {
     Ok([
         heading("Errors", &format!("{OAUTH}, {PROBLEMS} and {AUTHENTICATOR}")).as_str(),
         "Each response has a request id in `x-request-id`. The log has the same id, and so has the page that a \
-         browser shows. Numbers in a meaning mark alternatives: one of them applies.\n\n## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and \
-         `error_description` (RFC 6749 section 5.2).\n\n",
+         browser shows. Numbers in a meaning mark alternatives: one of them applies.\n\n",
+        "## Token, introspection and revocation endpoint\n\nThe body is JSON with `error` and `error_description` \
+         (RFC 6749 section 5.2).\n\n",
         &table(["`error`", "Meaning"], token),
         "## Authorization endpoint\n\nThe browser returns to the application with `error` and `error_description` \
          (RFC 6749 section 4.1.2.1, OpenID Connect Core section 3.1.2.6). If the redirect URI is not one of the \

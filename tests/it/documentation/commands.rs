@@ -25,6 +25,7 @@ pub struct Clone {
     port: u16,
     demo_port: u16,
     application_port: u16,
+    wiki_port: u16,
     running: Vec<Child>,
 }
 
@@ -34,7 +35,7 @@ impl Clone {
     pub async fn serve() -> Self {
         let folder = temp_folder();
         let path = folder.path();
-        let (port, demo_port, application_port) = (free_port(), free_port(), free_port());
+        let [port, demo_port, application_port, wiki_port] = [(); 4].map(|()| free_port());
         for name in [
             "demo",
             "docs",
@@ -80,6 +81,7 @@ impl Clone {
             port,
             demo_port,
             application_port,
+            wiki_port,
             running: Vec::new(),
         };
         for entry in std::fs::read_dir(root().join("config")).expect("the settings") {
@@ -99,6 +101,8 @@ impl Clone {
         text.replace(":8080", &format!(":{}", self.port))
             .replace(":8081", &format!(":{}", self.demo_port))
             .replace(":3000", &format!(":{}", self.application_port))
+            .replace(":8082", &format!(":{}", self.wiki_port))
+            .replace("_8082_", &format!("_{}_", self.wiki_port))
             .replace(
                 "listen(3000,",
                 &format!("listen({},", self.application_port),

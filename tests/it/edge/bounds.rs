@@ -512,3 +512,30 @@ async fn a_connection_without_a_request_times_out_sooner() {
     };
     in_time(answered).await;
 }
+
+/// A proxy that still sends the body would otherwise report an error in place of the response.
+#[tokio::test]
+async fn the_rest_of_a_body_is_read_after_an_early_response() {
+    let host = TestHost::start().await;
+    let mut stream = connect(&host).await;
+    let size = 4 << 20;
+    let head = format!(
+        "POST /admin/api/v1/plans HTTP/1.1\r\nhost: localhost\r\ncontent-length: {size}\r\n\r\n"
+    );
+    stream.write_all(head.as_bytes()).await.expect("sent");
+    // The response comes before the body.
+    let mut buffer = [0; 4096];
+    let read = in_time(stream.read(&mut buffer)).await.expect("a response");
+    assert!(buffer[..read].starts_with(b"HTTP/1.1 401 "), "{buffer:?}");
+    in_time(stream.write_all(&vec![b'a'; size]))
+        .await
+        .expect("sent");
+    let next = "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
+    stream.write_all(next.as_bytes()).await.expect("sent");
+    let mut rest = Vec::new();
+    in_time(stream.read_to_end(&mut rest))
+        .await
+        .expect("a response");
+    let rest = String::from_utf8_lossy(&rest);
+    assert!(rest.contains("HTTP/1.1 200 "), "{rest}");
+}

@@ -429,11 +429,11 @@ async fn names_in_a_component_cannot_inject_terminal_escapes_or_log_lines() {
         (imports, "assent:host/log@1\r\n.0"),
         (imports, "assent:host/log@1\u{202e}0"),
         // The description: the name, the version and the claims.
-        ("account-roles1.0.0Makes", "account-\x1b[2Jx1.0.0Makes"),
-        ("account-roles1.0.0Makes", "account\r\nxxxx1.0.0Makes"),
-        ("account-roles1.0.0Makes", "account-\u{202e}xx1.0.0Makes"),
-        ("account-roles1.0.0Makes", "account-roles1\u{202e}0Makes"),
-        ("account-roles1.0.0Makes", "account-roles1\x1b[2JMakes"),
+        ("account-roles1.0.0Writes", "account-\x1b[2Jx1.0.0Writes"),
+        ("account-roles1.0.0Writes", "account\r\nxxxx1.0.0Writes"),
+        ("account-roles1.0.0Writes", "account-\u{202e}xx1.0.0Writes"),
+        ("account-roles1.0.0Writes", "account-roles1\u{202e}0Writes"),
+        ("account-roles1.0.0Writes", "account-roles1\x1b[2JWrites"),
         (
             "profileaccountaccount-roles",
             "profileac\u{202e}ttaccount-roles",

@@ -24,6 +24,7 @@ mod prebuilt;
 mod problem;
 mod refusals;
 mod reply;
+mod request_body;
 mod request_id;
 mod router;
 mod saml;

@@ -20,6 +20,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
 use super::prebuilt::Front;
+use super::request_body::RequestBody;
 use super::tls::TlsIdentity;
 use crate::config::IpNetwork;
 use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
@@ -212,7 +213,7 @@ impl HttpConnection {
         let mut early = begun.subscribe();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             begun.send_replace(true);
-            let mut request: Request = request.map(Body::new);
+            let mut request: Request = RequestBody::of(request).map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
             if let Some(proved) = proved {
                 request.extensions_mut().insert(proved);

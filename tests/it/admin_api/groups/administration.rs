@@ -38,8 +38,8 @@ async fn groups_are_created_found_renamed_and_deleted(database: Database) {
     assert!(names("?q=x").await.0.is_empty());
     for (name, pointer) in [
         ("STAFF", "another group has the name"),
-        ("", "expected"),
-        ("a\nb", "expected"),
+        ("", "use 1 to 128 characters"),
+        ("a\nb", "without control characters"),
     ] {
         let (status, answer) = host
             .admin(Method::POST, "/groups", json!({"name": name}))
