@@ -31,6 +31,7 @@ async function open(url) {
       return await desk.goto(url);
     } catch (failure) {
       if (!failure.message.includes('ERR_CONNECTION_REFUSED')) throw failure;
+      await desk.waitForTimeout(100);
     }
   }
 }

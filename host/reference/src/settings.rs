@@ -90,7 +90,8 @@ impl Writer<'_> {
                 "text" if name.ends_with("file") || name.ends_with("folder") => "path".to_owned(),
                 values => values.to_owned(),
             };
-            rows.push([code(name), values, default, prose(description)]);
+            let meaning = format!("{description} {}", self.meanings(property, description)?);
+            rows.push([code(name), values, default, prose(meaning.trim())]);
         }
         Ok(table(["Key", "Value", "Default", "Meaning"], rows))
     }
@@ -132,13 +133,37 @@ impl Writer<'_> {
         Ok((Kind::Value, None))
     }
 
+    /// The meaning of each constant that a key can have, as sentences, unless the description has it.
+    fn meanings(&self, schema: &Value, described: &str) -> anyhow::Result<String> {
+        let schema = self.resolved(schema)?;
+        let mut all = Vec::new();
+        for choice in ["anyOf", "oneOf"] {
+            for variant in schema[choice].as_array().into_iter().flatten() {
+                let constant = variant["const"].as_str();
+                match (constant, variant["description"].as_str()) {
+                    (Some(constant), _) if described.contains(&format!("`{constant}`:")) => {}
+                    (Some(constant), Some(meaning)) => {
+                        all.push(format!("`\"{constant}\"`: {}", meaning));
+                    }
+                    // An optional key has its type as one of two.
+                    _ if variant["$ref"].is_string() => {
+                        all.push(self.meanings(variant, described)?);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        all.retain(|one| !one.is_empty());
+        Ok(all.join(" "))
+    }
+
     /// The values of a key, in words.
     fn values(&self, schema: &Value) -> anyhow::Result<String> {
         if let Some(reference) = schema["$ref"].as_str() {
             let named = match reference.rsplit('/').next() {
                 Some("Duration") => "duration",
                 Some("Size") => "size",
-                Some("Colour") => "color",
+                Some("Colour") => "colour",
                 Some("IpNetwork") => "address or network",
                 _ => return self.values(&self.resolved(schema)?),
             };

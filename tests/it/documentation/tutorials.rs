@@ -131,15 +131,18 @@ async fn the_wiki_of_the_saml_tutorial_signs_users_in() {
         .env("WIKI", &wiki)
         .env("PHP_INI_SCAN_DIR", "/etc/php/8.2/cli/conf.d")
         .kill_on_drop(true);
-    let _apache = apache.start();
+    let mut apache = apache.start();
 
     let address = clone.with_ports("http://localhost:8082/");
     let link = read_file(clone.path().join("data/link"));
-    run(
-        "wiki_tutorial.mjs",
-        &[("ENROL_URL", link.trim()), ("APP_URL", &address)],
-    )
-    .await;
+    let variables = [("ENROL_URL", link.trim()), ("APP_URL", &address)];
+    tokio::select! {
+        () = run("wiki_tutorial.mjs", &variables) => {}
+        ended = apache.wait() => {
+            let log = std::fs::read_to_string(wiki.join("error.log"));
+            panic!("Apache ended: {ended:?}: {log:?}");
+        }
+    }
 }
 
 /// Copies DokuWiki and PHP, which `make test` has unpacked, and makes their absolute paths relative.

@@ -539,3 +539,25 @@ async fn the_rest_of_a_body_is_read_after_an_early_response() {
     let rest = String::from_utf8_lossy(&rest);
     assert!(rest.contains("HTTP/1.1 200 "), "{rest}");
 }
+
+/// A body that the client sends only on request, and one above the limit: the server closes the connection.
+#[tokio::test]
+async fn the_rest_of_a_body_is_not_read_if_the_client_waits_or_it_is_too_large() {
+    let host = TestHost::start().await;
+    for headers in [
+        "content-length: 1000\r\nexpect: 100-continue",
+        "content-length: 17000000",
+    ] {
+        let mut stream = connect(&host).await;
+        let head =
+            format!("POST /admin/api/v1/plans HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n");
+        stream.write_all(head.as_bytes()).await.expect("sent");
+        let mut received = Vec::new();
+        in_time(stream.read_to_end(&mut received))
+            .await
+            .expect("the end");
+        let received = String::from_utf8_lossy(&received);
+        assert!(received.starts_with("HTTP/1.1 4"), "{headers}: {received}");
+        assert!(!received.contains("100 Continue"), "{headers}: {received}");
+    }
+}

@@ -46,7 +46,7 @@ pub struct ClaimMapper {
     pub name: String,
     /// The component.
     pub file: PathBuf,
-    /// The SHA-256 digest of the file in hexadecimal, as `assent-plugin pack` prints it. Another file is not loaded.
+    /// The SHA-256 digest of the file in hexadecimal, as `assent plugins check` prints it. Another file is not loaded.
     #[serde(default)]
     pub sha256: Option<String>,
     /// The claims that it may write.
@@ -93,7 +93,7 @@ pub struct ApprovalChannel {
     pub name: String,
     /// The component.
     pub file: PathBuf,
-    /// The SHA-256 digest of the file in hexadecimal, as `assent-plugin pack` prints it. Another file is not loaded.
+    /// The SHA-256 digest of the file in hexadecimal, as `assent plugins check` prints it. Another file is not loaded.
     #[serde(default)]
     pub sha256: Option<String>,
     /// The Client IDs of the applications that it serves; by default all, and the server's own pages. The console

@@ -9,9 +9,9 @@ use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::header::EXPECT;
 
 /// The largest rest that is read, in bytes: more than the largest body of a permitted request.
-const LARGEST_REST: u64 = 16 * 1024 * 1024;
+const MAX_DRAINED_BYTES: u64 = 16 * 1024 * 1024;
 /// The maximum time for reading it.
-const PATIENCE: Duration = Duration::from_secs(10);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The body of a request. If a response does not need the body, the rest is read and discarded.
 ///
@@ -22,16 +22,18 @@ pub(super) struct RequestBody {
     rest: Option<Incoming>,
     /// Whether the client sends the body only after a "100 Continue" (RFC 9110 section 10.1.1). It sends nothing if the
     /// response is early.
-    waits: bool,
+    expects_continue: bool,
 }
 
 impl RequestBody {
     /// Replaces the body of a request.
     pub(super) fn of(request: hyper::Request<Incoming>) -> hyper::Request<Self> {
-        let waits = request.headers().contains_key(EXPECT);
+        let expect = request.headers().get(EXPECT);
+        let expects_continue =
+            expect.is_some_and(|value| value.as_bytes().eq_ignore_ascii_case(b"100-continue"));
         request.map(|body| Self {
             rest: Some(body),
-            waits,
+            expects_continue,
         })
     }
 }
@@ -48,7 +50,7 @@ impl Body for RequestBody {
             return Poll::Ready(None);
         };
         let polled = Pin::new(rest).poll_frame(cx);
-        self.waits = false;
+        self.expects_continue = false;
         if let Poll::Ready(None | Some(Err(_))) = polled {
             self.rest = None;
         }
@@ -70,7 +72,7 @@ impl Drop for RequestBody {
         let Some(rest) = self.rest.take().filter(|rest| !rest.is_end_stream()) else {
             return;
         };
-        if self.waits || rest.size_hint().lower() > LARGEST_REST {
+        if self.expects_continue || rest.size_hint().lower() > MAX_DRAINED_BYTES {
             return;
         }
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
@@ -83,12 +85,12 @@ impl Drop for RequestBody {
 async fn discard(mut rest: Incoming) {
     let read = async {
         let mut size = 0;
-        while size <= LARGEST_REST
+        while size <= MAX_DRAINED_BYTES
             && let Some(Ok(frame)) =
                 std::future::poll_fn(|cx| Pin::new(&mut rest).poll_frame(cx)).await
         {
             size += frame.data_ref().map_or(0, |data| data.len() as u64);
         }
     };
-    let _ = tokio::time::timeout(PATIENCE, read).await;
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, read).await;
 }

@@ -196,7 +196,7 @@ async fn hint(
     };
     let application = found.ok_or(EndSessionError::InvalidHint("application"))?;
     let subject = claim("sub")
-        .ok_or(EndSessionError::InvalidHint("person"))?
+        .ok_or(EndSessionError::InvalidHint("user"))?
         .to_owned();
     Ok((
         application,

@@ -59,14 +59,16 @@ pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
 }
 
 /// Whether only root can change or replace a file: root owns it and all folders above it, and no other user may write
-/// to them. A folder with the sticky bit, such as `/tmp`, does not count.
+/// to them. A path with symbolic links does not count, because another user might replace one of them. A folder with the
+/// sticky bit, such as `/tmp`, does not count either.
 fn only_root_writes(file: &Path) -> bool {
-    let Ok(file) = file.canonicalize() else {
+    let (Ok(absolute), Ok(real)) = (std::path::absolute(file), file.canonicalize()) else {
         return false;
     };
-    file.ancestors().all(|path| {
-        std::fs::metadata(path).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0)
-    })
+    absolute == real
+        && real.ancestors().all(|path| {
+            std::fs::metadata(path).is_ok_and(|found| found.uid() == 0 && found.mode() & 0o022 == 0)
+        })
 }
 
 /// Connects to the external services. Sends no email and no approval request.
@@ -211,11 +213,22 @@ mod tests {
 
     #[test]
     fn files_of_root_need_no_digest() {
-        assert!(only_root_writes(Path::new("/etc/passwd")));
+        let of_root = Path::new("/etc/passwd");
+        let owned = |path| std::fs::metadata(path).unwrap().uid() == 0;
+        assert_eq!(
+            only_root_writes(of_root),
+            owned("/") && owned("/etc") && owned("/etc/passwd")
+        );
         let folder = tempfile::tempdir().unwrap();
-        let file = folder.path().join("a.wasm");
+        let (file, link) = (
+            folder.path().join("a.wasm"),
+            folder.path().join("link.wasm"),
+        );
         std::fs::write(&file, "").unwrap();
-        assert!(!only_root_writes(&file), "/tmp is writable by everyone");
+        std::os::unix::fs::symlink(of_root, &link).unwrap();
+        let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        std::fs::set_permissions(folder.path(), everyone).unwrap();
+        assert!(!only_root_writes(&file) && !only_root_writes(&link));
         assert!(!only_root_writes(Path::new("/nowhere/a.wasm")));
     }
 

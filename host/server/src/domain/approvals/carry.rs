@@ -50,8 +50,8 @@ pub(super) async fn carry_request(
         }
     }
     if !failed.is_empty() {
-        let why = failed.join("; ");
-        tracing::warn!(approval = %id, reason = why, "no approval channel accepted the request, devices find it by \
+        let (why, without_address) = (failed.join("; "), without_address.join(", "));
+        tracing::warn!(approval = %id, reason = why, without_address, "no approval channel accepted the request, devices find it by \
             polling");
     } else if !without_address.is_empty() {
         let channels = without_address.join(", ");

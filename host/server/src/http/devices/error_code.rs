@@ -103,9 +103,9 @@ codes! {
         "This code was used already, or it has expired. Load the sign-in page again.";
     /// A device name has 1 to 80 characters, none of them a control character.
     InvalidName = "invalid_name", UNPROCESSABLE_ENTITY, "Give the device a name of 1 to 80 characters.";
-    /// The endpoint is no URL of at most 2000 bytes with a host, or the keys can't encrypt.
+    /// The endpoint is not a URL with a host and at most 2000 bytes, or the keys can't encrypt.
     InvalidSubscription = "invalid_subscription", UNPROCESSABLE_ENTITY, "This subscription can't be used.";
-    /// The number is not the one in the browser. `attempts_left` says how often it can still be typed.
+    /// The number differs from the number in the browser. `attempts_left` says how often it can still be typed.
     NumberMismatch = "number_mismatch", UNPROCESSABLE_ENTITY, "That is not the number in the browser.";
     /// The device exceeded a rate limit. `retry_after` says when to try again.
     TooManyCalls = "too_many_calls", TOO_MANY_REQUESTS,
@@ -117,7 +117,7 @@ codes! {
     /// when to try again.
     TooManyRequests = "too_many_requests", TOO_MANY_REQUESTS,
         "There were too many failed attempts from your network. Wait a minute and try again.";
-    /// The server cannot reach its database, or it is full. The header `Retry-After` says when to try again.
+    /// The server cannot reach its database, or too many requests wait. The header `Retry-After` says when to try again.
     TemporarilyUnavailable = "temporarily_unavailable", SERVICE_UNAVAILABLE,
         "The server cannot reach its database at the moment. Try again in a few seconds.";
     /// The server failed.
