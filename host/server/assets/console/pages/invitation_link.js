@@ -61,12 +61,12 @@ export async function showNewLink(user, me) {
       el(
         'p',
         {},
-        'Send this link privately. Anyone who opens it first can sign in as this person. It works once and expires ',
+        'Send this link privately. Anyone who opens it first can sign in as this user. It works once and expires ',
         moment(until, { exact: true }),
         '. It is not shown again.',
       ),
       copyable(link, 'the link', { wide: true }),
-      code && el('p', { class: 'muted' }, 'Or have the person scan it with a phone:'),
+      code && el('p', { class: 'muted' }, 'Or let the user scan it with a phone:'),
       code && picture(code, 'QR code of the link'),
       el(
         'div',

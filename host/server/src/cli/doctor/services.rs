@@ -59,8 +59,8 @@ pub(super) fn plugin_digests(plugins: &Plugins) -> Vec<Finding> {
 }
 
 /// Whether only root can change or replace a file: root owns it and all folders above it, and no other user may write
-/// to them. A path with symbolic links does not count, because another user might replace one of them. A folder with the
-/// sticky bit, such as `/tmp`, does not count either.
+/// to them. A path with symbolic links does not count, because another user might replace one of them. A folder with
+/// the sticky bit, such as `/tmp`, does not count either.
 fn only_root_writes(file: &Path) -> bool {
     let (Ok(absolute), Ok(real)) = (std::path::absolute(file), file.canonicalize()) else {
         return false;

@@ -40,8 +40,8 @@ struct ManifestArguments {
 
 /// Apply a manifest of applications, groups and access.
 ///
-/// Shows the changes, asks for confirmation, and applies all of them in one transaction. Exit codes: 0 applied, or nothing to do; 7 an object changed
-/// after the plan was shown; 8 declined.
+/// Shows the changes, asks for confirmation, and applies all of them in one transaction. Exit codes: 0 applied, or
+/// nothing to do; 7 an object changed after the plan was shown; 8 declined.
 #[derive(Debug, Args)]
 pub(super) struct Apply {
     #[command(flatten)]

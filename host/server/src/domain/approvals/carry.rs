@@ -51,8 +51,8 @@ pub(super) async fn carry_request(
     }
     if !failed.is_empty() {
         let (why, without_address) = (failed.join("; "), without_address.join(", "));
-        tracing::warn!(approval = %id, reason = why, without_address, "no approval channel accepted the request, devices find it by \
-            polling");
+        tracing::warn!(approval = %id, reason = why, without_address, "no approval channel accepted the request, \
+            devices find it by polling");
     } else if !without_address.is_empty() {
         let channels = without_address.join(", ");
         tracing::info!(approval = %id, channels, "no approval channel has a subscription or identifier of the user, \

@@ -117,7 +117,8 @@ codes! {
     /// when to try again.
     TooManyRequests = "too_many_requests", TOO_MANY_REQUESTS,
         "There were too many failed attempts from your network. Wait a minute and try again.";
-    /// The server cannot reach its database, or too many requests wait. The header `Retry-After` says when to try again.
+    /// The server cannot reach its database, or too many requests wait. The header `Retry-After` says when to try
+    /// again.
     TemporarilyUnavailable = "temporarily_unavailable", SERVICE_UNAVAILABLE,
         "The server cannot reach its database at the moment. Try again in a few seconds.";
     /// The server failed.
