@@ -267,17 +267,17 @@ fn of_comparison(
         log,
     }: &Comparison,
 ) -> String {
-    let mut told: Vec<&PluginStop> = Vec::new();
+    let mut stops: Vec<&PluginStop> = Vec::new();
     for stopped in candidate
         .sinks
         .iter()
         .filter_map(|sink| sink.stopped.as_ref())
     {
-        if !told.contains(&stopped) {
-            told.push(stopped);
+        if !stops.contains(&stopped) {
+            stops.push(stopped);
         }
     }
-    let mut shown: String = told
+    let mut shown: String = stops
         .into_iter()
         .map(|stopped| {
             words(

@@ -135,7 +135,7 @@ pub enum SignInDenied {
     /// The user's account in the application with this name is suspended or terminated.
     AccountClosed(String),
     /// The user was suspended or terminated in the meantime.
-    PersonClosed,
+    UserInactive,
     /// A plugin rejected the user, with this reason.
     Plugin(String),
     /// The sign-in is a test sign-in of another administrator.

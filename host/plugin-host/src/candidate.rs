@@ -119,7 +119,7 @@ impl Plugins {
         };
         let engine = self.loader.engine_for_one(&limits)?;
         let meter = Arc::new(Meter::new());
-        let mut alone = LoadedPlugins::default();
+        let mut loaded = LoadedPlugins::default();
         let journal = Arc::new(Journal::default());
         let build = PluginBuild {
             bytes,
@@ -128,12 +128,12 @@ impl Plugins {
             as_asked: known.is_none(),
             journal: Some(Arc::clone(&journal)),
         };
-        super::admission::check_name(&alone, &plugin)?;
-        self.loader.build(&mut alone, &engine, spec, build).await?;
+        super::admission::check_name(&loaded, &plugin)?;
+        self.loader.build(&mut loaded, &engine, spec, build).await?;
         let mut mappers = today.mappers.clone();
         match place.and_then(|place| mappers.get_mut(place)) {
-            Some(taken) => alone.mappers.into_iter().for_each(|mapper| *taken = mapper),
-            None => mappers.append(&mut alone.mappers),
+            Some(taken) => loaded.mappers.into_iter().for_each(|mapper| *taken = mapper),
+            None => mappers.append(&mut loaded.mappers),
         }
         check_owners(&mappers)?;
         Ok((

@@ -240,7 +240,7 @@ fn database_options(settings: &Settings) -> DatabaseOptions {
             write: settings.database.write_connections,
         },
         migrate: match settings.database.migrate {
-            None => MigrationPolicy::WhereAlone,
+            None => MigrationPolicy::SqliteOrEmpty,
             Some(Migrate::Automatic) => MigrationPolicy::Automatic,
             Some(Migrate::Manual) => MigrationPolicy::Manual,
         },

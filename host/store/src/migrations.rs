@@ -43,7 +43,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(200);
 pub enum MigrationPolicy {
     /// At the start on SQLite and on an empty database; otherwise `assent migrate` applies them.
     #[default]
-    WhereAlone,
+    SqliteOrEmpty,
     /// At each start.
     Automatic,
     /// Never; `assent migrate` applies them.
@@ -67,7 +67,7 @@ pub(crate) async fn prepare(
         return Ok(());
     }
     let is_automatic = match policy {
-        MigrationPolicy::WhereAlone => kind == DatabaseKind::Sqlite || found.is_empty,
+        MigrationPolicy::SqliteOrEmpty => kind == DatabaseKind::Sqlite || found.is_empty,
         MigrationPolicy::Automatic => true,
         MigrationPolicy::Manual => false,
     };

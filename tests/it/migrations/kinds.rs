@@ -230,7 +230,7 @@ async fn a_start_migrates_where_the_policy_permits(database: Kind) {
     let mut fixture = Fixture::new(database).await;
     let (url, notes) = (fixture.url.url().to_owned(), NOTES.to_string());
     expect_refusal(open(&url, MigrationPolicy::Manual).await, &notes);
-    let opened = open(&url, MigrationPolicy::WhereAlone).await;
+    let opened = open(&url, MigrationPolicy::SqliteOrEmpty).await;
     match database {
         Kind::Sqlite => drop(opened.expect("one instance migrates by itself")),
         Kind::Postgres => {
@@ -247,7 +247,7 @@ async fn a_start_migrates_where_the_policy_permits(database: Kind) {
     let empty = database.create(folder.path()).await;
     let all = names(newer(&[NOTES])).join(", ");
     expect_refusal(open(empty.url(), MigrationPolicy::Manual).await, &all);
-    open(empty.url(), MigrationPolicy::WhereAlone)
+    open(empty.url(), MigrationPolicy::SqliteOrEmpty)
         .await
         .expect("an empty database is filled");
     let pending = Database::pending_migrations(empty.url(), MIGRATIONS).await;

@@ -86,7 +86,7 @@ async fn verify(
     match checked.and_then(|verdict| {
         Ok((
             verdict.broken.is_none(),
-            tell(&verdict, file.is_some(), json)?,
+            print_verdict(&verdict, file.is_some(), json)?,
         ))
     }) {
         Ok((true, ())) => ExitCode::SUCCESS,
@@ -128,7 +128,7 @@ async fn verify_database(
 }
 
 /// Prints the result on standard output.
-fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
+fn print_verdict(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<()> {
     let VerificationCounts {
         entries,
         erased,
@@ -148,7 +148,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
                 "message": broken.to_string(),
             })
         });
-        let told = json!({
+        let report = json!({
             "valid": broken.is_none(),
             "entries": entries,
             "erased": erased,
@@ -158,7 +158,7 @@ fn tell(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow::Result<(
             "heads": verdict.heads.to_text(),
             "broken": broken,
         });
-        serde_json::to_string_pretty(&told)?
+        serde_json::to_string_pretty(&report)?
     } else {
         let stretch = match (first, last) {
             (Some(first), Some(last)) => {

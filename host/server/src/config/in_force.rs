@@ -60,7 +60,7 @@ pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
         });
         named.is_some()
     };
-    let told = |(key, value): (String, Value)| {
+    let setting = |(key, value): (String, Value)| {
         let source = match variable_of(&key) {
             Some(variable) => ConfigSource::Environment(variable),
             None if is_in_file(&key) => ConfigSource::File,
@@ -75,7 +75,7 @@ pub fn in_force(settings: &Settings, file: Option<&Path>) -> Vec<Setting> {
             source,
         }
     };
-    found.into_iter().map(told).collect()
+    found.into_iter().map(setting).collect()
 }
 
 /// Collects the keys below a table, each with its value.
@@ -125,8 +125,8 @@ mod tests {
                          password = \"hunter2\" }\n";
         std::fs::write(&file, text).unwrap();
         let settings = super::super::load(&file).unwrap();
-        let told = in_force(&settings, Some(&file));
-        let of = |key: &str| told.iter().find(|setting| setting.key == key).unwrap();
+        let effective = in_force(&settings, Some(&file));
+        let of = |key: &str| effective.iter().find(|setting| setting.key == key).unwrap();
         assert_eq!(of("base_url").source, ConfigSource::File);
         assert_eq!(
             (&of("audit.retention").source, of("audit.retention").is_set),
@@ -139,12 +139,12 @@ mod tests {
                 "{secret}"
             );
         }
-        let all = format!("{told:?}");
+        let all = format!("{effective:?}");
         assert!(
             !all.contains("hunter2") && !all.contains("AAAAAAAA"),
             "{all}"
         );
-        assert!(told.is_sorted_by(|one, other| one.key < other.key));
+        assert!(effective.is_sorted_by(|one, other| one.key < other.key));
     }
 
     /// A new setting with a secret must be added to the list above.

@@ -59,7 +59,7 @@ pub(super) async fn sign_out(
                 if ended.participants.is_empty() {
                     see_other(SIGNED_OUT)
                 } else {
-                    logout::tell(
+                    logout::notify(
                         &services,
                         browser.language(),
                         ended,

@@ -50,7 +50,7 @@ pub(super) fn page_that_posts(template: &impl Page, form_target: Option<&str>) -
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// The page must not be shown in a frame.
-    Alone,
+    Denied,
     /// Pages of this server may frame the page.
     Framed,
 }
@@ -58,7 +58,7 @@ pub(super) enum Framing {
 impl Framing {
     const fn ancestors(self) -> &'static str {
         match self {
-            Self::Alone => "'none'",
+            Self::Denied => "'none'",
             Self::Framed => "'self'",
         }
     }

@@ -29,7 +29,7 @@ use crate::http::handshake::HandshakeCredentials;
 use crate::http::oidc::client_certificate::ClientCertificate;
 
 /// The maximum time for pending requests after the server receives the signal to stop.
-const GOODBYE: Duration = Duration::from_secs(5);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum time for which a stopping server waits for the first request of a connection.
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The connections that may wait in the queue of a socket: the largest backlog that Linux permits by default.
@@ -164,7 +164,7 @@ pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = 
     }
     // Waiting pages and devices keep their connections open. They reconnect when the server is available again.
     stopping.send_replace(true);
-    let _ = tokio::time::timeout(GOODBYE, stopping.closed()).await;
+    let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, stopping.closed()).await;
 }
 
 struct HttpConnection {

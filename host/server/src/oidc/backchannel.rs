@@ -42,7 +42,7 @@ enum AttemptOutcome {
     /// The application accepted the logout token.
     Done,
     /// There is no recipient: the application was deleted, or no longer has a logout URI.
-    Nobody,
+    NoReceiver,
     /// The application rejected the token (section 2.8). It would reject another token as well.
     Refused(String),
     /// The egress rules forbid the address. This stays so until an operator or administrator changes it.
@@ -159,21 +159,21 @@ async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
         attempts,
         ..
     } = &delivery;
-    let told = tell(&services, &delivery)
+    let outcome = send_logout_token(&services, &delivery)
         .await
         .unwrap_or_else(|error| AttemptOutcome::Failed(error.to_string()));
-    let again = match &told {
+    let again = match &outcome {
         AttemptOutcome::Failed(_) => delivery.again_after(services.now()),
         AttemptOutcome::Done
-        | AttemptOutcome::Nobody
+        | AttemptOutcome::NoReceiver
         | AttemptOutcome::Refused(_)
         | AttemptOutcome::OutOfReach(_) => None,
     };
-    match (&told, again) {
+    match (&outcome, again) {
         (AttemptOutcome::Done, _) => {
             tracing::info!(%application, sid, attempts, "logout token delivered");
         }
-        (AttemptOutcome::Nobody, _) => {
+        (AttemptOutcome::NoReceiver, _) => {
             tracing::debug!(%application, sid, "logout token not needed any more");
         }
         (AttemptOutcome::Refused(why), _) => {
@@ -193,8 +193,8 @@ async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
                 retried");
         }
     }
-    let counted = match (&told, again) {
-        (AttemptOutcome::Done | AttemptOutcome::Nobody, _) => LogoutAttempt::Delivered,
+    let counted = match (&outcome, again) {
+        (AttemptOutcome::Done | AttemptOutcome::NoReceiver, _) => LogoutAttempt::Delivered,
         (_, Some(_)) => LogoutAttempt::Repeated,
         (_, None) => LogoutAttempt::GivenUp,
     };
@@ -206,15 +206,15 @@ async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
     application
 }
 
-async fn tell(
+async fn send_logout_token(
     services: &Services,
     delivery: &LogoutDelivery,
 ) -> Result<AttemptOutcome, InternalError> {
     let Some(application) = services.store.application(&delivery.application).await? else {
-        return Ok(AttemptOutcome::Nobody);
+        return Ok(AttemptOutcome::NoReceiver);
     };
     let Some(logout) = &application.settings.backchannel_logout else {
-        return Ok(AttemptOutcome::Nobody);
+        return Ok(AttemptOutcome::NoReceiver);
     };
     let token = logout_token(services, &application, delivery).await?;
     let answer = match services

@@ -118,13 +118,13 @@ pub async fn take_up(
         )
         .await?;
         // The application would receive only the description of the error. The administrator sees the cause.
-        let told =
+        let result =
             json!({ "error": error, "error_description": cause.as_deref().unwrap_or(description) });
         return finish(
             services,
             test_sign_in,
             TestSignInOutcome::Failed,
-            told,
+            result,
             None,
         )
         .await;
@@ -145,11 +145,11 @@ async fn finish(
     result: Value,
     family: Option<FamilyId>,
 ) -> Result<TestSignInOutcome, InternalError> {
-    let mut told = json!({ "protocol": "openid_connect" });
-    if let (Some(told), Value::Object(result)) = (told.as_object_mut(), result) {
-        told.extend(result);
+    let mut stored_result = json!({ "protocol": "openid_connect" });
+    if let (Some(stored_result), Value::Object(result)) = (stored_result.as_object_mut(), result) {
+        stored_result.extend(result);
     }
-    test_sign_in::end(services, test_sign_in, outcome, told, family).await?;
+    test_sign_in::end(services, test_sign_in, outcome, stored_result, family).await?;
     Ok(outcome)
 }
 

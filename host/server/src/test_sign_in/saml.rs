@@ -102,16 +102,16 @@ pub async fn take_up(
     let test_sign_in = open.test_sign_in();
     let asked = test_sign_in::derived(services, test_sign_in.id, DerivedValue::Message)?;
     // This server created the response, so the signature need not be verified again.
-    let told = match incoming.trusted(&[], Signature::Optional) {
+    let content = match incoming.trusted(&[], Signature::Optional) {
         Ok(trusted) => read(trusted.root()),
         Err(error) => Err(error.to_string()),
     };
-    let told = told.and_then(|told| match told.in_response_to.as_deref() {
-        Some(id) if id == asked => Ok(told),
+    let content = content.and_then(|content| match content.in_response_to.as_deref() {
+        Some(id) if id == asked => Ok(content),
         _ => Err("the response belongs to another request".to_owned()),
     });
     let response = without_signatures(&posted(body));
-    let (outcome, note, result) = match told {
+    let (outcome, note, result) = match content {
         Ok(ResponseContent {
             status,
             name_id,
@@ -205,20 +205,20 @@ fn read(root: Element<'_>) -> Result<ResponseContent, String> {
     for more in second.as_deref().into_iter().chain(words) {
         text = format!("{text}; {more}");
     }
-    let mut told = ResponseContent {
+    let mut content = ResponseContent {
         status: text,
         in_response_to: root.attribute("InResponseTo").map(str::to_owned),
         name_id: Value::Null,
         attributes: Vec::new(),
     };
     let Some(assertion) = root.optional_child(SAML.name("Assertion")).map_err(shape)? else {
-        return Ok(told);
+        return Ok(content);
     };
     let name = assertion
         .child(SUBJECT)
         .and_then(|subject| subject.child(NAME_ID))
         .map_err(shape)?;
-    told.name_id =
+    content.name_id =
         json!({ "format": name.attribute("Format"), "value": name.text().map_err(shape)? });
     let statement = assertion
         .optional_child(SAML.name("AttributeStatement"))
@@ -228,12 +228,12 @@ fn read(root: Element<'_>) -> Result<ResponseContent, String> {
             .children()
             .filter_map(|value| value.text().ok())
             .collect();
-        told.attributes.push(json!({
+        content.attributes.push(json!({
             "name": attribute.attribute("Name"),
             "format": attribute.attribute("NameFormat"),
             "friendly_name": attribute.attribute("FriendlyName"),
             "values": values,
         }));
     }
-    Ok(told)
+    Ok(content)
 }

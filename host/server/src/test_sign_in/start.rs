@@ -48,8 +48,8 @@ impl AdminCommand for StartTestSignIn {
     ) -> admin::Result<Execution<StartedTestSignIn>> {
         let (test_sign_in, application) = approved.into_plan();
         let services = &context.services;
-        let alone = services.rate_limits.test_sign_in.hold(test_sign_in.session);
-        let _alone = alone.ok_or(AdminError::TooMany(
+        let permit = services.rate_limits.test_sign_in.hold(test_sign_in.session);
+        let _permit = permit.ok_or(AdminError::TooMany(
             "another test sign-in is starting at this moment",
         ))?;
         let (url, request) = match &application {

@@ -98,7 +98,7 @@ pub(super) fn erase_pending(user: &str) {
             if pending.record.user.as_deref() == Some(user) {
                 pending.record.personal = None;
             }
-            if pending.record.is_by_person(user) {
+            if pending.record.is_by_user(user) {
                 pending.record.origin = None;
             }
         }

@@ -150,7 +150,7 @@ impl Record {
     }
 
     /// Whether this user is the actor.
-    pub fn is_by_person(&self, user: &str) -> bool {
+    pub fn is_by_user(&self, user: &str) -> bool {
         self.actor_kind == USER_KIND && self.actor.as_deref() == Some(user)
     }
 

@@ -19,9 +19,9 @@ fn form(text: &str) -> String {
 /// Exclusive XML Canonicalization 1.0, section 2.1.
 #[test]
 fn w3c_an_envelope_does_not_change_its_content() {
-    let alone = r#"<n1:elem1 xmlns:n1="http://b.example">content</n1:elem1>"#;
-    let enveloped = format!(r#"<n0:pdu xmlns:n0="http://a.example">{alone}</n0:pdu>"#);
-    assert_eq!(form_of(&enveloped, "elem1", &[]), alone);
+    let element = r#"<n1:elem1 xmlns:n1="http://b.example">content</n1:elem1>"#;
+    let enveloped = format!(r#"<n0:pdu xmlns:n0="http://a.example">{element}</n0:pdu>"#);
+    assert_eq!(form_of(&enveloped, "elem1", &[]), element);
     assert_eq!(form(&enveloped), enveloped);
 }
 

@@ -72,9 +72,9 @@ impl Signer {
         let digest = STANDARD.encode(Self::DIGEST.digest(covered.as_bytes())?);
         // Written separately, `SignedInfo` equals its own canonical form, because it declares the namespace of its
         // parent itself.
-        let mut alone = Writer::new();
-        signed_info(&mut alone, id, inclusive, &digest);
-        let value = STANDARD.encode(self.sign(alone.finish()?.as_bytes())?);
+        let mut separate = Writer::new();
+        signed_info(&mut separate, id, inclusive, &digest);
+        let value = STANDARD.encode(self.sign(separate.finish()?.as_bytes())?);
         let mut whole = Writer::new();
         whole.open(SIGNATURE).content(|signature| {
             signed_info(signature, id, inclusive, &digest);

@@ -149,11 +149,11 @@ async fn migrations(settings: &Settings) -> Option<Finding> {
         return None;
     }
     // Without the setting, a start migrates SQLite and an empty database.
-    let is_alone =
+    let is_automatic_by_default =
         Store::database_file(&database.url).is_some() || pending.len() == MIGRATIONS.len();
     let is_automatic = match database.migrate {
         Some(migrate) => migrate == Migrate::Automatic,
-        None => is_alone,
+        None => is_automatic_by_default,
     };
     Some(match is_automatic {
         true => Finding::warning("migrations", text, "The next start applies them."),

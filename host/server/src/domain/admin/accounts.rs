@@ -193,7 +193,7 @@ pub async fn account(services: &Services, id: AccountId) -> Result<Account> {
 }
 
 /// Returns the account with this id, and its user.
-async fn person(services: &Services, id: AccountId) -> Result<UserAccount> {
+async fn account_with_user(services: &Services, id: AccountId) -> Result<UserAccount> {
     services
         .store
         .account_with_user(id)
@@ -264,7 +264,7 @@ impl AdminCommand for UpdateAccount {
         let UserAccount {
             user,
             account: before,
-        } = person(services, self.account).await?;
+        } = account_with_user(services, self.account).await?;
         let authorization = caller.authorize_user_access(&user)?;
         context.expected.check(before.version)?;
         let mut after = before.clone();
@@ -387,11 +387,11 @@ impl AdminCommand for DeleteAccount {
     type Outcome = ();
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<UserAccount>> {
-        let person = person(&context.services, self.0).await?;
-        let authorization = context.caller.authorize_user_access(&person.user)?;
-        context.expected.check(person.account.version)?;
-        let action = ProtectedAction::DeleteAccount(person.account.id);
-        Ok(Planned::protected(authorization, person, action))
+        let user_account = account_with_user(&context.services, self.0).await?;
+        let authorization = context.caller.authorize_user_access(&user_account.user)?;
+        context.expected.check(user_account.account.version)?;
+        let action = ProtectedAction::DeleteAccount(user_account.account.id);
+        Ok(Planned::protected(authorization, user_account, action))
     }
 
     async fn execute(

@@ -45,7 +45,7 @@ fn roles_of(cell: &str) -> std::result::Result<Vec<String>, RowProblem> {
 struct PlannedRow {
     line: u64,
     /// The user, in the version that was checked.
-    whom: UserGuard,
+    guard: UserGuard,
     before: Option<Account>,
     account: Account,
     /// Whether the account receives a new name or, if it is new, a name other than the user's.
@@ -62,9 +62,9 @@ struct ExistingRecords {
 
 impl ExistingRecords {
     async fn read(services: &Services, application: &Did, rows: &[ImportRow]) -> Result<Self> {
-        let people = || rows.iter().filter_map(|row| row.filled("user"));
-        let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
-        let ids: Vec<UserId> = people().filter_map(|text| text.parse().ok()).collect();
+        let user_cells = || rows.iter().filter_map(|row| row.filled("user"));
+        let logins: Vec<LoginName> = user_cells().filter_map(|text| text.parse().ok()).collect();
+        let ids: Vec<UserId> = user_cells().filter_map(|text| text.parse().ok()).collect();
         let by_login = services.store.users_by_logins(&logins).await?;
         let by_id = services.store.users_by_ids(&ids).await?;
         let users: Vec<&User> = by_login.values().chain(by_id.values()).collect();
@@ -89,7 +89,7 @@ impl ExistingRecords {
         })
     }
 
-    fn person(&self, row: &ImportRow) -> std::result::Result<&User, RowProblem> {
+    fn user(&self, row: &ImportRow) -> std::result::Result<&User, RowProblem> {
         let text = row
             .filled("user")
             .ok_or_else(|| RowProblem::in_column("user", "expected a name, address or id"))?;
@@ -142,13 +142,13 @@ pub async fn plan_accounts(
         ..ImportReport::default()
     };
     let mut planned: Vec<PlannedRow> = Vec::new();
-    let mut people: HashMap<UserId, u64> = HashMap::new();
+    let mut users: HashMap<UserId, u64> = HashMap::new();
     let mut names: HashMap<String, u64> = HashMap::new();
     for row in rows {
         tokio::task::yield_now().await;
         let plan = plan(services, caller, application, &known, row).and_then(|plan| {
             let Account { user_id, name, .. } = &plan.account;
-            if let Some(before) = people.insert(*user_id, plan.line) {
+            if let Some(before) = users.insert(*user_id, plan.line) {
                 return Err(Ok(RowProblem::in_column(
                     "user",
                     format!("line {before} has the same user"),
@@ -204,7 +204,7 @@ fn plan(
     known: &ExistingRecords,
     row: &ImportRow,
 ) -> std::result::Result<PlannedRow, std::result::Result<RowProblem, AdminError>> {
-    let user = known.person(row).map_err(Ok)?;
+    let user = known.user(row).map_err(Ok)?;
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before
         .clone()
@@ -262,7 +262,7 @@ fn plan(
     let is_renamed = known_as != account.name;
     Ok(PlannedRow {
         line: row.line,
-        whom: user.into(),
+        guard: user.into(),
         before,
         account,
         is_renamed,
@@ -281,7 +281,7 @@ pub async fn save_accounts(
     let PlannedAccounts { mut report, rows } = planned;
     let write = |PlannedRow {
                      line,
-                     whom,
+                     guard,
                      before,
                      account,
                      ..
@@ -295,7 +295,7 @@ pub async fn save_accounts(
             AccountWrite {
                 before: before.map(|before| before.state),
                 account,
-                whom,
+                guard,
                 entries,
             },
         )

@@ -29,8 +29,8 @@ pub(crate) async fn send_account_notifications(
         Ok(devices) => devices,
         Err(error) => return tracing::warn!(%user, %error, "account notification failed"),
     };
-    let told = devices.iter().filter(|device| Some(device.id) != but);
-    let mut left: Vec<_> = told
+    let recipients = devices.iter().filter(|device| Some(device.id) != but);
+    let mut left: Vec<_> = recipients
         .filter_map(|device| Some((device, device.push.as_ref()?)))
         .collect();
     for channel in services

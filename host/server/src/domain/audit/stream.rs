@@ -144,7 +144,7 @@ async fn send_batch(
             positions.advance(lane, anchor);
             continue;
         };
-        tell_of_gap(name, come_to, &records);
+        log_gap(name, come_to, &records);
         let span = services.span_sampler.background(
             || tracing::info_span!(target: ROOT_SPANS, "audit_stream.delivery", stream = name),
         );
@@ -177,7 +177,7 @@ async fn send_batch(
 
 /// Logs a gap between the stream's position and the first entry. A new stream has no gap, because retention may have
 /// deleted entries before it began.
-fn tell_of_gap(name: &str, come_to: i64, records: &[Record]) {
+fn log_gap(name: &str, come_to: i64, records: &[Record]) {
     let Some(first) = records.first() else { return };
     if come_to > 0 && first.seq > come_to + 1 {
         tracing::warn!(

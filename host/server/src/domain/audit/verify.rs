@@ -337,7 +337,7 @@ async fn origin_was_taken(
         return Ok(false);
     }
     match &record.actor {
-        Some(actor) if record.is_by_person(actor) => {
+        Some(actor) if record.is_by_user(actor) => {
             Ok(!erasures.is_erased(store, actor, record.at).await?)
         }
         _ => Ok(true),

@@ -272,7 +272,7 @@ fn amr_texts(authentication: &Authentication) -> Vec<String> {
 
 /// Returns the claims in the specification's table, except `account`, which a plugin creates.
 fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
-    let told = |name: &str| {
+    let is_released = |name: &str| {
         let by_scope = Scope::of_claim(name).is_some_and(|scope| scopes.has(scope));
         by_scope || subject.requested.contains_key(name)
     };
@@ -281,7 +281,7 @@ fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
     let public = subject.application.settings.subject_type == SubjectType::Public;
     let known = known(subject.user, subject.account, public)
         .into_iter()
-        .filter(|(name, value)| told(name) && !value.is_null());
+        .filter(|(name, value)| is_released(name) && !value.is_null());
     let mut claims: Map<String, Value> = known
         .map(|(name, value)| (name.to_owned(), value))
         .collect();

@@ -141,11 +141,11 @@ pub async fn request(
         }
         let is_seen = |prompt: &Prompt| seen.contains(&prompt.approval.id);
         let changed = pending.len() != seen.len() || !pending.iter().all(is_seen);
-        let told = notifications
+        let has_new_notification = notifications
             .last()
             .is_some_and(|last| known.is_none_or(|known| last.id > known));
         let over = summary.user.state != LifecycleState::Active || is_interrupted;
-        if changed || told || over {
+        if changed || has_new_notification || over {
             return Ok(Some(DeviceInbox {
                 user: summary.user,
                 device_name: summary.device_name,

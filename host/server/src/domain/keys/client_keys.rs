@@ -28,7 +28,7 @@ pub async fn verify(
     if let Some(decided) = set.decide(token, services.now()) {
         return decided;
     }
-    let _alone = set.fetching.lock().await;
+    let _guard = set.fetching.lock().await;
     if let Some(decided) = set.decide(token, services.now()) {
         return decided;
     }

@@ -44,7 +44,7 @@ pub async fn roll_back(
     digest: Option<&str>,
     by: &AuditContext,
 ) -> Result<(), AdminError> {
-    let _alone = services.reloads.one_at_a_time.lock().await;
+    let _guard = services.reloads.one_at_a_time.lock().await;
     let previous = previous_known_by(services, digest)?;
     let replaced = services.plugins.replace_set(previous.set.clone());
     services.reloads.exchanged(
@@ -98,7 +98,7 @@ pub async fn changed_on_disk(services: &Services) -> bool {
 /// # Errors
 /// The error for the operator, which is also in the log and in [`last_reload`].
 pub async fn reload(services: &Services, by: &AuditContext) -> Result<Reload, ReloadError> {
-    let _alone = services.reloads.one_at_a_time.lock().await;
+    let _guard = services.reloads.one_at_a_time.lock().await;
     let exchanged = exchange(services).await;
     let reload = Reload {
         at: services.now(),

@@ -41,7 +41,7 @@ const UPLOADS: usize = 4;
 /// The largest number of concurrent plans of manifests.
 const PLANS: usize = 4;
 /// The largest number of pages in one network that receive server-sent events at the same time. Further pages poll.
-const TOLD_PAGES: usize = 500;
+const EVENT_STREAMS: usize = 500;
 
 /// The limits in force.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ pub struct RateLimiters {
     /// Callbacks of approval channels, by the name of the channel.
     pub callbacks_per_ip: Limit<(String, Network)>,
     /// Pages that receive server-sent events. Each causes a read of the database every second.
-    pub told_pages: Arc<ConcurrencyLimit<Network>>,
+    pub event_streams: Arc<ConcurrencyLimit<Network>>,
     /// Views of the claims that an application receives about a user. They call the same plugins as sign-ins.
     pub looks: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
@@ -148,7 +148,7 @@ impl RateLimiters {
                 settings.unauthenticated_requests,
             ),
             callbacks_per_ip: Limit::new("callbacks_per_ip", settings.callbacks_per_ip),
-            told_pages: Arc::new(ConcurrencyLimit::new(TOLD_PAGES)),
+            event_streams: Arc::new(ConcurrencyLimit::new(EVENT_STREAMS)),
             looks: Arc::new(ConcurrencyLimit::new(1)),
             claim_lookups: Arc::new(ConcurrencyLimit::new(CLAIM_LOOKUPS)),
             previews: Arc::new(ConcurrencyLimit::new(PREVIEWS)),

@@ -62,7 +62,7 @@ pub enum Revocation {
         here: Option<SessionEnd>,
         /// Whether service providers took part in the other sessions. Only those browsers could have notified the
         /// service providers.
-        untold: bool,
+        not_notified: bool,
     },
     /// The sign-in is not recent. An attacker with an unattended browser must not be able to revoke a device.
     NotRecent,
@@ -107,6 +107,6 @@ pub async fn revoke(
     });
     Ok(Revocation::Done {
         here,
-        untold: !elsewhere.is_empty(),
+        not_notified: !elsewhere.is_empty(),
     })
 }

@@ -19,7 +19,7 @@ pub struct VisibleClaims {
     /// The application's name.
     pub application: String,
     /// The claims in the ID token or at UserInfo, or the plugin that prevents the response.
-    pub told: Result<Vec<(String, Vec<Value>)>, MapperStop>,
+    pub claims: Result<Vec<(String, Vec<Value>)>, MapperStop>,
     /// Whether the user has not consented yet. Then the claims are those after a consent.
     pub after_consent: bool,
 }
@@ -64,38 +64,38 @@ pub async fn seen_by(
     };
     let mut seen: Vec<(String, Vec<Value>)> = Vec::new();
     for sink in sinks {
-        match told(services, (user, &account), scopes.as_ref(), *sink).await? {
+        match claims_for_sink(services, (user, &account), scopes.as_ref(), *sink).await? {
             None => return Ok(None),
             Some(Err(stopped)) => {
                 return Ok(Some(VisibleClaims {
                     application: name,
-                    told: Err(stopped),
+                    claims: Err(stopped),
                     after_consent,
                 }));
             }
-            Some(Ok(told)) => told
+            Some(Ok(claims)) => claims
                 .into_iter()
                 .for_each(|(name, value)| add(&mut seen, name, value)),
         }
     }
     Ok(Some(VisibleClaims {
         application: name,
-        told: Ok(seen),
+        claims: Ok(seen),
         after_consent,
     }))
 }
 
 /// Returns the names and values for one sink. Returns `None` if the account or the application was deleted in the
 /// meantime.
-async fn told(
+async fn claims_for_sink(
     services: &Services,
     (user, account): (&User, &Account),
     scopes: Option<&Scopes>,
     sink: Sink,
 ) -> Result<Option<Result<Vec<(String, Value)>, MapperStop>>, InternalError> {
-    let person = (user.clone(), account.clone());
+    let user_and_account = (user.clone(), account.clone());
     let request = (scopes.map(ToString::to_string), &[sink][..]);
-    let preview = match admin::preview_of(services, person, request).await {
+    let preview = match admin::preview_of(services, user_and_account, request).await {
         Ok(mut previews) => match previews.pop() {
             Some(preview) => preview,
             None => return Ok(None),
@@ -103,7 +103,7 @@ async fn told(
         Err(AdminError::Internal(error)) => return Err(error),
         Err(_) => return Ok(None),
     };
-    Ok(Some(preview.told.map(|told| match told {
+    Ok(Some(preview.content.map(|content| match content {
         PreviewContent::Claims(claims) => of_claims(claims),
         PreviewContent::Attributes(attributes) => {
             attributes.into_iter().flat_map(of_attribute).collect()

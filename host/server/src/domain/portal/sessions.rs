@@ -23,7 +23,7 @@ pub async fn sessions(services: &Services, user: &User) -> Result<Vec<OpenSessio
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EndedSession {
     /// Whether service providers took part. Only those browsers could have notified the service providers.
-    pub untold: bool,
+    pub not_notified: bool,
 }
 
 /// Ends a session of this user in another browser. Returns `None` if there is no such open session.
@@ -42,7 +42,7 @@ pub async fn end(
         .await?;
     services.wakeups.send(Wakeup::LoggedOut);
     Ok(ended.map(|ended| EndedSession {
-        untold: !ended.participants.is_empty(),
+        not_notified: !ended.participants.is_empty(),
     }))
 }
 
@@ -63,7 +63,7 @@ pub async fn end_others(
         .await?;
     services.wakeups.send(Wakeup::LoggedOut);
     Ok(EndedSession {
-        untold: !ended.participants.is_empty(),
+        not_notified: !ended.participants.is_empty(),
     })
 }
 

@@ -109,27 +109,27 @@ pub(super) fn updated_client(
     after: &ClientState,
     (members, sets_admin_scopes): (&[ChangedMember], bool),
 ) -> Message {
-    let mut told = vec![changed(name, members)];
+    let mut effects = vec![changed(name, members)];
     if before.name != after.name {
-        told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
+        effects.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
-    told.extend(availability(
+    effects.extend(availability(
         before.settings.enabled,
         after.settings.enabled,
     ));
     if sets_admin_scopes {
-        told.push(administers(after));
+        effects.push(administers(after));
         // Other applications may have the same name.
-        told.push(Message::new("action-its-client-id").text("id", id.to_string()));
+        effects.push(Message::new("action-its-client-id").text("id", id.to_string()));
     }
     let (was, is) = (
         &before.settings.authentication,
         &after.settings.authentication,
     );
     if was != is {
-        told.extend(proof(is, Some(was)));
+        effects.extend(proof(is, Some(was)));
     } else if sets_admin_scopes {
-        told.extend(proof(is, None));
+        effects.extend(proof(is, None));
     }
     let addresses_of = |client: &ClientState| -> Vec<String> {
         client
@@ -141,16 +141,16 @@ pub(super) fn updated_client(
             .collect()
     };
     let (was, is) = (addresses_of(before), addresses_of(after));
-    told.extend((was != is).then(|| answered_at(&was, &is)));
-    told.extend(signing_in_and_out(&before.settings, &after.settings));
-    told.extend(passkeys(
+    effects.extend((was != is).then(|| answered_at(&was, &is)));
+    effects.extend(signing_in_and_out(&before.settings, &after.settings));
+    effects.extend(passkeys(
         before.settings.passkey_sign_in,
         after.settings.passkey_sign_in,
     ));
     if after.settings.lenient_assertion_audience && !before.settings.lenient_assertion_audience {
-        told.push(Message::new("action-lenient-audience"));
+        effects.push(Message::new("action-lenient-audience"));
     }
-    sentences(told)
+    sentences(effects)
 }
 
 /// Returns the effect of disabling or enabling an application.
@@ -171,9 +171,9 @@ fn passkeys(were_permitted: bool, are_permitted: bool) -> Option<Message> {
 
 /// Returns the URIs to which users are sent to sign in and after signing out, and the URI that receives logout tokens.
 fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
-    let mut told = Vec::new();
+    let mut effects = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
-        told.push(match &is.initiate_login_uri {
+        effects.push(match &is.initiate_login_uri {
             Some(uri) => Message::new("action-starts-at").text("address", address(uri.as_str())),
             None => Message::new("action-starts-nowhere"),
         });
@@ -188,7 +188,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
     };
     let (before, now) = (after(was), after(is));
     if before != now {
-        told.push(returned_to(&before, &now));
+        effects.push(returned_to(&before, &now));
     }
     let notified = |settings: &OidcSettings| {
         settings
@@ -198,12 +198,12 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
     };
     let (before, now) = (notified(was), notified(is));
     if before != now {
-        told.push(match now {
+        effects.push(match now {
             Some(uri) => Message::new("action-notified-at").text("address", address(uri.as_str())),
             None => Message::new("action-not-notified"),
         });
     }
-    told
+    effects
 }
 
 fn administers(client: &ClientState) -> Message {
@@ -217,15 +217,15 @@ fn administers(client: &ClientState) -> Message {
 
 fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState) -> Vec<Message> {
     let (was, is) = (&*before.settings, &*after.settings);
-    let mut told = Vec::new();
+    let mut effects = Vec::new();
     if before.name != after.name {
-        told.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
+        effects.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
-    told.extend(availability(was.enabled, is.enabled));
-    told.extend(passkeys(was.passkey_sign_in, is.passkey_sign_in));
+    effects.extend(availability(was.enabled, is.enabled));
+    effects.extend(passkeys(was.passkey_sign_in, is.passkey_sign_in));
     if was.entity_id != is.entity_id {
         let id = unquoted(&is.entity_id.to_string());
-        told.push(Message::new("action-its-entity-id").text("id", id));
+        effects.push(Message::new("action-its-entity-id").text("id", id));
     }
     if was.certificates != is.certificates {
         let digests = |provider: &ServiceProviderState| -> Vec<String> {
@@ -236,11 +236,11 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
                 .map(|certificate| client::certificate_digest(&certificate.pem))
                 .collect()
         };
-        told.push(proven_by_certificates(&digests(before), &digests(after)));
+        effects.push(proven_by_certificates(&digests(before), &digests(after)));
     }
-    told.extend(changed_attributes(was, is));
+    effects.extend(changed_attributes(was, is));
     if was.metadata_url != is.metadata_url {
-        told.push(match &is.metadata_url {
+        effects.push(match &is.metadata_url {
             Some(url) => Message::new("action-metadata-at").text("address", address(url.as_str())),
             None => Message::new("action-metadata-nowhere"),
         });
@@ -254,13 +254,13 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
             .collect()
     };
     let (was, is) = (consumers(before), consumers(after));
-    told.extend((was != is).then(|| answered_at(&was, &is)));
+    effects.extend((was != is).then(|| answered_at(&was, &is)));
     let (was, is) = (
         &before.settings.single_logout,
         &after.settings.single_logout,
     );
     if was != is {
-        told.push(match is {
+        effects.push(match is {
             None => Message::new("action-not-notified"),
             Some(SingleLogout {
                 url, response_url, ..
@@ -274,7 +274,7 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
             }
         });
     }
-    told
+    effects
 }
 
 /// Returns the attributes of each assertion, which are the same for every user.

@@ -117,18 +117,18 @@ mod tests {
         let mut all: Vec<&str> = long.iter().map(String::as_str).collect();
         let far = format!("https://{}.evil.example/cb", "y".repeat(150));
         all.push(&far);
-        let told = addresses(&all).plain(Language::English);
+        let text = addresses(&all).plain(Language::English);
         assert!(
-            told.ends_with(&format!(
+            text.ends_with(&format!(
                 ", and 4 more at https://{}.evil.example",
                 "y".repeat(150)
             )),
-            "{told}"
+            "{text}"
         );
         assert_eq!(address(&far), far.trim_end_matches("cb").to_owned() + "…");
         assert_eq!(address("myapp:/cb"), "myapp:/cb");
         let schemes = ["x:1"; 200];
-        let told = addresses(&schemes).plain(Language::English);
-        assert!(told.ends_with(", and 40 more"), "{told}");
+        let text = addresses(&schemes).plain(Language::English);
+        assert!(text.ends_with(", and 40 more"), "{text}");
     }
 }

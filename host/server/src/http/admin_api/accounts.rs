@@ -115,11 +115,11 @@ async fn names<'a>(
     services: &Services,
     accounts: impl IntoIterator<Item = &'a Account> + Clone,
 ) -> Result<Names, Problem> {
-    let people = accounts.clone().into_iter().map(|account| account.user_id);
+    let users = accounts.clone().into_iter().map(|account| account.user_id);
     let applications = accounts
         .into_iter()
         .map(|account| account.application_id.clone());
-    Ok(Names::read(services, people.collect(), applications.collect()).await?)
+    Ok(Names::read(services, users.collect(), applications.collect()).await?)
 }
 
 fn shown(account: Account, names: &Names) -> AccountView {

@@ -107,7 +107,7 @@ pub(super) async fn views(
 ) -> Result<Vec<EntryView>, Problem> {
     let sees_targets =
         caller.may(Permission::ApplicationsRead) || caller.may(Permission::AuditRead);
-    let people = found.iter().flat_map(|kept| {
+    let users = found.iter().flat_map(|kept| {
         let actor = if let Actor::User(id) = kept.entry.actor {
             Some(id)
         } else {
@@ -126,7 +126,7 @@ pub(super) async fn views(
         let own = actor.into_iter().chain(&kept.entry.application).cloned();
         own.chain(target)
     });
-    let names = Names::read(services, people.collect(), applications.collect()).await?;
+    let names = Names::read(services, users.collect(), applications.collect()).await?;
     let shown = found.into_iter().map(|found| {
         let origin = OriginTexts {
             place: place_of(services, &found.entry, language),

@@ -215,14 +215,14 @@ pub(super) async fn export_accounts(
         let (services, q, id) = (Arc::clone(&services), q.clone(), id.clone());
         Box::pin(async move {
             let found = accounts::page(&services, &id, q, state, after.as_deref(), ROWS).await?;
-            let people: Vec<UserId> = found.iter().map(|(_, account)| account.user_id).collect();
-            let people = services
+            let user_ids: Vec<UserId> = found.iter().map(|(_, account)| account.user_id).collect();
+            let users = services
                 .store
-                .users_by_ids(&people)
+                .users_by_ids(&user_ids)
                 .await
                 .map_err(InternalError::from)?;
             let cells =
-                |account: &Account| admin::account_cells(account, people.get(&account.user_id));
+                |account: &Account| admin::account_cells(account, users.get(&account.user_id));
             Ok(Rows::from_records(
                 &found,
                 |(cursor, _)| cursor.clone(),

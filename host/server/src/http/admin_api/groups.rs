@@ -485,7 +485,7 @@ async fn export_members(
 )]
 async fn import_members(
     context: Context,
-    Extension(alone): Extension<ImportPermit>,
+    Extension(permit): Extension<ImportPermit>,
     Path(id): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: CsvBody,
@@ -496,7 +496,7 @@ async fn import_members(
         dry_run,
     };
     let import = async move { context.run(command).await };
-    Ok(import_view(dry_run, to_the_end(alone, import).await?))
+    Ok(import_view(dry_run, to_the_end(permit, import).await?))
 }
 
 /// A group of a user.

@@ -18,7 +18,7 @@ use crate::http::problem::{Problem, ProblemKind};
 pub(super) type ImportPermit = Arc<ConcurrencyPermit<()>>;
 
 /// Runs one import at a time, after its body was read, so that a slow upload delays no other import.
-pub(super) async fn alone(
+pub(super) async fn limit_imports(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     request: Request,
@@ -41,7 +41,7 @@ pub(super) async fn alone(
 
 /// Limits the number of concurrent plans, one for each caller, because a manifest is in memory until its plan is
 /// complete.
-pub(super) async fn limited(
+pub(super) async fn limit_plans(
     State(services): State<Arc<Services>>,
     Extension(caller): Extension<Caller>,
     request: Request,

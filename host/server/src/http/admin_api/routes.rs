@@ -219,12 +219,12 @@ impl Route {
         let handler = if is_import {
             handler.route_layer(from_fn_with_state(
                 Arc::clone(services),
-                import_limit::alone,
+                import_limit::limit_imports,
             ))
         } else if takes_manifest {
             handler.route_layer(from_fn_with_state(
                 Arc::clone(services),
-                import_limit::limited,
+                import_limit::limit_plans,
             ))
         } else {
             handler

@@ -122,12 +122,12 @@ pub(super) fn import_view(dry_run: bool, report: ImportReport) -> Json<ImportVie
 
 /// Lets an import complete even if its client disconnects. No other import begins before its end.
 pub(super) async fn to_the_end(
-    alone: ImportPermit,
+    permit: ImportPermit,
     import: impl Future<Output = Result<ImportReport, Problem>> + Send + 'static,
 ) -> Result<ImportReport, Problem> {
     let importing = async move {
         let report = import.await;
-        drop(alone);
+        drop(permit);
         report
     };
     tokio::spawn(importing).await.map_err(|error| {
@@ -142,7 +142,7 @@ pub(super) async fn to_the_end(
 /// Imports the accounts of an application, or users if there is no application.
 async fn imported(
     context: Context,
-    alone: ImportPermit,
+    permit: ImportPermit,
     application: Option<Did>,
     table: CsvBody,
     dry_run: bool,
@@ -158,7 +158,7 @@ async fn imported(
         dry_run,
     };
     let import = async move { context.run(command).await };
-    Ok(import_view(dry_run, to_the_end(alone, import).await?))
+    Ok(import_view(dry_run, to_the_end(permit, import).await?))
 }
 
 /// Import users from CSV.
@@ -176,11 +176,11 @@ async fn imported(
 )]
 async fn import_users(
     context: Context,
-    Extension(alone): Extension<ImportPermit>,
+    Extension(permit): Extension<ImportPermit>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
-    imported(context, alone, None, table, dry_run).await
+    imported(context, permit, None, table, dry_run).await
 }
 
 /// Import an application's accounts from CSV.
@@ -197,11 +197,11 @@ async fn import_users(
 )]
 async fn import_accounts(
     context: Context,
-    Extension(alone): Extension<ImportPermit>,
+    Extension(permit): Extension<ImportPermit>,
     Path(application): Path<String>,
     Query(ImportQuery { dry_run }): Query<ImportQuery>,
     table: CsvBody,
 ) -> Result<Json<ImportView>, Problem> {
     let id: Did = id_of(&application, "application")?;
-    imported(context, alone, Some(id), table, dry_run).await
+    imported(context, permit, Some(id), table, dry_run).await
 }

@@ -65,11 +65,11 @@ pub(crate) async fn take(
 /// Returns the headers for the plugin, without cookies, which it must not see. Returns `None` if there are too many.
 fn plugin_headers(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
     let mut size = 0;
-    let mut told = Vec::new();
+    let mut copied = Vec::new();
     for (name, value) in headers.iter().filter(|(name, _)| **name != COOKIE) {
         let Ok(value) = value.to_str() else { continue };
         size += name.as_str().len() + value.len();
-        told.push((name.as_str().to_owned(), value.to_owned()));
+        copied.push((name.as_str().to_owned(), value.to_owned()));
     }
-    (told.len() <= MOST_HEADERS && size <= LARGEST_HEADERS).then_some(told)
+    (copied.len() <= MOST_HEADERS && size <= LARGEST_HEADERS).then_some(copied)
 }

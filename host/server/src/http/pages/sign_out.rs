@@ -33,7 +33,7 @@ pub struct SignedOutPage {
     /// Whether the removal of the device that signed this browser in was the cause.
     pub by_device: bool,
     /// The names of the SAML applications that could not be notified.
-    pub untold: Vec<String>,
+    pub not_notified: Vec<String>,
     /// Whether there are other such applications, whose names this browser must not learn.
     pub others: bool,
 }

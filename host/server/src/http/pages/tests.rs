@@ -313,7 +313,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         SignedOutPage {
             layout: layout(),
             by_device: true,
-            untold: vec![text()],
+            not_notified: vec![text()],
             others: true
         },
         TestSignInPage {

@@ -11,7 +11,7 @@ use super::activity_kind::ActivityKind;
 use super::activity_rows::folded;
 use super::pages::{ActivityPage, ActivityRow, Tab};
 use super::tone::Tone;
-use super::words::{PageTime, activity_message, browser_of, by_whom, origin_for, place_of};
+use super::words::{PageTime, activity_message, actor_message, browser_of, origin_for, place_of};
 use crate::domain::protected_actions::{PastAction, TargetNames};
 use crate::domain::{InternalError, audit};
 use crate::http::portal::owner::Owner;
@@ -136,7 +136,7 @@ fn row(owner: &Owner, (entry, action): (&Entry, Option<PastAction>), names: &Nam
         tone: Tone::of_entry(entry),
         what: activity_message(entry, action.as_ref(), &application),
         when: PageTime::new(entry.at),
-        by: by_whom(user, entry, &application, &names.devices),
+        by: actor_message(user, entry, &application, &names.devices),
         place: from
             .as_ref()
             .and_then(|from| place_of(services, from, owner.browser.language())),

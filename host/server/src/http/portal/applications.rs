@@ -29,7 +29,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser
                 services,
                 browser,
                 signed_in,
-                told: FormNotice::default(),
+                notice: FormNotice::default(),
             };
             owner.page(listed(&owner).await)
         }

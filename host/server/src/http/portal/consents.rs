@@ -13,14 +13,14 @@ use crate::http::sign_in::consent::WithdrawalNotice;
 /// `GET /consents`
 pub(super) async fn list(
     owner: Owner,
-    told: Result<Query<WithdrawalNotice>, QueryRejection>,
+    notice: Result<Query<WithdrawalNotice>, QueryRejection>,
 ) -> Response {
     // An address with a malformed query leads to the page, too.
-    let told = told.map(|Query(told)| told).unwrap_or_default();
-    owner.page(listed(&owner, &told).await)
+    let notice = notice.map(|Query(notice)| notice).unwrap_or_default();
+    owner.page(listed(&owner, &notice).await)
 }
 
-async fn listed(owner: &Owner, told: &WithdrawalNotice) -> Result<ConsentsPage, InternalError> {
+async fn listed(owner: &Owner, notice: &WithdrawalNotice) -> Result<ConsentsPage, InternalError> {
     let Owner {
         services,
         browser,
@@ -31,6 +31,6 @@ async fn listed(owner: &Owner, told: &WithdrawalNotice) -> Result<ConsentsPage, 
         layout: owner.layout(),
         frame: owner.frame(Tab::Consents)?,
         consents: consent::list(services, browser, signed_in).await?,
-        withdrawn: consent::withdrawn(services, browser, signed_in, told).await?,
+        withdrawn: consent::withdrawn(services, browser, signed_in, notice).await?,
     })
 }

@@ -74,9 +74,9 @@ pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Respon
         let Ok(id) = id.parse::<DeviceId>() else {
             return Ok(owner.nothing_here(Tab::Devices));
         };
-        let person = owner.signed_in.user.id;
-        let by = AuditContext::new(Actor::User(person), owner.browser.origin());
-        match device::rename(&owner.services, person, id, posted.field("name"), &by).await? {
+        let user = owner.signed_in.user.id;
+        let by = AuditContext::new(Actor::User(user), owner.browser.origin());
+        match device::rename(&owner.services, user, id, posted.field("name"), &by).await? {
             RenameOutcome::Done => owner.done(LocalPage::Devices, FormResult::Renamed),
             RenameOutcome::Unknown => Ok(owner.nothing_here(Tab::Devices)),
             RenameOutcome::BadName => {
@@ -168,10 +168,10 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
                 )
                 .await
             }
-            Revocation::Done { here: None, untold } => owner.done(
+            Revocation::Done { here: None, not_notified } => owner.done(
                 LocalPage::Devices,
-                if untold {
-                    FormResult::RevokedUntold
+                if not_notified {
+                    FormResult::RevokedNotNotified
                 } else {
                     FormResult::Revoked
                 },

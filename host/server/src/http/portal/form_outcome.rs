@@ -13,11 +13,11 @@ pub(super) enum FormResult {
     PasskeyStopped,
     Revoked,
     /// The device was revoked, but service providers of its ended sessions could not be notified.
-    RevokedUntold,
+    RevokedNotNotified,
     Ended,
-    EndedUntold,
+    EndedNotNotified,
     OthersEnded,
-    OthersEndedUntold,
+    OthersEndedNotNotified,
     CodesConfirmed,
 }
 
@@ -26,11 +26,11 @@ impl FormResult {
         Self::Renamed,
         Self::PasskeyStopped,
         Self::Revoked,
-        Self::RevokedUntold,
+        Self::RevokedNotNotified,
         Self::Ended,
-        Self::EndedUntold,
+        Self::EndedNotNotified,
         Self::OthersEnded,
-        Self::OthersEndedUntold,
+        Self::OthersEndedNotNotified,
         Self::CodesConfirmed,
     ];
 
@@ -39,11 +39,11 @@ impl FormResult {
             Self::Renamed => "renamed",
             Self::PasskeyStopped => "passkey-stopped",
             Self::Revoked => "revoked",
-            Self::RevokedUntold => "revoked-not-notified",
+            Self::RevokedNotNotified => "revoked-not-notified",
             Self::Ended => "ended",
-            Self::EndedUntold => "ended-not-notified",
+            Self::EndedNotNotified => "ended-not-notified",
             Self::OthersEnded => "others-ended",
-            Self::OthersEndedUntold => "others-ended-not-notified",
+            Self::OthersEndedNotNotified => "others-ended-not-notified",
             Self::CodesConfirmed => "codes-confirmed",
         }
     }
@@ -53,17 +53,18 @@ impl FormResult {
             Self::Renamed => Message::new("devices-renamed"),
             Self::PasskeyStopped => Message::new("devices-passkey-stopped"),
             Self::Revoked => Message::new("devices-revoked"),
-            Self::RevokedUntold => Message::new("devices-revoked-not-notified"),
+            Self::RevokedNotNotified => Message::new("devices-revoked-not-notified"),
             Self::Ended => Message::new("sessions-ended"),
-            Self::EndedUntold => Message::new("sessions-ended-not-notified"),
+            Self::EndedNotNotified => Message::new("sessions-ended-not-notified"),
             Self::OthersEnded => Message::new("sessions-others-ended"),
-            Self::OthersEndedUntold => Message::new("sessions-others-ended-not-notified"),
+            Self::OthersEndedNotNotified => Message::new("sessions-others-ended-not-notified"),
             Self::CodesConfirmed => Message::new("portal-codes-confirmed"),
         }
     }
 }
 
-pub(super) fn told(done: FormResult, user: &User) -> String {
+/// Returns the purpose of the CSRF token in the address of the page.
+pub(super) fn csrf_purpose(done: FormResult, user: &User) -> String {
     format!("done {} {}", done.as_str(), user.id)
 }
 
@@ -78,19 +79,19 @@ pub(super) struct FormNotice {
 impl FormNotice {
     /// Parses the query of an address.
     pub(super) fn of_query(query: &str) -> Self {
-        let mut told = Self::default();
+        let mut notice = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             match &*name {
                 "done" => {
-                    told.done = FormResult::ALL
+                    notice.done = FormResult::ALL
                         .into_iter()
                         .find(|done| done.as_str() == value);
                 }
-                "token" => told.token = value.into_owned(),
+                "token" => notice.token = value.into_owned(),
                 _ => {}
             }
         }
-        told
+        notice
     }
 
     /// Returns the message for the page.
@@ -103,7 +104,7 @@ impl FormNotice {
         let Some(done) = self.done else {
             return Ok(None);
         };
-        let ours = csrf::is_token(services, browser, &told(done, user), &self.token)?;
+        let ours = csrf::is_token(services, browser, &csrf_purpose(done, user), &self.token)?;
         Ok(ours.then(|| done.message()))
     }
 }

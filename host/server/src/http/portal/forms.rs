@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use super::pages::ButtonForm;
 use crate::domain::{InternalError, Services};
 use crate::http::csrf;
-use crate::http::portal::form_outcome::{FormResult, told};
+use crate::http::portal::form_outcome::{FormResult, csrf_purpose};
 use crate::http::portal::owner::Owner;
 use crate::http::reply::{forged, internal_error, see_other};
 use assent_model::login::LocalPage;
@@ -43,7 +43,7 @@ impl Owner {
         let token = csrf::token(
             &self.services,
             &self.browser,
-            &told(done, &self.signed_in.user),
+            &csrf_purpose(done, &self.signed_in.user),
         )?;
         let mut query = form_urlencoded::Serializer::new(String::new());
         query

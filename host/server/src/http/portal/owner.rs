@@ -34,7 +34,7 @@ pub(crate) struct Owner {
     pub(super) browser: Browser,
     pub(super) signed_in: BrowserSession,
     /// The result of a form, which the page shows first.
-    pub(super) told: FormNotice,
+    pub(super) notice: FormNotice,
 }
 
 impl FromRequestParts<Arc<Services>> for Owner {
@@ -45,14 +45,14 @@ impl FromRequestParts<Arc<Services>> for Owner {
         services: &Arc<Services>,
     ) -> Result<Self, Response> {
         let Ok(browser) = Browser::from_request_parts(parts, services).await;
-        let told = FormNotice::of_query(parts.uri.query().unwrap_or_default());
+        let notice = FormNotice::of_query(parts.uri.query().unwrap_or_default());
         let page = LocalPage::at(parts.uri.path());
         match browser.signed_in(services).await {
             Ok(Some(signed_in)) if is_enough(services, page, &signed_in) => Ok(Self {
                 services: Arc::clone(services),
                 browser,
                 signed_in,
-                told,
+                notice,
             }),
             // The server ignores the form and shows its page after the login.
             Ok(_) => Err(with_browser(see_other(&way_in(page)), services, &browser)),
@@ -80,8 +80,8 @@ impl Owner {
                 &self.signed_in,
             )?),
             tab,
-            told: self
-                .told
+            notice: self
+                .notice
                 .message(&self.services, &self.browser, &self.signed_in.user)?,
         })
     }

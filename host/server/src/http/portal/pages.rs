@@ -104,7 +104,7 @@ pub struct Frame {
     /// The current part.
     pub tab: Tab,
     /// The result of the last form.
-    pub told: Option<Message>,
+    pub notice: Option<Message>,
 }
 
 impl Frame {

@@ -135,8 +135,8 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
 }
 
 fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {
-    let ((facts, technical), stopped) = match seen.told {
-        Ok(told) => (visible(told), None),
+    let ((facts, technical), stopped) = match seen.claims {
+        Ok(claims) => (visible(claims), None),
         // A denial has the text that the user sees at a sign-in. A failure has its details in the log.
         Err(stopped) if stopped.denied => {
             let stop = VisibleClaimsStop::Denied(stopped.reason);
@@ -166,14 +166,14 @@ fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, In
 const TECHNICAL: [&str; 3] = ["sub", "user_did", "user_short_code"];
 
 /// The data that an application receives: the facts for the user, and those for programs. Each value appears once.
-fn visible(mut told: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
-    told.iter_mut().for_each(|(name, values)| {
+fn visible(mut claims: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
+    claims.iter_mut().for_each(|(name, values)| {
         if name == "account" {
             values.iter_mut().for_each(read_object);
         }
     });
-    leave_out_repeated(&mut told);
-    let (technical, facts): (Vec<_>, Vec<_>) = told
+    leave_out_repeated(&mut claims);
+    let (technical, facts): (Vec<_>, Vec<_>) = claims
         .into_iter()
         .partition(|(name, _)| TECHNICAL.contains(&name.as_str()));
     let fact = |(name, values): (String, Vec<Value>)| Fact {
@@ -201,8 +201,8 @@ fn read_object(value: &mut Value) {
 }
 
 /// Removes values that another claim contains as well: the account's name as `upn`, and its short code as a member.
-fn leave_out_repeated(told: &mut Vec<(String, Vec<Value>)>) {
-    let only = |told: &[(String, Vec<Value>)], name: &str| match told
+fn leave_out_repeated(claims: &mut Vec<(String, Vec<Value>)>) {
+    let only = |claims: &[(String, Vec<Value>)], name: &str| match claims
         .iter()
         .find(|(known, _)| known == name)
         .map(|(_, values)| values.as_slice())
@@ -210,15 +210,15 @@ fn leave_out_repeated(told: &mut Vec<(String, Vec<Value>)>) {
         Some([value]) => Some(value.clone()),
         _ => None,
     };
-    let (code, upn) = (only(told, "user_short_code"), only(told, "upn"));
-    for (_, values) in told.iter_mut().filter(|(name, _)| name == "account") {
+    let (code, upn) = (only(claims, "user_short_code"), only(claims, "upn"));
+    for (_, values) in claims.iter_mut().filter(|(name, _)| name == "account") {
         for account in values.iter_mut().filter_map(Value::as_object_mut) {
             account.retain(|name, value| name != "short_code" || code.as_ref() != Some(value));
         }
     }
-    let named = only(told, "account").and_then(|account| account.get("name").cloned());
-    let user = only(told, "preferred_username");
+    let named = only(claims, "account").and_then(|account| account.get("name").cloned());
+    let user = only(claims, "preferred_username");
     if upn.is_some() && (upn == named || upn == user) {
-        told.retain(|(name, _)| name != "upn");
+        claims.retain(|(name, _)| name != "upn");
     }
 }

@@ -77,13 +77,13 @@ pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response 
             owner.browser.origin(),
         )
         .await?;
-        let Some(EndedSession { untold }) = ended else {
+        let Some(EndedSession { not_notified }) = ended else {
             return Ok(owner.nothing_here(Tab::Sessions));
         };
         owner.done(
             LocalPage::Sessions,
-            if untold {
-                FormResult::EndedUntold
+            if not_notified {
+                FormResult::EndedNotNotified
             } else {
                 FormResult::Ended
             },
@@ -96,12 +96,12 @@ pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response 
 pub(super) async fn end_others(posted: PortalForm) -> Response {
     let owner = &posted.owner;
     let reply = async {
-        let EndedSession { untold } =
+        let EndedSession { not_notified } =
             portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
         owner.done(
             LocalPage::Sessions,
-            if untold {
-                FormResult::OthersEndedUntold
+            if not_notified {
+                FormResult::OthersEndedNotNotified
             } else {
                 FormResult::OthersEnded
             },
@@ -141,7 +141,7 @@ pub(super) async fn signed_out(
     let response = if ended.participants.is_empty() {
         see_other(afterwards)
     } else {
-        logout::tell(
+        logout::notify(
             services,
             browser.language(),
             ended,

@@ -72,7 +72,7 @@ pub(super) fn browser_of(from: &Origin) -> Option<Message> {
 pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
     let own = match &entry.actor {
         Actor::Server | Actor::Device(_) => true,
-        Actor::User(person) => *person == user.id,
+        Actor::User(actor) => *actor == user.id,
         Actor::AdminToken(_) | Actor::Application(_) | Actor::Channel(_) => {
             entry.event == Event::SignInRequested
         }
@@ -86,7 +86,7 @@ pub(super) fn origin_for(user: &User, entry: &Entry) -> Option<Origin> {
 
 /// Returns the actor, unless it is the user in a browser. A device has its name among `devices`, which are the user's
 /// own.
-pub(super) fn by_whom(
+pub(super) fn actor_message(
     user: &User,
     entry: &Entry,
     application: &Message,
@@ -108,7 +108,7 @@ pub(super) fn by_whom(
             Message::new("activity-by-application").message("application", application.clone()),
         ),
         Actor::Channel(_) => Some(Message::new("activity-by-channel")),
-        Actor::User(person) if *person != user.id => Some(Message::new("activity-by-other-user")),
+        Actor::User(actor) if *actor != user.id => Some(Message::new("activity-by-other-user")),
         Actor::User(_) | Actor::Server => None,
     }
 }
@@ -120,8 +120,8 @@ pub(super) fn activity_message(
     application: &Message,
 ) -> Message {
     let application = || application.clone();
-    if let Some(told) = action.and_then(|action| protected_action(entry.event, action)) {
-        return told;
+    if let Some(message) = action.and_then(|action| protected_action(entry.event, action)) {
+        return message;
     }
     match entry.event {
         Event::SignInRequested

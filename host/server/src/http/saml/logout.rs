@@ -100,7 +100,7 @@ async fn serve(
 
 /// Has the browser notify the service providers of an ended session. Afterwards the browser continues at its
 /// destination.
-pub(crate) async fn tell(
+pub(crate) async fn notify(
     services: &Services,
     language: Language,
     ended: SessionEnd,
@@ -115,7 +115,7 @@ pub(crate) async fn tell(
 
 fn go_on(services: &Services, language: Language, begun: LogoutStart) -> Response {
     match begun {
-        LogoutStart::Telling(id) => see_other(&address(id)),
+        LogoutStart::Notifying(id) => see_other(&address(id)),
         LogoutStart::Finished(finished) => finish(services, language, finished),
     }
 }
@@ -123,20 +123,20 @@ fn go_on(services: &Services, language: Language, begun: LogoutStart) -> Respons
 fn finish(services: &Services, language: Language, finished: LogoutEnd) -> Response {
     match finished {
         LogoutEnd::Page {
-            untold,
+            not_notified,
             others: false,
-        } if untold.is_empty() => see_other("/session/ended"),
-        LogoutEnd::Page { untold, others } => page(
+        } if not_notified.is_empty() => see_other("/session/ended"),
+        LogoutEnd::Page { not_notified, others } => page(
             &SignedOutPage {
                 layout: layout(services, language),
                 by_device: false,
-                untold,
+                not_notified,
                 others,
             },
             None,
         ),
         LogoutEnd::Redirect(location) => see_other(&location),
-        LogoutEnd::Message(message) => send(services, language, message, Framing::Alone),
+        LogoutEnd::Message(message) => send(services, language, message, Framing::Denied),
     }
 }
 
@@ -169,13 +169,13 @@ pub(crate) async fn show(
         };
         Ok(
             match logout::view(&services, id, &browser.digests()).await? {
-                LogoutView::Telling {
+                LogoutView::Notifying {
                     name,
                     request,
                     turn,
                     of,
                 } => {
-                    let telling = SamlLogoutPage {
+                    let logout_page = SamlLogoutPage {
                         layout: layout(&services, browser.language()),
                         application: name,
                         frame: format!("{}/{request}", address(id)),
@@ -183,7 +183,7 @@ pub(crate) async fn show(
                         of: u32::try_from(of).unwrap_or(u32::MAX),
                         seconds: services.settings.saml.logout_timeout.whole_seconds(),
                     };
-                    page_with_frames(&services, &telling)
+                    page_with_frames(&services, &logout_page)
                 }
                 LogoutView::Finished(finished) => finish(&services, browser.language(), finished),
                 LogoutView::Unknown => see_other("/session/ended"),

@@ -224,7 +224,7 @@ pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAn
         answer.name.clone(),
         &answer.acs,
         fields,
-        Framing::Alone,
+        Framing::Denied,
     )
 }
 

@@ -132,7 +132,7 @@ pub(crate) async fn withdraw(
                 browser.origin(),
             )
             .await?;
-            return Ok(see_other(&told(
+            return Ok(see_other(&withdrawal_notice_url(
                 &services,
                 &browser,
                 &signed_in.user,
@@ -158,7 +158,7 @@ pub(crate) struct WithdrawalNotice {
 }
 
 /// Returns the page's address after a withdrawal.
-fn told(
+fn withdrawal_notice_url(
     services: &Services,
     browser: &Browser,
     user: &User,
@@ -181,17 +181,17 @@ pub(crate) async fn withdrawn(
     services: &Services,
     browser: &Browser,
     signed_in: &BrowserSession,
-    told: &WithdrawalNotice,
+    notice: &WithdrawalNotice,
 ) -> Result<Option<Withdrawn>, InternalError> {
     let user = &signed_in.user;
-    let Ok(application) = told.withdrawn.parse::<Did>() else {
+    let Ok(application) = notice.withdrawn.parse::<Did>() else {
         return Ok(None);
     };
     if !csrf::is_token(
         services,
         browser,
         &withdrawn_by(user, &application),
-        &told.token,
+        &notice.token,
     )? || consent::consents_of(services, user)
         .await?
         .iter()

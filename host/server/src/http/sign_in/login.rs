@@ -128,7 +128,7 @@ async fn approved_reply(
             .await
         }
         // The user was suspended between approval and use.
-        None => rejected_page(services, browser, login, SignInDenied::PersonClosed, None).await,
+        None => rejected_page(services, browser, login, SignInDenied::UserInactive, None).await,
     }
 }
 

@@ -145,7 +145,7 @@ pub(crate) async fn ended(
         &SignedOutPage {
             layout: layout(&services, browser.language()),
             by_device,
-            untold: Vec::new(),
+            not_notified: Vec::new(),
             others: false,
         },
         None,
@@ -210,7 +210,7 @@ async fn signed_out(
         (None, None) => SessionEnd::default(),
     };
     let response =
-        logout::tell(services, browser.language(), ended, request.continuation()).await?;
+        logout::notify(services, browser.language(), ended, request.continuation()).await?;
     Ok(without_session(response, services))
 }
 

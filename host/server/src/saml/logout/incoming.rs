@@ -235,9 +235,9 @@ pub async fn answered(
     )?;
     let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
     // A partial logout counts as a failure, because the user is still signed in at another place.
-    let told = response.status.code == SUCCESS && response.status.second.is_none();
-    let outcome = if told {
-        LogoutOutcome::Told
+    let is_complete = response.status.code == SUCCESS && response.status.second.is_none();
+    let outcome = if is_complete {
+        LogoutOutcome::Notified
     } else {
         LogoutOutcome::Failed
     };

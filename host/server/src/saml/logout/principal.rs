@@ -65,9 +65,9 @@ pub(super) async fn named_sessions(
     for part in parts {
         sessions.entry(part.sid.clone()).or_default().push(part);
     }
-    for told in sessions.values() {
-        let fits = is_told_name(name, told)
-            || (is_signed && names_no_other_user(services, provider, name, told).await?);
+    for participations in sessions.values() {
+        let fits = is_received_name(name, participations)
+            || (is_signed && names_no_other_user(services, provider, name, participations).await?);
         if !fits {
             return Ok(None);
         }
@@ -112,9 +112,9 @@ fn is_in_format(name: &NameId, part: &Participation) -> bool {
 
 /// Whether a request has a name that the service provider received for the session, up to case and surrounding white
 /// space.
-fn is_told_name(name: &NameId, told: &[Participation]) -> bool {
+fn is_received_name(name: &NameId, participations: &[Participation]) -> bool {
     let plain = |text: &str| text.trim().to_lowercase();
-    told.iter()
+    participations.iter()
         .any(|part| is_in_format(name, part) && plain(&part.name_id.value) == plain(&name.value))
 }
 
@@ -124,9 +124,9 @@ async fn names_no_other_user(
     services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
-    told: &[Participation],
+    participations: &[Participation],
 ) -> Result<bool, InternalError> {
-    let Some(user) = told
+    let Some(user) = participations
         .iter()
         .find(|part| is_in_format(name, part))
         .map(|part| part.user_id)

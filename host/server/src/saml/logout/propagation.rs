@@ -22,7 +22,7 @@ const LIFETIME: Duration = Duration::from_secs(10 * 60);
 #[derive(Debug)]
 pub enum LogoutStart {
     /// Service providers must be notified: the browser goes to the logout's page.
-    Telling(LogoutId),
+    Notifying(LogoutId),
     /// There is no service provider to notify.
     Finished(LogoutEnd),
 }
@@ -33,7 +33,7 @@ pub enum LogoutEnd {
     /// A page confirms the sign-out.
     Page {
         /// The names of the service providers that were not notified of the end of a session that this browser held.
-        untold: Vec<String>,
+        not_notified: Vec<String>,
         /// Whether there are others, from sessions that this browser did not hold.
         others: bool,
     },
@@ -90,14 +90,14 @@ pub async fn begin(
         .store
         .insert_saml_logout(logout, turns, now)
         .await?;
-    Ok(LogoutStart::Telling(id))
+    Ok(LogoutStart::Notifying(id))
 }
 
 /// The state of a logout.
 #[derive(Debug)]
 pub enum LogoutView {
     /// This service provider is notified now.
-    Telling {
+    Notifying {
         /// The name of the service provider.
         name: String,
         /// The `ID` of its request, which is part of the frame's address.
@@ -155,7 +155,7 @@ pub async fn view(
                     .start_saml_logout_turn(turn.request.clone(), now)
                     .await?;
                 let name = provider.name.clone();
-                return Ok(LogoutView::Telling {
+                return Ok(LogoutView::Notifying {
                     name,
                     request: turn.request.clone(),
                     turn: place + 1,
@@ -243,19 +243,19 @@ async fn finished(
 ) -> Result<LogoutEnd, InternalError> {
     let mut failed = turns
         .iter()
-        .filter(|turn| turn.outcome != Some(LogoutOutcome::Told));
+        .filter(|turn| turn.outcome != Some(LogoutOutcome::Notified));
     match continuation {
         LogoutContinuation::Page => {
-            let (mut untold, mut others) = (Vec::new(), false);
+            let (mut not_notified, mut others) = (Vec::new(), false);
             for turn in failed {
                 if !held.contains(&turn.sid.as_str()) {
                     others = true;
                     continue;
                 }
                 let provider = services.store.service_provider(&turn.application).await?;
-                untold.extend(provider.map(|provider| provider.name.clone()));
+                not_notified.extend(provider.map(|provider| provider.name.clone()));
             }
-            Ok(LogoutEnd::Page { untold, others })
+            Ok(LogoutEnd::Page { not_notified, others })
         }
         LogoutContinuation::Redirect { redirect, state } => Ok(LogoutEnd::Redirect(match state {
             Some(state) => redirect.with_query(&[("state", &state)]),
@@ -292,7 +292,7 @@ pub(super) async fn answer_with(
             respond(services, &provider, answer, status).await?,
         )),
         None => Ok(LogoutEnd::Page {
-            untold: Vec::new(),
+            not_notified: Vec::new(),
             others: false,
         }),
     }

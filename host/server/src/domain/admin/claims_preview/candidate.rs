@@ -79,7 +79,7 @@ impl AdminCommand for TryCandidate {
                 .approve_component(session, &plan.candidate.plugin, &component, services.now())
                 .await?;
         }
-        let alone = services
+        let permit = services
             .rate_limits
             .candidate
             .hold(())
@@ -104,7 +104,7 @@ impl AdminCommand for TryCandidate {
                 candidate,
             } = plan;
             let compared = compare(&services, &application, &request, candidate, &by).await;
-            drop(alone);
+            drop(permit);
             compared
         });
         let compared = compared.await.map_err(|error| {

@@ -139,7 +139,7 @@ fn differences(current: &Preview, candidate: &Preview) -> Vec<Difference> {
 fn values(preview: &Preview) -> BTreeMap<String, Value> {
     let at =
         |kind: &str, name: &str| format!("/{kind}/{}", name.replace('~', "~0").replace('/', "~1"));
-    match &preview.told {
+    match &preview.content {
         Ok(PreviewContent::Claims(claims)) => claims
             .iter()
             .map(|(name, value)| (at("claims", name), value.clone()))

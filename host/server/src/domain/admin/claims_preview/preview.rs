@@ -61,7 +61,7 @@ pub struct Preview {
     /// The NameID of an assertion.
     pub name_id: Option<PreviewedName>,
     /// The content, or the plugin that prevents the response.
-    pub told: std::result::Result<PreviewContent, MapperStop>,
+    pub content: std::result::Result<PreviewContent, MapperStop>,
     /// The origin of each value, including removed values.
     pub origins: Vec<ClaimOrigin>,
     /// The run of each plugin.
@@ -353,10 +353,10 @@ fn finish(
     scopes: Scopes,
     made: std::result::Result<(PreviewContent, Vec<MapperRun>), MapFailure>,
 ) -> Preview {
-    let (told, origins, steps) = match made {
-        Ok((told, steps)) => {
-            let origins = origins(&told, &steps);
-            (Ok(told), origins, steps)
+    let (content, origins, steps) = match made {
+        Ok((content, steps)) => {
+            let origins = origins(&content, &steps);
+            (Ok(content), origins, steps)
         }
         Err(MapFailure {
             plugin,
@@ -384,7 +384,7 @@ fn finish(
         obstacle: None,
         token: None,
         name_id: None,
-        told,
+        content,
         origins,
         steps,
     }
@@ -392,13 +392,13 @@ fn finish(
 
 /// Returns the origin of each value: first the server, then the changes by plugins. For each value the last change
 /// counts.
-fn origins(told: &PreviewContent, steps: &[MapperRun]) -> Vec<ClaimOrigin> {
+fn origins(content: &PreviewContent, steps: &[MapperRun]) -> Vec<ClaimOrigin> {
     let mut origins: Vec<ClaimOrigin> = Vec::new();
     let mut put = |origin: ClaimOrigin| {
         origins.retain(|known| known.name != origin.name);
         origins.push(origin);
     };
-    if let PreviewContent::Claims(claims) = told {
+    if let PreviewContent::Claims(claims) = content {
         for name in claims.keys() {
             put(ClaimOrigin {
                 name: name.clone(),

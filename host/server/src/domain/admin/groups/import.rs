@@ -54,9 +54,9 @@ struct NamedUsers {
 
 impl NamedUsers {
     async fn read(services: &Services, rows: &[ImportRow]) -> Result<Self> {
-        let people = || rows.iter().filter_map(|row| row.filled("user"));
-        let logins: Vec<LoginName> = people().filter_map(|text| text.parse().ok()).collect();
-        let ids: Vec<UserId> = people().filter_map(|text| text.parse().ok()).collect();
+        let user_cells = || rows.iter().filter_map(|row| row.filled("user"));
+        let logins: Vec<LoginName> = user_cells().filter_map(|text| text.parse().ok()).collect();
+        let ids: Vec<UserId> = user_cells().filter_map(|text| text.parse().ok()).collect();
         Ok(Self {
             by_login: services.store.users_by_logins(&logins).await?,
             by_id: services.store.users_by_ids(&ids).await?,

@@ -162,14 +162,14 @@ impl Writer<'_> {
                     vec![entry],
                 )]
             }
-            Operation::CreateAccount(person) => {
-                let entry = accounts::creation(self.services, &person.account, self.by);
-                let write = ManagedWrite::InsertAccount(person.account.clone());
+            Operation::CreateAccount(user_account) => {
+                let entry = accounts::creation(self.services, &user_account.account, self.by);
+                let write = ManagedWrite::InsertAccount(user_account.account.clone());
                 vec![(write, vec![self.of_plan(entry)])]
             }
             Operation::UpdateAccount { before, after } => self.account_update(before, after),
-            Operation::DeleteAccount(person) => {
-                let account = &person.account;
+            Operation::DeleteAccount(user_account) => {
+                let account = &user_account.account;
                 let entry = self.of_plan(accounts::deletion(self.services, account, self.by));
                 vec![(
                     ManagedWrite::DeleteAccount(account.id, account.version),

@@ -34,8 +34,8 @@ pub(super) async fn name_owner(
             !matches!(access(services, user, application).await?, Access::Closed)
         }
         (None, Some(application)) => {
-            let nobody = UserId::new(services.now(), &*services.entropy);
-            services.store.access_of(nobody, application).await?;
+            let unknown = UserId::new(services.now(), &*services.entropy);
+            services.store.access_of(unknown, application).await?;
             false
         }
         (None, None) => false,

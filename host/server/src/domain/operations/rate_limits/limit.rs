@@ -117,7 +117,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
         if early > 0 {
             drop(free_at);
             self.rejected.fetch_add(1, Ordering::Relaxed);
-            self.tell(key, millis);
+            self.log_exceeded(key, millis);
             return Err(RateLimitError(Duration::from_micros(early.unsigned_abs())));
         }
         if count {
@@ -136,7 +136,7 @@ impl<K> Limit<K> {
 
 impl<K: Debug> Limit<K> {
     /// Logs that the limit is reached, but not too often.
-    fn tell(&self, key: &K, now: i64) {
+    fn log_exceeded(&self, key: &K, now: i64) {
         // If the clock was set back, the pause between messages does not become longer.
         let due = |until: i64| {
             (now >= until || until - now > BETWEEN_WARNINGS).then_some(now + BETWEEN_WARNINGS)

@@ -37,7 +37,7 @@ pub async fn record_approval_request(
     let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
         return Ok(());
     };
-    let told = match attempt.asked {
+    let note = match attempt.asked {
         RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
         _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your device received no request: the name is not yours")
@@ -53,7 +53,7 @@ pub async fn record_approval_request(
             unasked(services, &test_sign_in, approval, attempt.is_open).await?
         }
     };
-    record_step(services, id, TestSignInStep::ApprovalRequest, told).await
+    record_step(services, id, TestSignInStep::ApprovalRequest, note).await
 }
 
 /// Returns the reason why the administrator's devices received no request.

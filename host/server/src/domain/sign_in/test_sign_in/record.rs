@@ -81,7 +81,7 @@ pub async fn refused(
             TestSignInStep::Account,
             AccessDenied::NoAccount.words().to_owned(),
         ),
-        SignInDenied::AccountClosed(_) | SignInDenied::PersonClosed => (
+        SignInDenied::AccountClosed(_) | SignInDenied::UserInactive => (
             TestSignInStep::Account,
             kept_out(services, id)
                 .await?

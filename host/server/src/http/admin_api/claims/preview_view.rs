@@ -156,11 +156,11 @@ fn sink_view(preview: Preview) -> SinkView {
         obstacle,
         token,
         name_id,
-        told,
+        content,
         origins,
         steps,
     } = preview;
-    let (claims, attributes, by_plugin) = match told {
+    let (claims, attributes, by_plugin) = match content {
         Ok(PreviewContent::Claims(claims)) => (Some(claims), None, None),
         Ok(PreviewContent::Attributes(attributes)) => (
             None,

@@ -35,7 +35,7 @@ fn frame(tab: Tab) -> Frame {
     Frame {
         user,
         tab,
-        told: Some(said()),
+        notice: Some(said()),
     }
 }
 

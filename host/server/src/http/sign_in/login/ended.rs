@@ -262,7 +262,7 @@ fn rejected(why: SignInDenied) -> EndedPageKind {
         SignInDenied::AccountClosed(name) => {
             Message::new("rejected-account-inactive").text("application", name)
         }
-        SignInDenied::PersonClosed => Message::new("rejected-user-inactive"),
+        SignInDenied::UserInactive => Message::new("rejected-user-inactive"),
         SignInDenied::OthersTestSignIn => Message::new("rejected-other-test-sign-in"),
         SignInDenied::Plugin(reason) => Message::new("rejected-by-plugin").text("reason", reason),
     })

@@ -38,7 +38,7 @@ pub(crate) async fn events(
     };
     let Some(holding) = services
         .rate_limits
-        .told_pages
+        .event_streams
         .hold(browser.origin().address.into())
     else {
         return StatusCode::TOO_MANY_REQUESTS.into_response();
