@@ -32,7 +32,7 @@ pub struct AccountWrite {
     /// The account to store.
     pub account: Account,
     /// The user of the account.
-    pub whom: UserGuard,
+    pub guard: UserGuard,
     /// The state of the stored account; `None` if the account is new.
     pub before: Option<LifecycleState>,
     /// The entries for the audit log.
@@ -62,7 +62,7 @@ static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
 async fn lock_users_of(
     db: &mut Connection,
     accounts: &[Account],
-    whom: &[UserGuard],
+    guards: &[UserGuard],
 ) -> Result<Vec<UserAccount>> {
     let mut ids: Vec<UserId> = accounts.iter().map(|account| account.user_id).collect();
     ids.sort_unstable();
@@ -78,27 +78,27 @@ async fn lock_users_of(
             users.insert(user.id, user);
         }
     }
-    let person = |(account, whom): (&Account, &UserGuard)| {
+    let user_account = |(account, guard): (&Account, &UserGuard)| {
         let user = users
             .get(&account.user_id)
             .cloned()
             .ok_or(StoreError::Overtaken("the user was deleted meanwhile"))?;
-        whom.check(&user)?;
+        guard.check(&user)?;
         Ok(UserAccount {
             user,
             account: account.clone(),
         })
     };
-    accounts.iter().zip(whom).map(person).collect()
+    accounts.iter().zip(guards).map(user_account).collect()
 }
 
 /// Adds an account.
-pub(crate) async fn insert(db: &mut Connection, account: &Account, whom: UserGuard) -> Result<()> {
-    insert_all(db, std::slice::from_ref(account), &[whom]).await
+pub(crate) async fn insert(db: &mut Connection, account: &Account, guard: UserGuard) -> Result<()> {
+    insert_all(db, std::slice::from_ref(account), &[guard]).await
 }
 
-async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard]) -> Result<()> {
-    let people = lock_users_of(db, accounts, whom).await?;
+async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGuard]) -> Result<()> {
+    let user_accounts = lock_users_of(db, accounts, guards).await?;
     for rows in accounts.chunks(MOST) {
         let mut query = sql::query(INSERT.sql_for(rows.len()));
         for account in INSERT.padded(rows) {
@@ -121,18 +121,18 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], whom: &[UserGuard
             "the user already has an account in this application, or the account's name",
         )?;
     }
-    search_index::add_accounts(db, &people).await
+    search_index::add_accounts(db, &user_accounts).await
 }
 
 /// Replaces an account: see [`Store::update_account`].
 pub(crate) async fn update(
     db: &mut Connection,
     account: &Account,
-    whom: UserGuard,
+    guard: UserGuard,
     before: LifecycleState,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
-    let people = lock_users_of(db, std::slice::from_ref(account), &[whom]).await?;
+    let user_accounts = lock_users_of(db, std::slice::from_ref(account), &[guard]).await?;
     let result = sql::query(
         "UPDATE accounts SET name = $2, roles = $3, state = $4, individual = $6, version = version + 1
          WHERE id = $1 AND version = $5",
@@ -149,8 +149,8 @@ pub(crate) async fn update(
     if result == 0 {
         return Ok(VersionedWrite::Stale);
     }
-    for person in &people {
-        search_index::replace_account(db, person).await?;
+    for user_account in &user_accounts {
+        search_index::replace_account(db, user_account).await?;
     }
     let (user, application) = (
         account.user_id.to_string(),
@@ -168,10 +168,10 @@ pub(crate) async fn update(
 pub(crate) async fn delete(
     db: &mut Connection,
     (id, version): (AccountId, i64),
-    whom: UserGuard,
+    guard: UserGuard,
     now: Timestamp,
 ) -> Result<VersionedWrite> {
-    whom.lock(db).await?;
+    guard.lock(db).await?;
     let deleted: Option<(String, String)> = sql::query_as(
         "DELETE FROM accounts WHERE id = $1 AND version = $2 RETURNING user_id, application_id",
     )
@@ -209,19 +209,19 @@ impl Store {
     /// Adds an account of the user.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `whom`; [`StoreError::Taken`] if the user has an
+    /// [`StoreError::Stale`] if the user's version does not match `guard`; [`StoreError::Taken`] if the user has an
     /// account there already.
     pub async fn insert_account(
         &self,
         account: Account,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         entries: Vec<Entry>,
     ) -> Result<()> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
-                insert(db, &account, whom).await?;
+                insert(db, &account, guard).await?;
                 audit::append(db, &entries).await
             })
         })
@@ -241,8 +241,8 @@ impl Store {
         self.write(move |db| {
             let (account, entry) = (account.clone(), entry.clone());
             Box::pin(async move {
-                let whom = UserGuard::from(account.user_id);
-                match insert(db, &account, whom).await {
+                let guard = UserGuard::from(account.user_id);
+                match insert(db, &account, guard).await {
                     Ok(()) => {
                         audit::append(db, &[entry]).await?;
                         Ok(Transition::Done)
@@ -259,20 +259,20 @@ impl Store {
     /// account ends, and its application must be notified.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `whom`.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
     pub async fn update_account(
         &self,
         account: Account,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         before: LifecycleState,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<VersionedWrite> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let (account, entries) = (account.clone(), entries.clone());
             Box::pin(async move {
-                let done = update(db, &account, whom, before, now).await?;
+                let done = update(db, &account, guard, before, now).await?;
                 audit::append_if(db, done == VersionedWrite::Done, &entries).await?;
                 Ok(done)
             })
@@ -291,21 +291,21 @@ impl Store {
             Box::pin(async move {
                 for AccountWrite {
                     account,
-                    whom,
+                    guard,
                     before,
                     ..
                 } in &writes
                 {
                     if let Some(before) = before
-                        && update(db, account, *whom, *before, now).await? == VersionedWrite::Stale
+                        && update(db, account, *guard, *before, now).await? == VersionedWrite::Stale
                     {
                         return Err(StoreError::Overtaken("the account was changed meanwhile"));
                     }
                 }
                 let new = writes.iter().filter(|write| write.before.is_none());
-                let (new, whom): (Vec<_>, Vec<_>) =
-                    new.map(|write| (write.account.clone(), write.whom)).unzip();
-                insert_all(db, &new, &whom).await?;
+                let (new, guards): (Vec<_>, Vec<_>) =
+                    new.map(|write| (write.account.clone(), write.guard)).unzip();
+                insert_all(db, &new, &guards).await?;
                 for write in &writes {
                     audit::append(db, &write.entries).await?;
                 }
@@ -318,19 +318,19 @@ impl Store {
     /// Deletes this version of an account, which ends everything that began with it. Its application must be notified.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `whom`.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
     pub async fn delete_account(
         &self,
         (id, version): (AccountId, i64),
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<VersionedWrite> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let entries = entries.clone();
             Box::pin(async move {
-                let deleted = delete(db, (id, version), whom, now).await?;
+                let deleted = delete(db, (id, version), guard, now).await?;
                 audit::append_if(db, deleted == VersionedWrite::Done, &entries).await?;
                 Ok(deleted)
             })

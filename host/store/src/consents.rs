@@ -177,19 +177,19 @@ impl Store {
     /// was such a consent.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `guard`.
     pub async fn withdraw_consent(
         &self,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         application: Did,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let (application, entries) = (application.to_string(), entries.clone());
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 let deleted = sql::query("DELETE FROM consents WHERE user_id = $1 AND application_id = $2")
                     .bind(user.to_string())
                     .bind(application.clone())

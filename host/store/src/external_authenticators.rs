@@ -35,16 +35,16 @@ impl Store {
     /// `activated` records. Returns `false` and changes nothing if the user does not exist.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `guard`.
     pub async fn set_external_authenticator(
         &self,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         identifier: ExternalAuthenticator,
         entries: Vec<Entry>,
         activated: Option<Entry>,
         now: Timestamp,
     ) -> Result<bool> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let ExternalAuthenticator {
                 channel,
@@ -52,7 +52,7 @@ impl Store {
             } = identifier.clone();
             let (entries, activated) = (entries.clone(), activated.clone());
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 let set = sql::query(
                     "INSERT INTO external_authenticators (user_id, channel, identifier)
                      SELECT users.id, $2, $3 FROM users WHERE users.id = $1
@@ -77,18 +77,18 @@ impl Store {
     /// Removes a user's identifier for a channel. Returns whether there was one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `guard`.
     pub async fn remove_external_authenticator(
         &self,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         channel: &str,
         entries: Vec<Entry>,
     ) -> Result<bool> {
-        let (whom, channel) = (whom.into(), channel.to_owned());
+        let (guard, channel) = (guard.into(), channel.to_owned());
         self.write(move |db| {
             let (channel, entries) = (channel.clone(), entries.clone());
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 let removed = sql::query(
                     "DELETE FROM external_authenticators WHERE user_id = $1 AND channel = $2",
                 )

@@ -115,18 +115,18 @@ impl Store {
     /// the earlier one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `whom`. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`. Otherwise if the database fails.
     pub async fn insert_invitation(
         &self,
         invitation: NewInvitation,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         now: Timestamp,
     ) -> Result<()> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let invitation = invitation.clone();
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 let ended = end_open_links(db, user, now).await?;
                 let NewInvitation {
                     enrolment,
@@ -170,18 +170,18 @@ impl Store {
     /// Ends the links of an invited user. Returns `false` and changes nothing if no link is open.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `whom`. Otherwise if the database fails.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`. Otherwise if the database fails.
     pub async fn withdraw_invitation(
         &self,
-        whom: &User,
+        user: &User,
         entry: Entry,
         now: Timestamp,
     ) -> Result<bool> {
-        let whom = UserGuard::from(whom);
+        let guard = UserGuard::from(user);
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 if end_open_links(db, user, now).await? == 0 {
                     return Ok(false);
                 }

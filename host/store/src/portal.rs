@@ -102,19 +102,19 @@ impl Store {
     /// has no such open session. Its SAML service providers cannot be notified from another browser.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `guard`.
     pub async fn end_session_of(
         &self,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         id: SessionId,
         entry: Entry,
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 let open: Option<(String,)> = sql::query_as(
                     "SELECT sid FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at IS NULL",
                 )
@@ -134,19 +134,19 @@ impl Store {
     /// receives their number, and is logged if there were any.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `guard`.
     pub async fn end_other_sessions_of(
         &self,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         keep: String,
         entry: Entry,
         now: Timestamp,
     ) -> Result<SessionEnd> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let (keep, entry) = (keep.clone(), entry.clone());
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 let open: Vec<(String,)> = sql::query_as(
                     "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY \
                      sid",
@@ -217,20 +217,20 @@ impl Store {
     /// codes. Returns `None` and changes nothing if the user has no such device.
     ///
     /// # Errors
-    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `whom`.
+    /// [`StoreError::Stale`](crate::StoreError::Stale) if the user's version does not match `guard`.
     pub async fn revoke_device_of(
         &self,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         id: DeviceId,
         codes: CodesOfDevice,
         entry: Entry,
         now: Timestamp,
     ) -> Result<Option<SessionEnd>> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
-                let user = whom.lock(db).await?;
+                let user = guard.lock(db).await?;
                 revoke_device(db, user, id, codes, entry, now).await
             })
         })

@@ -115,13 +115,13 @@ pub(crate) async fn log_out(
         }));
         statement = open;
     }
-    let told = sql::query_as(
+    let clients = sql::query_as(
         "DELETE FROM session_applications WHERE sid = $1 RETURNING sid, application_id, subject",
     )
     .bind(sid.clone())
     .fetch_all(&mut *db)
     .await?;
-    logout::queue(db, told, now).await?;
+    logout::queue(db, clients, now).await?;
     let rows: Vec<ParticipantRow> = sql::query_as(
         "DELETE FROM saml_participants WHERE sid = $1 RETURNING sid, application_id, user_id, name_format, name, \
          session_index",
@@ -172,7 +172,7 @@ pub(crate) async fn log_out_everywhere(
     .bind(now.millis())
     .execute(&mut *db)
     .await?;
-    let told =
+    let clients =
         sql::query_as("DELETE FROM session_applications WHERE user_id = $1 RETURNING sid, application_id, subject")
             .bind(user.to_string())
             .fetch_all(&mut *db)
@@ -181,7 +181,7 @@ pub(crate) async fn log_out_everywhere(
         .bind(user.to_string())
         .execute(&mut *db)
         .await?;
-    logout::queue(db, told, now).await
+    logout::queue(db, clients, now).await
 }
 
 /// Removes an application from all sessions of a user, who may no longer use it.
@@ -191,7 +191,7 @@ pub(crate) async fn leave_application(
     application: String,
     now: Timestamp,
 ) -> Result<()> {
-    let told = sql::query_as(
+    let clients = sql::query_as(
         "DELETE FROM session_applications WHERE user_id = $1 AND application_id = $2
          RETURNING sid, application_id, subject",
     )
@@ -204,7 +204,7 @@ pub(crate) async fn leave_application(
         .bind(application)
         .execute(&mut *db)
         .await?;
-    logout::queue(db, told, now).await
+    logout::queue(db, clients, now).await
 }
 
 /// Returns whether a session is open, and records its use at `now`. Until the commit the session cannot be ended: a

@@ -400,13 +400,13 @@ async fn write_batch(transactions: &Transactions, mut batch: Vec<Job>) {
                 });
             }
             _ if isolation == Isolation::None => isolation = Isolation::Savepoints,
-            _ => return write_alone(transactions, batch, deadline).await,
+            _ => return write_separately(transactions, batch, deadline).await,
         }
     }
 }
 
 /// Executes each job in a separate transaction.
-async fn write_alone(transactions: &Transactions, batch: Vec<Job>, deadline: Instant) {
+async fn write_separately(transactions: &Transactions, batch: Vec<Job>, deadline: Instant) {
     let mut outage: Option<String> = None;
     for job in batch {
         if let Some(reason) = &outage {

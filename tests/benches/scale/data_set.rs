@@ -101,7 +101,7 @@ impl DataSet {
                 }
                 writes.push(AccountWrite {
                     account: large,
-                    whom: user.into(),
+                    guard: user.into(),
                     before: None,
                     entries,
                 });
@@ -110,7 +110,7 @@ impl DataSet {
                     let entries = vec![account_made(&host.host, &account, &by(idle))];
                     writes.push(AccountWrite {
                         account,
-                        whom: user.into(),
+                        guard: user.into(),
                         before: None,
                         entries,
                     });

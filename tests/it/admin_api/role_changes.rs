@@ -237,7 +237,7 @@ async fn a_write_applies_to_the_checked_user_only(database: Database) {
     };
     let write = assent_store::AccountWrite {
         account: changed,
-        whom: (&seen).into(),
+        guard: (&seen).into(),
         before,
         entries: Vec::new(),
     };

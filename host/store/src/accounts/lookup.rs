@@ -31,7 +31,7 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn account_with_user(&self, account: AccountId) -> Result<Option<UserAccount>> {
         let found = self.lookups.user_accounts.call(account.to_string()).await?;
-        Ok(found.map(|found| found.person))
+        Ok(found.map(|found| found.user_account))
     }
 
     /// A user's account in an application, if there is one, and the access and roles from assignments to groups and to

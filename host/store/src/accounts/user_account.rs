@@ -85,7 +85,7 @@ crate::sql::row! {
 /// An account with its user, and the version of the application, which a change of its assignments increments.
 #[derive(Clone, Debug)]
 pub(crate) struct HeldAccount {
-    pub(crate) person: UserAccount,
+    pub(crate) user_account: UserAccount,
     pub(crate) application_version: (i64, i64),
 }
 
@@ -115,7 +115,7 @@ impl TryFrom<UserAccountRow> for HeldAccount {
             created_at: row.account_created_at,
         };
         Ok(Self {
-            person: UserAccount {
+            user_account: UserAccount {
                 user,
                 account: account.try_into()?,
             },

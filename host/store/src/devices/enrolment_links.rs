@@ -83,19 +83,19 @@ impl Store {
     /// link ends the earlier one.
     ///
     /// # Errors
-    /// [`StoreError::Stale`] if the user's version does not match `whom`.
+    /// [`StoreError::Stale`] if the user's version does not match `guard`.
     pub async fn insert_enrolment(
         &self,
         enrolment: Enrolment,
-        whom: impl Into<UserGuard>,
+        guard: impl Into<UserGuard>,
         entries: Vec<Entry>,
         now: Timestamp,
     ) -> Result<()> {
-        let whom = whom.into();
+        let guard = guard.into();
         self.write(move |db| {
             let (enrolment, entries) = (enrolment.clone(), entries.clone());
             Box::pin(async move {
-                whom.lock(db).await?;
+                guard.lock(db).await?;
                 end_links_of_invited(db, enrolment.user_id).await?;
                 insert_enrolment(db, &enrolment, now).await?;
                 audit::append(db, &entries).await

@@ -211,7 +211,7 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         rows.into_iter()
-            .map(|row| Ok(HeldAccount::try_from(row)?.person))
+            .map(|row| Ok(HeldAccount::try_from(row)?.user_account))
             .collect()
     }
 }

@@ -130,16 +130,16 @@ impl Store {
         let Some(found) = self.lookups.user_accounts.call(id.to_string()).await? else {
             return Ok(None);
         };
-        let (account, user) = (&found.person.account, &found.person.user);
+        let (account, user) = (&found.user_account.account, &found.user_account.user);
         let version = (
             account.version,
             user.version,
             user.updated_at.millis(),
             found.application_version,
         );
-        let person = Arc::new(found.person);
-        self.caches.holders.insert(id, version, Arc::clone(&person));
-        Ok(Some(person))
+        let user_account = Arc::new(found.user_account);
+        self.caches.holders.insert(id, version, Arc::clone(&user_account));
+        Ok(Some(user_account))
     }
 
     /// The application of a family, in the version that [`Store::family_state`] found, or in a later one.

@@ -50,11 +50,11 @@ pub(crate) async fn add_users(db: &mut Connection, users: &[User]) -> Result<()>
 }
 
 /// Adds the search terms of accounts that have none.
-pub(crate) async fn add_accounts(db: &mut Connection, people: &[UserAccount]) -> Result<()> {
-    let of = |person: &'_ UserAccount| search::of_account(&person.account, &person.user);
-    let terms: Vec<(&Account, String)> = people
+pub(crate) async fn add_accounts(db: &mut Connection, user_accounts: &[UserAccount]) -> Result<()> {
+    let of = |user_account: &'_ UserAccount| search::of_account(&user_account.account, &user_account.user);
+    let terms: Vec<(&Account, String)> = user_accounts
         .iter()
-        .flat_map(|person| of(person).into_iter().map(|term| (&person.account, term)))
+        .flat_map(|user_account| of(user_account).into_iter().map(|term| (&user_account.account, term)))
         .collect();
     for rows in terms.chunks(MOST) {
         let mut query = sql::query(OF_ACCOUNT.sql_for(rows.len()));
@@ -89,7 +89,7 @@ pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> 
     .bind(is.id.to_string())
     .fetch_all(&mut *db)
     .await?;
-    let person = |row: AccountRow| {
+    let user_account = |row: AccountRow| {
         Ok(UserAccount {
             user: is.clone(),
             account: row.try_into()?,
@@ -97,18 +97,18 @@ pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> 
     };
     add_accounts(
         db,
-        &rows.into_iter().map(person).collect::<Result<Vec<_>>>()?,
+        &rows.into_iter().map(user_account).collect::<Result<Vec<_>>>()?,
     )
     .await
 }
 
 /// Replaces the search terms of an account.
-pub(crate) async fn replace_account(db: &mut Connection, person: &UserAccount) -> Result<()> {
+pub(crate) async fn replace_account(db: &mut Connection, user_account: &UserAccount) -> Result<()> {
     sql::query("DELETE FROM account_search WHERE account_id = $1")
-        .bind(person.account.id.to_string())
+        .bind(user_account.account.id.to_string())
         .execute(&mut *db)
         .await?;
-    add_accounts(db, std::slice::from_ref(person)).await
+    add_accounts(db, std::slice::from_ref(user_account)).await
 }
 
 /// Stores the state of an account.
