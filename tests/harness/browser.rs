@@ -196,10 +196,10 @@ fn assert_unframeable(url: &Url, headers: &HeaderMap) {
         .get(X_FRAME_OPTIONS)
         .and_then(|options| options.to_str().ok())
         .unwrap_or_default();
-    let framed_by_nobody = policy.contains("frame-ancestors 'none'") && options == "DENY";
-    let framed_by_us = policy.contains("frame-ancestors 'self'") && options == "SAMEORIGIN";
+    let denies_framing = policy.contains("frame-ancestors 'none'") && options == "DENY";
+    let permits_own_frames = policy.contains("frame-ancestors 'self'") && options == "SAMEORIGIN";
     assert!(
-        !is_html || framed_by_nobody || (of_logout && framed_by_us),
+        !is_html || denies_framing || (of_logout && permits_own_frames),
         "{url} can be framed: {headers:?}"
     );
 }

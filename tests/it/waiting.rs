@@ -67,7 +67,7 @@ async fn inbox(
 }
 
 /// Returns the numbers of requests and notifications.
-fn told(inbox: Result<Option<DeviceInbox>, InternalError>) -> (usize, usize) {
+fn counts(inbox: Result<Option<DeviceInbox>, InternalError>) -> (usize, usize) {
     let inbox = inbox.expect("read").expect("the device is enrolled");
     (inbox.pending.len(), inbox.notifications.len())
 }
@@ -184,7 +184,7 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
     let request = ada.device.pending_requests(0).await[0].id;
     let none = HashSet::new();
     let seen = in_time(inbox(&second, &phone, &none)).await;
-    assert_eq!(told(seen), (1, 0), "a request is returned");
+    assert_eq!(counts(seen), (1, 0), "a request is returned");
     let shown = HashSet::from([request]);
     let (decided, seen, ()) = in_time(async {
         tokio::join!(
@@ -202,14 +202,14 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
     })
     .await;
     decided.expect("read");
-    assert_eq!(told(seen), (0, 0), "the request has ended");
+    assert_eq!(counts(seen), (0, 0), "the request has ended");
 
     let asking = async {
         polled().await;
         ada.begin_sign_in(&Browser::new(&host.base), &[]).await
     };
     let (seen, page) = in_time(async { tokio::join!(inbox(&second, &phone, &none), asking) }).await;
-    assert_eq!(told(seen), (1, 0), "a request is returned");
+    assert_eq!(counts(seen), (1, 0), "a request is returned");
     page.cancel().await;
     // Events of the same millisecond as the enrolment cause no notification.
     host.advance(1);
@@ -218,7 +218,7 @@ async fn a_change_on_another_instance_wakes_waiting_requests(database: Database)
         ada.device.recovery_codes().await;
     };
     let (seen, ()) = in_time(async { tokio::join!(inbox(&second, &phone, &none), changing) }).await;
-    assert_eq!(told(seen), (0, 1), "a notification is returned");
+    assert_eq!(counts(seen), (0, 1), "a notification is returned");
     running.stop().await;
 }
 
@@ -246,7 +246,7 @@ async fn the_expiry_of_a_request_ends_a_wait_without_a_change(database: Database
     })
     .await;
     decided.expect("read");
-    assert_eq!(told(seen), (0, 0), "the request has ended");
+    assert_eq!(counts(seen), (0, 0), "the request has ended");
 }
 
 /// The statements of a call that finds nothing and waits until its end. It reads the device and the passkey once, and
@@ -355,7 +355,7 @@ async fn a_device_has_two_long_polls_and_the_newest_replaces_the_oldest(database
     assert_eq!(store.waiting_requests(), 2);
     ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
     let (second, third) = in_time(async { tokio::join!(second, third) }).await;
-    for told in [second, third] {
-        assert_eq!(told.as_array().map(Vec::len), Some(1));
+    for requests in [second, third] {
+        assert_eq!(requests.as_array().map(Vec::len), Some(1));
     }
 }

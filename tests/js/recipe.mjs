@@ -12,10 +12,10 @@ register(`data:text/javascript,${encodeURIComponent(hook)}`);
 const { filled, recipeOf, serverValues } = await import('../../host/server/assets/console/recipes.js');
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const told = async () => JSON.parse((await lines.next()).value);
+const nextMessage = async () => JSON.parse((await lines.next()).value);
 const answer = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
 
-const { base, issuer, token, id, answers } = await told();
+const { base, issuer, token, id, answers } = await nextMessage();
 
 // The console has the session of an administrator. This program has an administrator's token instead.
 const send = fetch;
@@ -26,7 +26,7 @@ const recipe = await recipeOf(id);
 const kind = recipe.kind === 'saml' ? { protocol: 'saml' } : { application_type: recipe.kind };
 answer({ ...filled(recipe.application, answers), name: recipe.name, ...kind });
 
-const values = await serverValues((await told()).application, { base, issuer });
+const values = await serverValues((await nextMessage()).application, { base, issuer });
 answer({
   settings: filled(recipe.settings, values),
   file: recipe.file && { name: recipe.file.name, text: filled(recipe.file.lines, values).join('\n') },

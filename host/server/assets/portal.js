@@ -19,7 +19,7 @@ const UNITS = [
  * Shows a time relative to now.
  * @param {HTMLTimeElement} time
  */
-function tell(time) {
+function showTime(time) {
   const date = new Date(time.dateTime);
   const seconds = (date.valueOf() - Date.now()) / 1000;
   const unit = UNITS.find(([, , until]) => Math.abs(seconds) < until);
@@ -29,11 +29,11 @@ function tell(time) {
 
 /** @type {NodeListOf<HTMLTimeElement>} */
 const moments = document.querySelectorAll('time[datetime]');
-moments.forEach(tell);
+moments.forEach(showTime);
 
 // Future times are counted down.
 const toCome = [...moments].filter(({ dateTime }) => new Date(dateTime).valueOf() > Date.now());
-if (toCome.length > 0) setInterval(() => toCome.forEach(tell), 1000);
+if (toCome.length > 0) setInterval(() => toCome.forEach(showTime), 1000);
 
 // The remaining time, as a bar.
 const bar = /** @type {HTMLProgressElement | null} */ (document.querySelector('progress[data-until]'));

@@ -168,7 +168,7 @@ impl Round {
         let bytes =
             std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
         let config = self.config()?;
-        let told = self
+        let report = self
             .runtime
             .block_on(self.run.run(&self.name, &bytes, config.as_ref()))?;
         let described = &inspection.description;
@@ -177,7 +177,7 @@ impl Round {
             "{} {} ({size} bytes) {}",
             described.name, described.version, self.subject
         ));
-        say(&format!("\n{what}:\n{}", told.trim_end()));
+        say(&format!("\n{what}:\n{}", report.trim_end()));
         Ok(())
     }
 

@@ -46,7 +46,7 @@ const RUST: [Template; 2] = [
 const RUST_WORKFLOW: Template = template!(".github/workflows/plugin.yml", "workflows/rust.yml");
 /// The Cargo.toml of a member of a workspace with the SDK, and that of a separate project.
 const MEMBER: Template = template!("Cargo.toml", "rust/Cargo.workspace.toml");
-const ALONE: Template = template!("Cargo.toml", "rust/Cargo.alone.toml");
+const SEPARATE: Template = template!("Cargo.toml", "rust/Cargo.separate.toml");
 
 const CLAIM_MAPPER: [Template; 1] = [template!("src/lib.rs", "claim-mapper/src/lib.rs")];
 
@@ -179,7 +179,7 @@ pub fn new(wish: &Wish) -> Result<()> {
             write(&folder.join("Cargo.lock"), cargo_lock().as_bytes())?;
         }
     }
-    tell(folder);
+    print_next_steps(folder);
     Ok(())
 }
 
@@ -188,7 +188,7 @@ fn rust(role: Role, member: bool) -> Vec<Template> {
     let manifest = if member {
         &[MEMBER][..]
     } else {
-        &[ALONE, RUST_WORKFLOW]
+        &[SEPARATE, RUST_WORKFLOW]
     };
     let plugin = match role {
         Role::ClaimMapper => [&CLAIM_MAPPER[..], &CLAIM_MAPPER_FIXTURES].concat(),
@@ -230,7 +230,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 #[allow(clippy::print_stdout, reason = "the command ends with the next steps")]
-fn tell(folder: &Path) {
+fn print_next_steps(folder: &Path) {
     let folder = folder.display();
     println!(
         "Created {folder}. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md"

@@ -5,22 +5,22 @@ use assent_model::printable::lines;
 #[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
 pub fn report(error: &anyhow::Error) {
     // The error may quote the component's own texts.
-    eprintln!("assent-plugin: {}", lines(&told(error)));
+    eprintln!("assent-plugin: {}", lines(&chain(error)));
 }
 
 /// Returns an error and its causes, each once. Some errors already contain the text of their cause.
-fn told(error: &anyhow::Error) -> String {
-    let mut told = String::new();
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
-        if !told.contains(&cause) {
-            told = if told.is_empty() {
+        if !text.contains(&cause) {
+            text = if text.is_empty() {
                 cause
             } else {
-                format!("{told}: {cause}")
+                format!("{text}: {cause}")
             };
         }
     }
-    told
+    text
 }
 
 #[cfg(test)]
@@ -33,7 +33,7 @@ mod tests {
             .context("a.json: no such file")
             .context("the fixtures can't be read");
         assert_eq!(
-            told(&error),
+            chain(&error),
             "the fixtures can't be read: a.json: no such file"
         );
     }

@@ -55,7 +55,7 @@ pub(crate) fn edits(config: &Config, input: &Input) -> Result<Vec<Edit>, Failure
 /// Returns whether the rule applies to this user and destination.
 fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
     let assertion = facts.input.sink == Sink::SamlAssertion;
-    let told = |scopes: &Several<String>| {
+    let is_released = |scopes: &Several<String>| {
         let asked = |claim: &str| {
             facts
                 .input
@@ -68,7 +68,7 @@ fn applies(rule: &Rule, output: Output<'_>, facts: &Facts<'_>) -> bool {
             || matches!(output, Output::Claim(claim) if asked(claim))
     };
     (assertion || !matches!(output, Output::Attribute(_)))
-        && rule.scopes.as_ref().is_none_or(told)
+        && rule.scopes.as_ref().is_none_or(is_released)
         && rule
             .when
             .as_ref()

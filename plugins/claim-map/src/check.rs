@@ -85,7 +85,7 @@ fn rule_errors(rule: &Rule) -> Vec<String> {
         }
     }
     if rule.deny.is_some() {
-        errors.extend(rule.when.iter().filter_map(told_with_a_scope));
+        errors.extend(rule.when.iter().filter_map(avoidable_denial));
     }
     if rule.when.is_some() && rule.when == rule.unless {
         errors.push("`when` and `unless` are the same, so the rule never applies".to_owned());
@@ -264,7 +264,7 @@ fn step_errors(rule: &Rule, errors: &mut Vec<String>) {
 }
 
 /// The server's claims that need a scope, each with a name that is always available.
-const TOLD_WITH_SCOPES: [(&str, &str); 22] = [
+const CLAIMS_WITH_SCOPES: [(&str, &str); 22] = [
     ("name", "user.profile.name"),
     ("given_name", "user.profile.given_name"),
     ("family_name", "user.profile.family_name"),
@@ -294,15 +294,15 @@ const TOLD_WITH_SCOPES: [(&str, &str); 22] = [
 
 /// Returns an error for a denial by a claim that needs a scope. A user could avoid the denial with a request without
 /// the scope.
-fn told_with_a_scope(when: &Conditions) -> Option<String> {
+fn avoidable_denial(when: &Conditions) -> Option<String> {
     let names = when.is.as_ref()?.keys();
     // An application that receives a claim receives its members too.
-    let is_told = |name: &str, claim: &str| name.split('.').next() == Some(claim);
+    let is_part_of = |name: &str, claim: &str| name.split('.').next() == Some(claim);
     let found = names
         .filter_map(|name| {
-            TOLD_WITH_SCOPES
+            CLAIMS_WITH_SCOPES
                 .iter()
-                .find(|(claim, _)| is_told(name, claim))
+                .find(|(claim, _)| is_part_of(name, claim))
         })
         .next()?;
     let (claim, known) = found;

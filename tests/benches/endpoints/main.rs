@@ -226,9 +226,9 @@ async fn measure_instances() {
     let second = first.start_beside(second_folder, url.url()).await;
     first_quota.add(first.id()).expect("moved");
     second_quota.add(second.id()).expect("moved");
-    let (mut alone, mut both) = (Load::default(), [Load::default(); 2]);
+    let (mut single, mut both) = (Load::default(), [Load::default(); 2]);
     for _ in 0..ROUNDS {
-        alone += setup.sign_ins(&first).await;
+        single += setup.sign_ins(&first).await;
         let loads = tokio::join!(setup.sign_ins(&first), setup.sign_ins(&second));
         both[0] += loads.0;
         both[1] += loads.1;
@@ -237,14 +237,14 @@ async fn measure_instances() {
     let together = both[0].per_second() + both[1].per_second();
     println!(
         "  one instance           {:>9.0} a second, {:.0}% of a core",
-        alone.per_second(),
-        busy(&alone),
+        single.per_second(),
+        busy(&single),
     );
     println!(
         "  two instances          {together:>9.0} a second, {:.0}% and {:.0}% of a core: {:.2} times (goal 1.7)",
         busy(&both[0]),
         busy(&both[1]),
-        together / alone.per_second(),
+        together / single.per_second(),
     );
 }
 
@@ -286,13 +286,13 @@ async fn measure_tracing() {
                 *load += setup.drive(server, subject).await;
             }
         }
-        let [alone, few, all] =
+        let [none, few, all] =
             loads.map(|load| load.server_cpu.as_secs_f64() / load.answers as f64);
         println!(
             "  {:<22} {:>6.1}% more CPU with a fiftieth of the requests (goal 5%), {:.1}% with all",
             subject.name(),
-            100.0 * (few / alone - 1.0),
-            100.0 * (all / alone - 1.0),
+            100.0 * (few / none - 1.0),
+            100.0 * (all / none - 1.0),
         );
     }
 }

@@ -153,8 +153,8 @@ async fn audit_entries_of_devices_do_not_name_an_erased_user(database: Database)
     let mut before = Vec::new();
     for actor in actors {
         let entries = by(actor).await;
-        let tells = |entry: &Value| entry["personal"]["ip_address"] == "127.0.0.1";
-        assert!(entries.iter().any(tells), "{database:?}: {entries:?}");
+        let has_address = |entry: &Value| entry["personal"]["ip_address"] == "127.0.0.1";
+        assert!(entries.iter().any(has_address), "{database:?}: {entries:?}");
         before.push(entries);
     }
     let words = ["augusta", "slate", "tablet"];

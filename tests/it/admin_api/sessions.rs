@@ -146,7 +146,7 @@ async fn an_invalid_token_is_rejected_despite_a_session() {
         );
         assert_eq!(answer.headers["www-authenticate"], "Bearer");
     }
-    let nobody = call(
+    let anonymous = call(
         &Browser::new(&host.base),
         Method::GET,
         "/me",
@@ -154,7 +154,7 @@ async fn an_invalid_token_is_rejected_despite_a_session() {
         Value::Null,
     )
     .await;
-    assert_eq!(nobody.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(anonymous.status, StatusCode::UNAUTHORIZED);
 }
 
 /// Support may have enrolled a device of the user before the grant.

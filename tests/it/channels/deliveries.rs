@@ -309,9 +309,9 @@ async fn a_vendor_decision_applies_to_its_own_pending_request_only(database: Dat
     })
     .await;
     // The name belongs to no user.
-    let nobodys = requested(store, None, "nobody").await;
-    let to_nobody = delivery(store, nobodys.id, "vendor", vendor()).await;
-    assert!(!rule(to_nobody.id, Ruling::Approved, NOW).await);
+    let unknown = requested(store, None, "nobody").await;
+    let to_unknown = delivery(store, unknown.id, "vendor", vendor()).await;
+    assert!(!rule(to_unknown.id, Ruling::Approved, NOW).await);
     // A newer request of the same browser replaced the request.
     let replaced = requested(store, Some(&user), "ada@example.org").await;
     let older = delivery(store, replaced.id, "vendor", vendor()).await;

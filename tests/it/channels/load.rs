@@ -23,7 +23,7 @@ async fn five_hundred_pending_vendor_requests_block_no_thread() {
     }
     let port = slow_vendor().await;
     let name = "channels::load::five_hundred_pending_vendor_requests_block_no_thread";
-    let alone = tokio::task::spawn_blocking(move || {
+    let child = tokio::task::spawn_blocking(move || {
         let tests = std::env::current_exe().expect("these tests");
         Command::new(tests)
             .args(["--exact", name])
@@ -31,10 +31,10 @@ async fn five_hundred_pending_vendor_requests_block_no_thread() {
             .output()
             .expect("a process")
     });
-    let alone = alone.await.expect("an end");
-    let returned = String::from_utf8_lossy(&alone.stdout);
+    let child = child.await.expect("an end");
+    let returned = String::from_utf8_lossy(&child.stdout);
     assert!(
-        alone.status.success() && returned.contains("1 passed"),
+        child.status.success() && returned.contains("1 passed"),
         "{returned}"
     );
 }

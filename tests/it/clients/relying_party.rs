@@ -26,7 +26,7 @@ impl RelyingParty {
             Library::OpenidClient => Program::node("relying_party.mjs"),
             Library::Authlib => Program::python("relying_party.py"),
         };
-        program.tell(&registration.returned).await;
+        program.send(&registration.returned).await;
         Self { program }
     }
 

@@ -628,10 +628,10 @@ async fn invalid_connection_settings_are_named() {
         let output = ended(command).await;
         (output.status.code().expect("a code"), err(&output))
     };
-    let nobody = with("ASSENT_ADMIN_TOKEN", "at_wrong").await;
+    let unauthenticated = with("ASSENT_ADMIN_TOKEN", "at_wrong").await;
     assert!(
-        nobody.0 == 4 && nobody.1.starts_with("assent: Sign in first: "),
-        "{nobody:?}"
+        unauthenticated.0 == 4 && unauthenticated.1.starts_with("assent: Sign in first: "),
+        "{unauthenticated:?}"
     );
     let away = with("ASSENT_SERVER", "http://localhost:1").await;
     assert!(

@@ -10,9 +10,9 @@ async fn health_reports_whether_the_instance_can_serve() {
     let folder = folder.path();
     settings(folder);
     let health = ["health", "--config", "assent.toml"];
-    let alone = assent(folder, &health).await;
-    assert_eq!(alone.status.code(), Some(1));
-    let message = err(&alone);
+    let stopped = assent(folder, &health).await;
+    assert_eq!(stopped.status.code(), Some(1));
+    let message = err(&stopped);
     assert!(
         message.contains("no instance answers at http://127.0.0.1:"),
         "{message}"

@@ -684,15 +684,15 @@ async fn plugins_are_reloaded_by_signal() {
     assert!(before.contains("\nrenamed  "), "{listed}");
     stop(process).await;
 
-    let nobody = assent(
+    let unanswered = assent(
         folder.path(),
         &["plugin", "reload", "--config", "assent.toml"],
     )
     .await;
-    assert_eq!(nobody.status.code(), Some(5));
+    assert_eq!(unanswered.status.code(), Some(5));
     assert!(
-        err(&nobody).contains("no server answers at http://127.0.0.1"),
+        err(&unanswered).contains("no server answers at http://127.0.0.1"),
         "{}",
-        err(&nobody)
+        err(&unanswered)
     );
 }

@@ -168,8 +168,8 @@ async fn the_master_key_moves_from_a_file_to_a_token() {
     server.ended().await;
     std::fs::remove_file(folder.join("master.key")).expect("removed");
 
-    let alone = format!("{database}{key}");
-    let (server, printed) = started(&token, folder, &alone).await;
+    let settings = format!("{database}{key}");
+    let (server, printed) = started(&token, folder, &settings).await;
     assert!(printed.contains("Sealing key 2"), "{printed}");
     assert_eq!(key_set(&server).await, before);
     server.signal("TERM").await;

@@ -207,15 +207,15 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         "{done:#?}"
     );
     for (name, done, posted, shown, again, ended) in &seen[1..] {
-        let (_, nobodys, nobody_posted, nobody_shown, nobody_again, nobody_ended) = &seen[0];
-        assert_eq!(done, nobodys, "{name}: the statements of the request");
+        let (_, unknown_done, unknown_posted, unknown_shown, unknown_again, unknown_ended) = &seen[0];
+        assert_eq!(done, unknown_done, "{name}: the statements of the request");
         assert_eq!(
-            again, nobody_again,
+            again, unknown_again,
             "{name}: the statements of the next request"
         );
-        assert_eq!(posted, nobody_posted, "{name}");
-        assert_eq!(shown, nobody_shown, "{name}");
-        assert_eq!(ended, nobody_ended, "{name}");
+        assert_eq!(posted, unknown_posted, "{name}");
+        assert_eq!(shown, unknown_shown, "{name}");
+        assert_eq!(ended, unknown_ended, "{name}");
     }
     // The known user received the requests, so the comparison was meaningful.
     let requested = super::entries(

@@ -489,9 +489,9 @@ async fn a_private_jwks_uri_is_not_called() {
         ask_with(&host, &by_rsa(&claims(&host, id(&web), 1), &rsa())).await,
         refused()
     );
-    let nobody =
+    let connection =
         tokio::time::timeout(std::time::Duration::from_millis(50), listener.accept()).await;
-    assert!(nobody.is_err(), "no connection is opened");
+    assert!(connection.is_err(), "no connection is opened");
 }
 
 #[tokio::test]

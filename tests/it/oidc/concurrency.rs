@@ -138,8 +138,8 @@ async fn concurrent_codes_return_their_own_tokens_once(database: Database) {
                 good.insert(nonce),
                 "{database:?}: a code was exchanged twice"
             );
-            let alone = nonce.trim_start_matches("nonce-").parsed::<usize>() % 2 == 1;
-            let expected = if alone {
+            let was_sent_once = nonce.trim_start_matches("nonce-").parsed::<usize>() % 2 == 1;
+            let expected = if was_sent_once {
                 StatusCode::OK
             } else {
                 StatusCode::UNAUTHORIZED

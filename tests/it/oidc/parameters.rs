@@ -548,10 +548,10 @@ async fn pairwise_subjects_differ_per_sector_and_are_not_reversible() {
             .await;
         returned(&host, ada).await
     };
-    let (first, claims_told) = pairwise(&ada).await;
+    let (first, claims) = pairwise(&ada).await;
     assert!(first.len() == 43 && first != public);
     assert!(
-        !claims_told.contains_key("user_did"),
+        !claims.contains_key("user_did"),
         "the identifier would be the same for all applications"
     );
     assert_eq!(

@@ -378,11 +378,11 @@ async fn service_providers_are_notified_from_their_own_browser_and_others_are_li
         "{message}"
     );
     assert!(!elsewhere.get("/").await.body.contains("Hello,"));
-    let telling = done.submit("/sessions/end-all", &[]).await;
+    let redirect = done.submit("/sessions/end-all", &[]).await;
     assert!(
-        telling.location().path().starts_with("/sso/logout/"),
+        redirect.location().path().starts_with("/sso/logout/"),
         "{}",
-        telling.location()
+        redirect.location()
     );
     assert!(!here.get("/").await.body.contains("Hello,"));
 }

@@ -58,7 +58,7 @@ impl Program {
 
     /// Sends a value, and returns the program's answer.
     pub async fn ask(&mut self, value: &Value) -> Value {
-        self.tell(value).await;
+        self.send(value).await;
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
         let line = line
             .expect("in time")
@@ -68,7 +68,7 @@ impl Program {
     }
 
     /// Sends a value that the program does not answer.
-    pub async fn tell(&mut self, value: &Value) {
+    pub async fn send(&mut self, value: &Value) {
         self.input
             .write_all(format!("{value}\n").as_bytes())
             .await

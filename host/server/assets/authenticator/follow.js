@@ -94,8 +94,8 @@ const listener = {
 };
 
 function sayNotifications() {
-  const [told] = withNotifications(state);
-  if (told) say(text('app-notifications', { name: told.account.displayName }));
+  const [notified] = withNotifications(state);
+  if (notified) say(text('app-notifications', { name: notified.account.displayName }));
 }
 
 /**

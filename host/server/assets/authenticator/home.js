@@ -47,12 +47,12 @@ export function connection(state) {
 export function attention(state, act) {
   if (state.screen === null || state.screen.name === 'home' || state.screen.name === 'unsupported') return [];
   const [waiting] = openRequests(state);
-  const [told] = withNotifications(state);
-  const isNotification = !waiting && told;
+  const [notified] = withNotifications(state);
+  const isNotification = !waiting && notified;
   let words = '';
   if (waiting?.request.action) words = text('app-attention-action');
   else if (waiting) words = text('app-attention', { application: waiting.request.application.name });
-  else if (told) words = text('app-notifications', { name: told.account.displayName });
+  else if (notified) words = text('app-notifications', { name: notified.account.displayName });
   if (words === '') return [];
   const label = text(isNotification ? 'app-attention-go-notifications' : 'app-attention-go');
   return [notice(words, 'warn', button(label, act.attend, 'small'))];

@@ -541,7 +541,7 @@ export function form(parts, options) {
   let newest = version;
   let isSending = false;
   const before = Object.fromEntries(fields.map((one) => [one.name, standing(one)]));
-  const told = el('div', { class: 'told' });
+  const noticeArea = el('div', { class: 'form-notice' });
   const press = el('button', { type: 'submit', class: `button ${kind}` }, submit);
   const showReady = () => {
     press.disabled = isSending || ready?.() === false;
@@ -549,7 +549,7 @@ export function form(parts, options) {
   showReady();
   const onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    told.replaceChildren();
+    noticeArea.replaceChildren();
     hush();
     for (const one of fields) one.fail();
     const missing = fields
@@ -570,7 +570,7 @@ export function form(parts, options) {
       await send(now, changed, newest);
     } catch (problem) {
       if (problem instanceof Problem && problem.status === 412 && reread) showConflict();
-      else if (!(problem instanceof Problem && problem.dropped)) showErrors(fields, told, problem);
+      else if (!(problem instanceof Problem && problem.dropped)) showErrors(fields, noticeArea, problem);
     } finally {
       isSending = false;
       showReady();
@@ -598,7 +598,7 @@ export function form(parts, options) {
         before[one.name] = theirs;
       }
       showBar();
-      told.replaceChildren(
+      noticeArea.replaceChildren(
         notice(
           'The form has the newest values and your own changes. Check it, then save.',
           'calm',
@@ -608,14 +608,14 @@ export function form(parts, options) {
         ),
       );
     };
-    told.replaceChildren(
+    noticeArea.replaceChildren(
       notice(
         'Another administrator changed this in the meantime, so nothing was saved.',
         'warn',
         el('div', { class: 'ways' }, button('Read it again, and keep what I typed', readAgain)),
       ),
     );
-    told.firstElementChild?.scrollIntoView({ block: 'nearest' });
+    noticeArea.firstElementChild?.scrollIntoView({ block: 'nearest' });
   };
   const differs = () => fields.some((one) => standing(one) !== before[one.name]);
   const unsaved = el('p', { class: 'unsaved-text', role: 'status' });
@@ -639,7 +639,7 @@ export function form(parts, options) {
   discard.addEventListener('click', () => {
     for (const one of fields) one.fail();
     writeAll();
-    told.replaceChildren();
+    noticeArea.replaceChildren();
     showBar();
     // The button disappears, and the focus must not disappear with it.
     press.focus();
@@ -648,7 +648,7 @@ export function form(parts, options) {
     'form',
     { class: bar ? 'stack form with-bar' : 'stack form', onsubmit, oninput: showBar, novalidate: true },
     ...parts.map((part) => part.element),
-    told,
+    noticeArea,
     actions,
   );
   const hasChanges = () => !asks && !isSending && differs();
@@ -676,10 +676,10 @@ function errorsOf(problem) {
 /**
  * Shows each error at its field, and the others below the fields.
  * @param {Field[]} fields
- * @param {HTMLElement} told
+ * @param {HTMLElement} noticeArea
  * @param {unknown} problem
  */
-function showErrors(fields, told, problem) {
+function showErrors(fields, noticeArea, problem) {
   const errors = errorsOf(problem);
   let isComplete = errors.length > 0;
   /** @type {Field | undefined} */
@@ -699,8 +699,8 @@ function showErrors(fields, told, problem) {
     first ??= at;
   }
   if (!isComplete) {
-    told.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)));
-    if (!first) told.firstElementChild?.scrollIntoView({ block: 'nearest' });
+    noticeArea.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)));
+    if (!first) noticeArea.firstElementChild?.scrollIntoView({ block: 'nearest' });
   }
   first?.focus();
 }

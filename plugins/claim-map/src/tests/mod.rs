@@ -71,13 +71,13 @@ fn out(rule: &str) -> Option<Value> {
 }
 
 /// Returns the claims and the attributes' values by name. A removed claim is `null`.
-fn told(rules: &str, input: &Input) -> Value {
-    let told = edits(rules, input).into_iter().map(|edit| match edit {
+fn output(rules: &str, input: &Input) -> Value {
+    let output = edits(rules, input).into_iter().map(|edit| match edit {
         Edit::Set(name, value) => (name, value),
         Edit::Remove(name) => (name, Value::Null),
         Edit::Attribute(attribute) => (attribute.name, json!(attribute.values)),
     });
-    told.collect::<Map<_, _>>().into()
+    output.collect::<Map<_, _>>().into()
 }
 
 fn denial(rules: &str, input: &Input) -> Option<String> {

@@ -13,7 +13,7 @@ fn the_roles_of_one_application_as_groups() {
         strip_prefix = "wiki-"
     "#;
     assert_eq!(
-        told(rules, &input()),
+        output(rules, &input()),
         json!({ "groups": ["editor", "reader"] })
     );
 }
@@ -30,12 +30,12 @@ fn roles_nested_as_in_tokens_of_keycloak() {
         claim = "resource_access"
         value = { wiki = { roles = ["{roles}", "default"] } }
     "#;
-    let told = told(rules, &input());
+    let output = output(rules, &input());
     assert_eq!(
-        told["realm_access"]["roles"],
+        output["realm_access"]["roles"],
         json!(["wiki-editor", "wiki-reader", "staff"])
     );
-    assert_eq!(told["resource_access"]["wiki"]["roles"][3], "default");
+    assert_eq!(output["resource_access"]["wiki"]["roles"][3], "default");
 }
 
 /// One role for an application that accepts only one, such as Grafana. The last rule that applies wins.
@@ -57,7 +57,7 @@ fn the_highest_of_several_roles() {
         when = { role = ["wiki-admin", "root"] }
     "#;
     let with = |role: &str| {
-        told(
+        output(
             rules,
             &Input {
                 roles: vec![role.to_owned()],
@@ -89,13 +89,13 @@ fn attributes_under_the_names_of_a_directory() {
         name_format = "uri"
         value = "{account.name}@example.org"
     "#;
-    let told = told(rules, &assertion());
+    let output = output(rules, &assertion());
     assert_eq!(
-        told["urn:oid:0.9.2342.19200300.100.1.3"],
+        output["urn:oid:0.9.2342.19200300.100.1.3"],
         json!(["ada@example.org"])
     );
     assert_eq!(
-        told["urn:oid:1.3.6.1.4.1.5923.1.1.1.6"],
+        output["urn:oid:1.3.6.1.4.1.5923.1.1.1.6"],
         json!(["ada@example.org"])
     );
 }
@@ -120,15 +120,15 @@ fn groups_as_entitlements() {
         "urn:mace:dir:entitlement:common-lib-terms",
     ]);
     assert_eq!(
-        told(rules, &assertion())["eduPersonEntitlement"],
+        output(rules, &assertion())["eduPersonEntitlement"],
         entitlements
     );
-    let nobody = Input {
+    let guest = Input {
         roles: Vec::new(),
         ..assertion()
     };
     assert_eq!(
-        told(rules, &nobody)["eduPersonEntitlement"],
+        output(rules, &guest)["eduPersonEntitlement"],
         json!(["urn:mace:example.org:guest"])
     );
 }
@@ -153,7 +153,7 @@ fn the_user_name_under_another_name() {
         when = { role = "admin" }
     "#;
     assert_eq!(
-        told(rules, &input()),
+        output(rules, &input()),
         json!({ "preferred_username": "ada", "nickname": "ada" })
     );
     let admin = Input {
@@ -161,7 +161,7 @@ fn the_user_name_under_another_name() {
         scopes: Vec::new(),
         ..input()
     };
-    assert_eq!(told(rules, &admin), json!({ "is_superuser": true }));
+    assert_eq!(output(rules, &admin), json!({ "is_superuser": true }));
 }
 
 /// Access only for these users, like authentik's policy bindings and SimpleSAMLphp's `authorize:Authorize`.
@@ -207,9 +207,9 @@ fn roles_in_one_text() {
         join = ","
         default = "none"
     "#;
-    assert_eq!(told(rules, &input()), json!({ "roles_text": "staff" }));
+    assert_eq!(output(rules, &input()), json!({ "roles_text": "staff" }));
     assert_eq!(
-        told(
+        output(
             rules,
             &Input {
                 roles: Vec::new(),

@@ -99,9 +99,9 @@ fn a_list_of_one_or_no_value_stays_a_list() {
     let mut input = input();
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = \"role-{roles}\"";
     input.roles.truncate(1);
-    assert_eq!(told(rules, &input), json!({ "out": ["role-wiki-editor"] }));
+    assert_eq!(output(rules, &input), json!({ "out": ["role-wiki-editor"] }));
     input.roles.clear();
-    assert_eq!(told(rules, &input), json!({ "out": [] }));
+    assert_eq!(output(rules, &input), json!({ "out": [] }));
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn later_rules_see_earlier_results_and_the_last_rule_counts() {
         when = { role = "wiki-admin" }
     "#;
     assert_eq!(
-        told(rules, &input()),
+        output(rules, &input()),
         json!({ "level": "editor" }),
         "the team is unknown"
     );
@@ -244,7 +244,7 @@ fn later_rules_see_earlier_results_and_the_last_rule_counts() {
     admin.roles.push("wiki-admin".to_owned());
     admin.current.insert("team".to_owned(), json!("red"));
     assert_eq!(
-        told(rules, &admin),
+        output(rules, &admin),
         json!({ "level": "admin", "note": "editor, not red" })
     );
 }
@@ -253,14 +253,14 @@ fn later_rules_see_earlier_results_and_the_last_rule_counts() {
 fn a_claim_without_remaining_values_is_removed() {
     let rules = "[[rules]]\nclaim = \"email\"\nfrom = \"email\"\nonly = \"*@example.com\"";
     assert_eq!(
-        told(rules, &input()),
+        output(rules, &input()),
         json!({ "email": null }),
         "a value that does not match the filter is removed"
     );
     let renamed = "[[rules]]\nclaim = \"mail\"\nfrom = \"email\"\n[[rules]]\nremove = \"email\"\n\
                    [[rules]]\nremove = \"none\"\n[[rules]]\nclaim = \"after\"\nfrom = \"email\"";
     assert_eq!(
-        told(renamed, &input()),
+        output(renamed, &input()),
         json!({ "mail": "ada@example.org", "email": null })
     );
 }
@@ -268,12 +268,12 @@ fn a_claim_without_remaining_values_is_removed() {
 #[test]
 fn scopes_limit_the_release_of_a_claim() {
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = 1\nscopes = [\"email\", \"phone\"]";
-    assert_eq!(told(rules, &input()), json!({}));
+    assert_eq!(output(rules, &input()), json!({}));
     let granted = Input {
         scopes: vec!["phone".to_owned()],
         ..input()
     };
-    assert_eq!(told(rules, &granted), json!({ "out": 1 }));
+    assert_eq!(output(rules, &granted), json!({ "out": 1 }));
     let requested = |name: &str| Input {
         requested: vec![RequestedClaim {
             name: name.to_owned(),
@@ -283,19 +283,19 @@ fn scopes_limit_the_release_of_a_claim() {
         ..input()
     };
     assert_eq!(
-        told(rules, &requested("out")),
+        output(rules, &requested("out")),
         json!({ "out": 1 }),
         "as the claims of the server"
     );
-    assert_eq!(told(rules, &requested("other")), json!({}));
+    assert_eq!(output(rules, &requested("other")), json!({}));
     assert_eq!(
-        told(rules, &assertion()),
+        output(rules, &assertion()),
         json!({ "out": 1 }),
         "assertions have no scopes"
     );
     let asked = "[[rules]]\nclaim = \"out\"\nvalue = 1\nwhen = { requested = [\"out\", \"x\"] }";
-    assert_eq!(told(asked, &requested("out")), json!({ "out": 1 }));
-    assert_eq!(told(asked, &input()), json!({}));
+    assert_eq!(output(asked, &requested("out")), json!({ "out": 1 }));
+    assert_eq!(output(asked, &input()), json!({}));
 }
 
 #[test]
@@ -305,7 +305,7 @@ fn conditions_select_rules() {
             format!("[[rules]]\nclaim = \"out\"\nvalue = 1\n{key} = {{ {conditions} }}")
         };
         let [when, unless] =
-            ["when", "unless"].map(|key| told(&rules(key), input) == json!({ "out": 1 }));
+            ["when", "unless"].map(|key| output(&rules(key), input) == json!({ "out": 1 }));
         assert_ne!(when, unless, "{conditions}");
         when
     };
@@ -408,7 +408,7 @@ fn attributes_are_set_in_assertions_only() {
         from = "nickname"
     "#;
     assert_eq!(
-        told(rules, &input()),
+        output(rules, &input()),
         json!({ "groups": ["wiki-editor", "wiki-reader"] })
     );
     let attribute = |name: &str, values: [&str; 2]| SamlAttribute {

@@ -36,13 +36,13 @@ async fn the_scope_groups_gives_the_names_of_assigned_groups() {
     let claims = jwt_claims(tokens["id_token"].text());
     assert_eq!(claims["groups"], json!(["Admins", "Staff"]), "{claims}");
     let request = http_client().get(format!("{}/oidc/me", host.base));
-    let told: Value = request
+    let info: Value = request
         .bearer_auth(tokens["access_token"].text())
         .response()
         .await
         .read_json()
         .await;
-    assert_eq!(told["groups"], json!(["Admins", "Staff"]));
+    assert_eq!(info["groups"], json!(["Admins", "Staff"]));
 
     // The next request returns the new name to the application.
     let path = format!("/groups/{}", id(&staff));
@@ -50,13 +50,13 @@ async fn the_scope_groups_gives_the_names_of_assigned_groups() {
         .await;
     host.advance(1);
     let request = http_client().get(format!("{}/oidc/me", host.base));
-    let told: Value = request
+    let info: Value = request
         .bearer_auth(tokens["access_token"].text())
         .response()
         .await
         .read_json()
         .await;
-    assert_eq!(told["groups"], json!(["Admins", "Team"]));
+    assert_eq!(info["groups"], json!(["Admins", "Team"]));
 
     // Without the scope, the claim is missing. Discovery names both.
     let code = ada

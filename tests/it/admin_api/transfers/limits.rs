@@ -105,12 +105,12 @@ async fn an_import_by_support_changes_neither_emails_nor_accounts() {
         assert_eq!(error(&report), (2, column), "{report}");
     }
     // Applications may identify a user by the email address, so neither a row nor a single request may change it.
-    let alone = json!({"email": "new@example.org"});
-    let alone = support
-        .call(Method::PATCH, &format!("/users/{}", id(&bob)), alone)
+    let change = json!({"email": "new@example.org"});
+    let answer = support
+        .call(Method::PATCH, &format!("/users/{}", id(&bob)), change)
         .await;
     assert_eq!(
-        (alone.status, alone.problem()),
+        (answer.status, answer.problem()),
         (StatusCode::FORBIDDEN, "forbidden")
     );
     for row in ["bob,new@example.org", "bob,"] {

@@ -103,12 +103,12 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         ("client_id", id(&web)),
         ("scope", "openid"),
     ];
-    let (mine, attacker, nobody) = (
+    let (mine, attacker, anonymous) = (
         client(&server, Some(&own)),
         client(&server, Some(&certificate_of("books"))),
         client(&server, None),
     );
-    for wrong in [&attacker, &nobody] {
+    for wrong in [&attacker, &anonymous] {
         let answer = wrong
             .post(at("token_endpoint"))
             .form(&form)
@@ -134,7 +134,7 @@ async fn tls_client_certificate_binds_tokens_to_the_certificate() {
         base64::Engine::encode(&base64::engine::general_purpose::URL_SAFE_NO_PAD, digest);
     assert_eq!(active["cnf"]["x5t#S256"], thumbprint);
     // The token is not valid without the certificate's key.
-    for (client, expected) in [(&mine, 403), (&attacker, 401), (&nobody, 401)] {
+    for (client, expected) in [(&mine, 403), (&attacker, 401), (&anonymous, 401)] {
         let answer = client
             .get(at("userinfo_endpoint"))
             .bearer_auth(token)

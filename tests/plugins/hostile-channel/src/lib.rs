@@ -58,7 +58,7 @@ impl Guest for Hostile {
 
     fn poll(config: String, handle: Vec<u8>) -> Result<State, Failure> {
         if text(&config, "behaviour") == "relay" {
-            return Ok(told(&call(&String::from_utf8_lossy(&handle))?));
+            return Ok(state_of(&call(&String::from_utf8_lossy(&handle))?));
         }
         Ok(State::Proof(Evidence {
             request_id: "another request".to_owned(),
@@ -68,7 +68,7 @@ impl Guest for Hostile {
 
     fn on_callback(config: String, callback: Callback) -> Result<Vec<Evidence>, Failure> {
         if text(&config, "behaviour") == "relay" {
-            return Ok(match told(&callback.body) {
+            return Ok(match state_of(&callback.body) {
                 State::Proof(evidence) => vec![evidence],
                 _ => Vec::new(),
             });
@@ -86,7 +86,7 @@ impl Guest for Hostile {
 
 /// Returns the result that the test requests: a state by its name, or else a channel proof with `request_id` and
 /// `proof`.
-fn told(body: &[u8]) -> State {
+fn state_of(body: &[u8]) -> State {
     let body = String::from_utf8_lossy(body);
     match text(&body, "state").as_str() {
         "pending" => State::Pending(0),

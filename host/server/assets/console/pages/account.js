@@ -21,7 +21,7 @@ import {
   way,
 } from '../view.js';
 import { applicationAddress } from './applications.js';
-import { userAddress } from './person.js';
+import { userAddress } from './user_cell.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 

@@ -26,8 +26,8 @@ import {
 } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { managementNotice } from './management.js';
-import { person } from './person.js';
 import { picker } from './picker.js';
+import { userCell } from './user_cell.js';
 import { importer } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -166,7 +166,7 @@ async function members(group, { may, reload }) {
   };
   /** @type {Array<Column<Schema<'GroupMember'>>>} */
   const columns = [
-    { label: 'User', cell: (row) => person({ id: row.user_id, name: row.user_name, others: [row.display_name] }) },
+    { label: 'User', cell: (row) => userCell({ id: row.user_id, name: row.user_name, others: [row.display_name] }) },
     { label: 'State', cell: (row) => badge(row.state) },
     { label: 'Added', cell: (row) => moment(row.added_at) },
   ];

@@ -38,18 +38,18 @@ export async function mail({ may, me }) {
 }
 
 function test() {
-  const told = el('div', { 'aria-live': 'polite' });
+  const result = el('div', { 'aria-live': 'polite' });
   const made = form([text('to', 'Send a test email to', { type: 'email', needed: 'Enter an email address.' })], {
     submit: 'Send a test email',
     kind: '',
     asks: true,
     send: async ({ to }) => {
-      told.replaceChildren();
+      result.replaceChildren();
       const { answer } = await post('/mail/test', {}, { to: to ?? '' });
-      told.replaceChildren(notice(t`The SMTP server accepted the email: ${answer}`, 'calm'));
+      result.replaceChildren(notice(t`The SMTP server accepted the email: ${answer}`, 'calm'));
     },
   });
-  return el('div', { class: 'panel stack' }, made, told);
+  return el('div', { class: 'panel stack' }, made, result);
 }
 
 /**

@@ -29,8 +29,8 @@ import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
 import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
-import { userAddress } from './person.js';
 import { picker } from './picker.js';
+import { userAddress } from './user_cell.js';
 import { groupsOfUser } from './user_groups.js';
 import { ROLES, roleName } from './users.js';
 

@@ -8,7 +8,7 @@ import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
 import { badge, button, el, facts, figure, link, menu, moment, nothing, notice, screen, way } from '../view.js';
 import { selection } from './bulk.js';
-import { person, userAddress } from './person.js';
+import { userAddress, userCell } from './user_cell.js';
 
 /** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -52,7 +52,7 @@ const COLUMNS = [
   {
     label: 'Name',
     sort: 'name',
-    cell: ({ id, name, profile, email }) => person({ id, name, others: [profile.name, email] }),
+    cell: ({ id, name, profile, email }) => userCell({ id, name, others: [profile.name, email] }),
   },
   {
     label: 'State',

@@ -114,12 +114,12 @@ pub enum SignInAnswer<A, C = Infallible> {
 pub async fn answer_observed<A, C>(
     context: SignInContext<'_>,
     login: OpenLogin,
-    person: &AuthenticatedUser,
+    authenticated_user: &AuthenticatedUser,
     agreement: Option<Agreement>,
     answer: impl Future<Output = Result<SignInAnswer<A, C>, InternalError>>,
 ) -> Result<SignInAnswer<A, C>, InternalError> {
     let SignInContext { services, observer } = context;
-    let session = &person.signed_in.session;
+    let session = &authenticated_user.signed_in.session;
     let (OpenLogin::Stored(id) | OpenLogin::Unstored(id)) = login;
     match observer.admit(id, session.user_id).await? {
         Admission::Admitted => {}

@@ -143,7 +143,7 @@ pub async fn authenticated_user(
 #[derive(Debug)]
 pub struct LoginCompletion<'a> {
     /// The user.
-    pub person: &'a AuthenticatedUser,
+    pub authenticated_user: &'a AuthenticatedUser,
     /// The current session of the browser, which ends if a new one begins.
     pub old: Option<&'a BrowserSession>,
     /// The grant that the application receives, and the user's account in the application.
@@ -165,28 +165,28 @@ pub async fn answer(
 ) -> Result<Transition, InternalError> {
     let (entries, activated) = audit_entries(services, &outcome);
     let LoginCompletion {
-        person,
+        authenticated_user,
         old,
         given,
         consent,
     } = outcome;
-    let signed_in = &person.signed_in;
+    let signed_in = &authenticated_user.signed_in;
     let record = SignInRecord {
         consent,
         entries,
         activated,
     };
     let replaces = old
-        .filter(|_| person.cookie.is_some())
+        .filter(|_| authenticated_user.cookie.is_some())
         .map(|old| old.session.id);
     let now = services.now();
-    let answered = match (login, &person.cookie, given.map(|(grant, _)| grant)) {
+    let answered = match (login, &authenticated_user.cookie, given.map(|(grant, _)| grant)) {
         (OpenLogin::Stored(login), Some(cookie), grant) => {
             let completion = Completion::NewSession {
                 session: Box::new(NewSession {
                     session: signed_in.session.clone(),
                     digest: cookie.digest(),
-                    origin: person.origin.clone(),
+                    origin: authenticated_user.origin.clone(),
                     replaces,
                 }),
                 grant,
@@ -225,13 +225,13 @@ fn audit_entries(
     outcome: &LoginCompletion<'_>,
 ) -> (Vec<Entry>, Option<Entry>) {
     let LoginCompletion {
-        person,
+        authenticated_user,
         old,
         given,
         consent,
     } = outcome;
-    let BrowserSession { session, user } = &person.signed_in;
-    let by = AuditContext::new(Actor::User(user.id), person.origin.clone());
+    let BrowserSession { session, user } = &authenticated_user.signed_in;
+    let by = AuditContext::new(Actor::User(user.id), authenticated_user.origin.clone());
     let account = given.as_ref().map(|(_, account)| *account);
     let about = |event| {
         let entry = audit::entry(services, event, &by).about(user.id);
@@ -239,7 +239,7 @@ fn audit_entries(
             entry.in_application(account.application_id.clone())
         })
     };
-    let began = person.cookie.is_some();
+    let began = authenticated_user.cookie.is_some();
     let methods: Vec<&str> = session
         .authentication
         .amr

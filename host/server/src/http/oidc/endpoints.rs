@@ -137,14 +137,14 @@ async fn begin(
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
-    let Some(person) = &begun.person else {
+    let Some(authenticated_user) = &begun.authenticated_user else {
         return Ok(begun.page(services).await?);
     };
     let authenticated = AuthenticatedAuthorization {
         login: begun.open(),
         application: Some(&accepted.application),
         request,
-        person,
+        authenticated_user,
         old: None,
         agreement: Agreement::Open,
     };

@@ -177,13 +177,13 @@ async fn begin(
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
-    let Some(person) = &begun.person else {
+    let Some(authenticated_user) = &begun.authenticated_user else {
         return begun.page(services).await;
     };
     let authenticated = AuthenticatedSignOn {
         login: begun.open(),
         request: &request,
-        person,
+        authenticated_user,
         old: None,
     };
     let observer = test_sign_in::observer(services, request.purpose);

@@ -82,12 +82,12 @@ pub(crate) async fn confirm(posted: LoginPost) -> Response {
             return Ok(posted.shown());
         };
         let old = session_before(services, browser, login).await?;
-        let Some(person) =
+        let Some(authenticated_user) =
             login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await?
         else {
             return Ok(posted.shown());
         };
-        let AuthenticatedUser { signed_in, .. } = &person;
+        let AuthenticatedUser { signed_in, .. } = &authenticated_user;
         if !csrf::is_token(
             services,
             browser,
@@ -100,7 +100,7 @@ pub(crate) async fn confirm(posted: LoginPost) -> Response {
             services,
             browser,
             login,
-            &person,
+            &authenticated_user,
             old.as_ref(),
             Agreement::Open,
         )

@@ -44,7 +44,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
     } = &posted;
     let reply = async {
         let mut old = None;
-        let (login, person) = match view {
+        let (login, authenticated_user) = match view {
             LoginView::Approved(login, approved) => {
                 old = session_before(services, browser, login).await?;
                 (
@@ -59,13 +59,15 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
             LoginView::Answered(_) => return Ok(answered_before(services, browser.language())),
             _ => return Ok(posted.shown()),
         };
-        let (Some(person), LoginRequest::Oidc(request)) = (person, &login.request) else {
+        let (Some(authenticated_user), LoginRequest::Oidc(request)) =
+            (authenticated_user, &login.request)
+        else {
             return Ok(posted.shown());
         };
         if !csrf::is_token(
             services,
             browser,
-            &shown_to(login.id, &person.signed_in.user),
+            &shown_to(login.id, &authenticated_user.signed_in.user),
             &form.user,
         )? {
             return Ok(posted.shown());
@@ -76,7 +78,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                     services,
                     browser,
                     login,
-                    &person,
+                    &authenticated_user,
                     old.as_ref(),
                     Agreement::Given,
                 )

@@ -86,8 +86,16 @@ async fn show_view(
         }
         LoginView::SignedIn(login, session) => {
             match resumed(services, browser, &login, session).await? {
-                Some(person) => {
-                    finish(services, browser, &login, &person, None, Agreement::Open).await
+                Some(authenticated_user) => {
+                    finish(
+                        services,
+                        browser,
+                        &login,
+                        &authenticated_user,
+                        None,
+                        Agreement::Open,
+                    )
+                    .await
                 }
                 None => {
                     login::again(services, &login).await?;
@@ -111,17 +119,23 @@ async fn approved_reply(
 ) -> Result<Response, InternalError> {
     let old = session_before(services, browser, login).await?;
     match login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await? {
-        Some(person)
-            if confirm::is_needed(services, browser, approved, &person.signed_in.user).await? =>
+        Some(authenticated_user)
+            if confirm::is_needed(
+                services,
+                browser,
+                approved,
+                &authenticated_user.signed_in.user,
+            )
+            .await? =>
         {
-            confirm::ask(services, browser, login, &person.signed_in.user).await
+            confirm::ask(services, browser, login, &authenticated_user.signed_in.user).await
         }
-        Some(person) => {
+        Some(authenticated_user) => {
             finish(
                 services,
                 browser,
                 login,
-                &person,
+                &authenticated_user,
                 old.as_ref(),
                 Agreement::Open,
             )

@@ -38,7 +38,7 @@ pub struct AuthenticatedAuthorization<'a> {
     /// The request.
     pub request: &'a AuthorizationRequest,
     /// The user.
-    pub person: &'a AuthenticatedUser,
+    pub authenticated_user: &'a AuthenticatedUser,
     /// The previous session of the browser.
     pub old: Option<&'a BrowserSession>,
     /// Whether the user was asked for consent.
@@ -67,13 +67,13 @@ pub async fn respond(
 ) -> Result<AuthorizeOutcome, InternalError> {
     let AuthenticatedAuthorization {
         login,
-        person,
+        authenticated_user,
         agreement,
         ..
     } = authenticated;
     // Boxed, because otherwise each surrounding future would reserve space for it several times.
     let answer = Box::pin(answered(context, authenticated));
-    context::answer_observed(context, login, person, Some(agreement), answer).await
+    context::answer_observed(context, login, authenticated_user, Some(agreement), answer).await
 }
 
 async fn answered(
@@ -85,7 +85,7 @@ async fn answered(
         login,
         application,
         request,
-        person,
+        authenticated_user,
         agreement,
         ..
     } = authenticated;
@@ -102,11 +102,11 @@ async fn answered(
             name,
         )));
     }
-    let signed_in = &person.signed_in;
+    let signed_in = &authenticated_user.signed_in;
     if let Some((code, description)) = mismatch(services, &application, request, signed_in)? {
         return failed(services, login, request, code, description).await;
     }
-    let (user, origin) = (&signed_in.user, &person.origin);
+    let (user, origin) = (&signed_in.user, &authenticated_user.origin);
     let account = match signed_in_access(services, user, &application.id, origin).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
@@ -180,16 +180,16 @@ async fn grant(
     let AuthenticatedAuthorization {
         login,
         request,
-        person,
+        authenticated_user,
         old,
         agreement,
         ..
     } = authenticated;
-    let signed_in = &person.signed_in;
+    let signed_in = &authenticated_user.signed_in;
     let (code, token) = code(services, request, application, account, signed_in, claims);
     let agreed = agreement == Agreement::Given;
     let outcome = LoginCompletion {
-        person,
+        authenticated_user,
         old,
         given: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: agreed.then(|| consent::consent_to(services, &signed_in.user, request)),

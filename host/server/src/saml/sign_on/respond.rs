@@ -47,7 +47,7 @@ pub struct AuthenticatedSignOn<'a> {
     /// The request.
     pub request: &'a SignOnRequest,
     /// The user.
-    pub person: &'a AuthenticatedUser,
+    pub authenticated_user: &'a AuthenticatedUser,
     /// The previous session of the browser.
     pub old: Option<&'a BrowserSession>,
 }
@@ -65,10 +65,14 @@ pub async fn respond(
     context: SignInContext<'_>,
     authenticated: AuthenticatedSignOn<'_>,
 ) -> Result<SignOnOutcome, InternalError> {
-    let AuthenticatedSignOn { login, person, .. } = authenticated;
+    let AuthenticatedSignOn {
+        login,
+        authenticated_user,
+        ..
+    } = authenticated;
     // Boxed, because otherwise each surrounding future would reserve space for it several times.
     let answer = Box::pin(answered(context, authenticated));
-    context::answer_observed(context, login, person, None, answer).await
+    context::answer_observed(context, login, authenticated_user, None, answer).await
 }
 
 async fn answered(
@@ -79,7 +83,7 @@ async fn answered(
     let AuthenticatedSignOn {
         login,
         request,
-        person,
+        authenticated_user,
         ..
     } = authenticated;
     let found = services
@@ -90,8 +94,9 @@ async fn answered(
         Ok(provider) => provider,
         Err(why) => return Ok(SignOnOutcome::Denied(why)),
     };
-    let BrowserSession { session, user } = &person.signed_in;
-    let account = match signed_in_access(services, user, &provider.id, &person.origin).await? {
+    let BrowserSession { session, user } = &authenticated_user.signed_in;
+    let origin = &authenticated_user.origin;
+    let account = match signed_in_access(services, user, &provider.id, origin).await? {
         Access::Granted(account) => account,
         Access::NoAccount => {
             return Ok(SignOnOutcome::Denied(SignInDenied::NoAccount(
@@ -205,10 +210,10 @@ async fn grant(
     let AuthenticatedSignOn {
         login,
         request,
-        person,
+        authenticated_user,
         old,
     } = authenticated;
-    let BrowserSession { session, user } = &person.signed_in;
+    let BrowserSession { session, user } = &authenticated_user.signed_in;
     let (id, assertion_id) = (message_id(services), message_id(services));
     let session_index = session_index(services, &provider.id, &session.sid)?;
     let envelope = envelope(services, &id, entity_id(services, provider), request);
@@ -243,7 +248,7 @@ async fn grant(
     });
     let given = IssuedGrant::Assertion(session.id, participation);
     let outcome = LoginCompletion {
-        person,
+        authenticated_user,
         old,
         given: Some((given, &content.account)),
         consent: None,

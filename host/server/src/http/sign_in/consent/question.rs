@@ -25,11 +25,11 @@ pub(crate) async fn ask(
     browser: &Browser,
     login: &Login,
     request: &AuthorizationRequest,
-    person: &AuthenticatedUser,
+    authenticated_user: &AuthenticatedUser,
     application: String,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
-    let user = &person.signed_in.user;
+    let user = &authenticated_user.signed_in.user;
     let asking = ConsentPage {
         layout: layout(services, browser.language()),
         initial: initial_of(&application),

@@ -18,7 +18,7 @@ pub(crate) struct BegunLogin {
     is_stored: bool,
     network: Network,
     /// The user of the browser's session, if that session is sufficient for the request.
-    pub(crate) person: Option<AuthenticatedUser>,
+    pub(crate) authenticated_user: Option<AuthenticatedUser>,
 }
 
 impl BegunLogin {
@@ -68,7 +68,7 @@ pub(crate) async fn begin(
             )));
         }
     }
-    let person = session.map(|signed_in| AuthenticatedUser {
+    let authenticated_user = session.map(|signed_in| AuthenticatedUser {
         signed_in,
         cookie: None,
         origin: browser.origin(),
@@ -77,6 +77,6 @@ pub(crate) async fn begin(
         login,
         is_stored,
         network: browser.network(),
-        person,
+        authenticated_user,
     }))
 }

@@ -68,18 +68,18 @@ pub(crate) async fn finish(
     services: &Services,
     browser: &Browser,
     login: &Login,
-    person: &AuthenticatedUser,
+    authenticated_user: &AuthenticatedUser,
     old: Option<&BrowserSession>,
     agreement: Agreement,
 ) -> Result<Response, InternalError> {
     let request = match &login.request {
         LoginRequest::Oidc(request) => request,
         LoginRequest::Saml(request) => {
-            return finish_saml(services, browser, login, request, person, old).await;
+            return finish_saml(services, browser, login, request, authenticated_user, old).await;
         }
         LoginRequest::Local { page } => {
             let outcome = LoginCompletion {
-                person,
+                authenticated_user,
                 old,
                 given: None,
                 consent: None,
@@ -90,19 +90,19 @@ pub(crate) async fn finish(
                     see_other(&page.path()),
                     services,
                     browser,
-                    session_of(person),
+                    session_of(authenticated_user),
                 ),
                 Transition::NotOpen => Ok(answered_before(services, browser.language())),
             };
         }
     };
     // The browser never receives the cookie of a test sign-in's session.
-    let session = session_of(person).filter(|_| request.purpose.is_application());
+    let session = session_of(authenticated_user).filter(|_| request.purpose.is_application());
     let authenticated = AuthenticatedAuthorization {
         login: OpenLogin::Stored(login.id),
         application: None,
         request,
-        person,
+        authenticated_user,
         old,
         agreement,
     };
@@ -122,10 +122,10 @@ pub(crate) async fn finish(
             Ok(deliver(services, browser.language(), &answer).await)
         }
         AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
-            question::ask(services, browser, login, request, person, application).await
+            question::ask(services, browser, login, request, authenticated_user, application).await
         }
         AuthorizeOutcome::Denied(reason) => {
-            let name = person.signed_in.user.display_name();
+            let name = authenticated_user.signed_in.user.display_name();
             rejected_page(services, browser, login, reason, Some(name)).await
         }
         AuthorizeOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
@@ -133,11 +133,11 @@ pub(crate) async fn finish(
 }
 
 /// Returns the session that began, with its user.
-fn session_of(person: &AuthenticatedUser) -> Option<(UserId, &Token)> {
-    person
+fn session_of(authenticated_user: &AuthenticatedUser) -> Option<(UserId, &Token)> {
+    authenticated_user
         .cookie
         .as_ref()
-        .map(|cookie| (person.signed_in.user.id, cookie))
+        .map(|cookie| (authenticated_user.signed_in.user.id, cookie))
 }
 
 /// Completes the login of a service provider for this user.
@@ -146,14 +146,14 @@ async fn finish_saml(
     browser: &Browser,
     login: &Login,
     request: &SignOnRequest,
-    person: &AuthenticatedUser,
+    authenticated_user: &AuthenticatedUser,
     old: Option<&BrowserSession>,
 ) -> Result<Response, InternalError> {
-    let session = session_of(person).filter(|_| request.purpose.is_application());
+    let session = session_of(authenticated_user).filter(|_| request.purpose.is_application());
     let authenticated = sign_on::AuthenticatedSignOn {
         login: OpenLogin::Stored(login.id),
         request,
-        person,
+        authenticated_user,
         old,
     };
     let observer = test_sign_in::observer(services, request.purpose);
@@ -174,7 +174,7 @@ async fn finish_saml(
             &answer,
         )),
         sign_on::SignOnOutcome::Denied(reason) => {
-            let name = person.signed_in.user.display_name();
+            let name = authenticated_user.signed_in.user.display_name();
             rejected_page(services, browser, login, reason, Some(name)).await
         }
         sign_on::SignOnOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),

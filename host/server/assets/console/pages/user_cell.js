@@ -12,7 +12,7 @@ export const userAddress = (id) => `/admin/users/${id}`;
  * @param {{ id: string, name: string, others?: Array<string | null | undefined> }} user
  * @returns {Child}
  */
-export function person({ id, name, others = [] }) {
+export function userCell({ id, name, others = [] }) {
   const known = others.filter((other) => other && other !== name);
   return el(
     'span',
@@ -20,7 +20,7 @@ export function person({ id, name, others = [] }) {
     el('span', { class: 'small-picture round', 'aria-hidden': 'true' }, el('bdi', {}, [...name][0]?.toUpperCase())),
     el(
       'span',
-      { class: 'person' },
+      { class: 'user-cell' },
       link(userAddress(id), el('bdi', {}, name)),
       ...known.map((other) => el('bdi', { class: 'muted' }, other)),
     ),
