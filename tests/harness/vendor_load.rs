@@ -202,7 +202,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
             &login,
             (name, BrowserStatus::Unknown),
             context,
-            Origin::NOWHERE,
+            Origin::NONE,
         )
         .await
         .expect("requested");

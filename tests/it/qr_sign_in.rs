@@ -353,11 +353,11 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
     let ada = host.ada().await;
     let (browser, login) = started(&host, &ada).await;
     let link = code(&login);
-    let look = ada.device.look_at_login(&link).await.expect("a preview");
+    let preview = ada.device.preview_login(&link).await.expect("a preview");
     let shown = (
-        look.application.as_str(),
-        look.place.as_str(),
-        look.browser.as_str(),
+        preview.application.as_str(),
+        preview.place.as_str(),
+        preview.browser.as_str(),
     );
     assert_eq!(shown, ("Books & <Co>", "This computer", "Firefox on Linux"));
     assert!(
@@ -374,7 +374,7 @@ async fn the_device_previews_the_sign_in_before_the_page_learns_the_user() {
     );
     let error = ada
         .device
-        .look_at_login(&link)
+        .preview_login(&link)
         .await
         .expect_err("rejected")
         .to_string();

@@ -311,10 +311,10 @@ mod tests {
 
     #[test]
     fn a_request_stored_by_an_earlier_release_is_parsed() {
-        let kept = r#"{"protocol": "oidc", "application": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "redirect_uri": "https://rp.example/cb",
+        let stored = r#"{"protocol": "oidc", "application": "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK", "redirect_uri": "https://rp.example/cb",
             "scopes": ["openid"], "state": null, "nonce": null, "code_challenge": null, "fresh_login": false,
             "max_age": null, "login_hint": null}"#;
-        let LoginRequest::Oidc(request) = serde_json::from_str(kept).expect("understood") else {
+        let LoginRequest::Oidc(request) = serde_json::from_str(stored).expect("understood") else {
             panic!("a client's")
         };
         assert_eq!(

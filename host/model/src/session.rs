@@ -123,8 +123,8 @@ mod tests {
 
     #[test]
     fn an_authentication_stored_by_an_earlier_release_is_parsed() {
-        let kept = r#"{"at": 1700000000000, "amr": ["swk", "user"]}"#;
-        let authentication: Authentication = serde_json::from_str(kept).expect("understood");
+        let stored = r#"{"at": 1700000000000, "amr": ["swk", "user"]}"#;
+        let authentication: Authentication = serde_json::from_str(stored).expect("understood");
         assert_eq!(
             (authentication.channel.as_deref(), authentication.acr()),
             (None, Acr::Device)

@@ -123,7 +123,7 @@ impl Plugins {
         let journal = Arc::new(Journal::default());
         let build = PluginBuild {
             bytes,
-            kept: None,
+            cache: None,
             meter,
             as_asked: known.is_none(),
             journal: Some(Arc::clone(&journal)),

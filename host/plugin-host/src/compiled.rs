@@ -59,8 +59,8 @@ impl CompilationCache {
     ) -> Result<Component, String> {
         let origin = origin(engine, bytes);
         let file = self.file(&origin);
-        if let Some(kept) = self.load_artifact(engine, &origin, &file) {
-            return Ok(kept);
+        if let Some(component) = self.load_artifact(engine, &origin, &file) {
+            return Ok(component);
         }
         let artifact = compiler.compile(engine, bytes)?;
         // The instance serves without the stored file, but its next start is slower.
@@ -112,12 +112,12 @@ impl CompilationCache {
             let unfinished = file.with_extension(format!("{}.new", std::process::id()));
             let mut new = create(&unfinished)?;
             let written = new.write_all(&code).and_then(|()| new.write_all(artifact));
-            let kept = written.and_then(|()| std::fs::rename(&unfinished, file));
-            if kept.is_err() {
+            let stored = written.and_then(|()| std::fs::rename(&unfinished, file));
+            if stored.is_err() {
                 // No instance reads this file, so a failure to remove it does not change the result.
                 let _ = std::fs::remove_file(&unfinished);
             }
-            kept
+            stored
         };
         write().map_err(|error| error.to_string())
     }

@@ -108,7 +108,7 @@ impl Loader {
             .map_err(|what| LoadError::in_plugin(&spec.name, what))?;
         let build = PluginBuild {
             bytes,
-            kept: self.compiled.as_ref(),
+            cache: self.compiled.as_ref(),
             meter,
             as_asked: false,
             journal: None,
@@ -141,7 +141,7 @@ impl Loader {
     ) -> Result<BuiltPlugin, String> {
         let PluginBuild {
             bytes,
-            kept,
+            cache,
             meter,
             as_asked,
             journal,
@@ -151,7 +151,7 @@ impl Loader {
         spec.role.expects(surface.world)?;
         component_check::check_limits(&bytes, &spec.limits)?;
         let outside = self.outside(&spec)?;
-        let component = compile(engine, bytes, &self.compiler, kept).await?;
+        let component = compile(engine, bytes, &self.compiler, cache).await?;
         let linked = link(&self.contracts, &surface, &component)?;
         let (clock, turns) = (Arc::clone(&self.clock), Arc::clone(&self.turns));
         let PluginSpec {
@@ -216,7 +216,7 @@ pub(super) struct PluginBuild<'a> {
     /// The component.
     pub(super) bytes: Vec<u8>,
     /// The cache of the compiled component, if it is stored.
-    pub(super) kept: Option<&'a Arc<CompilationCache>>,
+    pub(super) cache: Option<&'a Arc<CompilationCache>>,
     /// The metrics of its calls.
     pub(super) meter: Arc<Meter>,
     /// Whether a claim mapper may write the claims that its description names, instead of those that the settings
@@ -322,11 +322,11 @@ pub(super) async fn compile(
     engine: &Engine,
     bytes: Vec<u8>,
     compiler: &Compiler,
-    kept: Option<&Arc<CompilationCache>>,
+    cache: Option<&Arc<CompilationCache>>,
 ) -> Result<Component, String> {
-    let (engine, compiler, kept) = (engine.clone(), compiler.clone(), kept.cloned());
-    let component = tokio::task::spawn_blocking(move || match kept {
-        Some(kept) => kept.component(&engine, &compiler, &bytes),
+    let (engine, compiler, cache) = (engine.clone(), compiler.clone(), cache.cloned());
+    let component = tokio::task::spawn_blocking(move || match cache {
+        Some(cache) => cache.component(&engine, &compiler, &bytes),
         None => compiled::compile(&engine, &compiler, &bytes),
     });
     component

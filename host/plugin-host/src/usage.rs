@@ -26,7 +26,7 @@ pub(crate) struct CallResult<T> {
 
 impl<T> CallResult<T> {
     /// Returns a result that needed no call of the plugin.
-    pub(crate) fn unasked(answer: T) -> Self {
+    pub(crate) fn without_call(answer: T) -> Self {
         Self {
             result: Ok(answer),
             usage: Usage::default(),

@@ -100,11 +100,11 @@ pub async fn compose(
     let opened = Box::pin(opening).await?;
     let database = database.with_master_key(opened.master.current.fingerprint());
     let store = start_store(database, &opened, &clock, &entropy, serves).await?;
-    let kept = with_first_keys(&store, &opened.sealing, &clock, &entropy).await?;
-    let key_ring = KeyRing::open(&kept, &opened.sealing)?;
+    let signing_keys = with_first_keys(&store, &opened.sealing, &clock, &entropy).await?;
+    let key_ring = KeyRing::open(&signing_keys, &opened.sealing)?;
     let token_sealer = TokenSealer::new(Arc::clone(&opened.sealing));
     let push_key = Arc::new(PushKey::open(
-        push_key(&kept)?,
+        push_key(&signing_keys)?,
         &opened.sealing,
         settings.origin(),
     )?);
@@ -339,9 +339,9 @@ async fn with_first_keys(
     clock: &SharedClock,
     entropy: &SharedEntropy,
 ) -> Result<Vec<SigningKey>, StartError> {
-    let mut kept = store.signing_keys().await?;
+    let mut signing_keys = store.signing_keys().await?;
     for purpose in KeyPurpose::ALL {
-        let own: Vec<&SigningKey> = kept.iter().filter(|key| key.purpose == purpose).collect();
+        let own: Vec<&SigningKey> = signing_keys.iter().filter(|key| key.purpose == purpose).collect();
         if own.iter().any(|key| key.may_sign()) {
             continue;
         }
@@ -360,13 +360,13 @@ async fn with_first_keys(
         };
         // If another instance started at the same moment and was faster, the key of that instance remains.
         store.add_key(fresh, Vec::new()).await?;
-        kept = store.signing_keys().await?;
+        signing_keys = store.signing_keys().await?;
     }
-    Ok(kept)
+    Ok(signing_keys)
 }
 
-fn push_key(kept: &[SigningKey]) -> Result<&str, StartError> {
-    let mut own = kept.iter().filter(|key| key.purpose == KeyPurpose::Push);
+fn push_key(keys: &[SigningKey]) -> Result<&str, StartError> {
+    let mut own = keys.iter().filter(|key| key.purpose == KeyPurpose::Push);
     let sealed = own.find_map(|key| match &key.material {
         KeyMaterial::Sealed(sealed) => Some(sealed.as_str()),
         KeyMaterial::Public(_) => None,

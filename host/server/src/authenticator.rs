@@ -22,7 +22,7 @@ use assent_model::device::PushSubscription;
 use assent_model::id::{AuditId, DeviceId};
 use assent_model::statement::{ApprovalStatement, Decision, EnrolmentStatement};
 
-pub use enrolled::{Application, Authenticator, LoginLook, PendingRequest};
+pub use enrolled::{Application, Authenticator, LoginPreview, PendingRequest};
 pub use exchange::Reply;
 
 /// The pending requests and notifications of a user: the members that this client reads.
@@ -162,7 +162,7 @@ impl Authenticator {
     ///
     /// # Errors
     /// If the link is invalid, or the server cannot be reached or rejects the call.
-    pub async fn look_at_login(&self, link: &str) -> anyhow::Result<LoginLook> {
+    pub async fn preview_login(&self, link: &str) -> anyhow::Result<LoginPreview> {
         let reply = self
             .call(
                 Method::POST,
@@ -177,7 +177,7 @@ impl Authenticator {
             browser,
             same_browser: _,
         } = reply.read()?;
-        Ok(LoginLook {
+        Ok(LoginPreview {
             application: application.name,
             place,
             browser,

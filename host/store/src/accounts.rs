@@ -114,10 +114,10 @@ async fn insert_all(db: &mut Connection, accounts: &[Account], guards: &[UserGua
                 .bind(account.version)
                 .bind(account.created_at.millis());
         }
-        let kept = query.execute(&mut *db).await?;
+        let inserted = query.execute(&mut *db).await?;
         ensure_all_written(
             rows.len(),
-            kept,
+            inserted,
             "the user already has an account in this application, or the account's name",
         )?;
     }

@@ -78,8 +78,8 @@ impl Store {
         self.write(move |db| {
             let (key, entries) = (key.clone(), entries.clone());
             Box::pin(async move {
-                let kept = insert(db, &key).await?;
-                audit::append_if(db, kept, &entries).await
+                let is_stored = insert(db, &key).await?;
+                audit::append_if(db, is_stored, &entries).await
             })
         })
         .await

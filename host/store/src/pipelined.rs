@@ -74,9 +74,9 @@ impl PipelinedConnections {
             .await
             .map_err(|_| sql::Error::NoneFree)?
             .map_err(|_| sql::Error::Closed)?;
-        let mut kept = slot.connection.lock().await;
+        let mut cached = slot.connection.lock().await;
         let now = self.epoch.now();
-        if let Some((epoch, connection)) = kept.as_ref().filter(|(epoch, _)| *epoch == now)
+        if let Some((epoch, connection)) = cached.as_ref().filter(|(epoch, _)| *epoch == now)
             && let Some(connection) = connection.share()
         {
             return Ok(SharedHandle {
@@ -85,10 +85,10 @@ impl PipelinedConnections {
                 _place: place,
             });
         }
-        *kept = None;
+        *cached = None;
         let opened = self.options.connect().await?;
         let connection = opened.share().ok_or(sql::Error::NoneFree)?;
-        *kept = Some((now, opened));
+        *cached = Some((now, opened));
         Ok(SharedHandle {
             connection,
             epoch: now,

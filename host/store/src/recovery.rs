@@ -81,7 +81,7 @@ impl Store {
                 .fetch_optional(&mut *db)
                 .await?;
                 if claimed.is_none() {
-                    audit::append_if_about_somebody(db, &refused, true).await?;
+                    audit::append_if_about_user(db, &refused, true).await?;
                     return Ok(Transition::NotOpen);
                 }
                 devices::insert_enrolment(db, &enrolment, now).await?;

@@ -37,7 +37,7 @@ pub struct RepetitionCount {
 /// that a device of the user began always has an entry.
 pub(crate) async fn append(db: &mut Connection, entry: &Entry, name: Digest) -> Result<()> {
     if matches!(entry.actor, Actor::Device(_)) {
-        return audit::append_if_about_somebody(db, entry, true).await;
+        return audit::append_if_about_user(db, entry, true).await;
     }
     let address = entry
         .personal
@@ -60,7 +60,7 @@ pub(crate) async fn append(db: &mut Connection, entry: &Entry, name: Digest) -> 
     .bind(entry.at.millis())
     .fetch_one(&mut *db)
     .await?;
-    audit::append_if_about_somebody(db, entry, requests <= SINGLE_ENTRIES).await
+    audit::append_if_about_user(db, entry, requests <= SINGLE_ENTRIES).await
 }
 
 /// Deletes the counts of an erased user.

@@ -177,7 +177,7 @@ impl Store {
             _ => by_id!("claim_traces", "created_at <= $3"),
         };
         self.clear_ended_actions(now).await?;
-        for (statement, kept) in [
+        for (statement, lifetime) in [
             (by_id!("logins", "expires_at < $3"), retention.logins),
             (
                 by_id!("action_approvals", "expires_at < $3"),
@@ -199,7 +199,7 @@ impl Store {
             (old_traces, retention.traces),
         ] {
             deleted += self
-                .delete_by_id(statement, now - kept, now, &mut turn)
+                .delete_by_id(statement, now - lifetime, now, &mut turn)
                 .await?;
         }
         for (statement, before) in [

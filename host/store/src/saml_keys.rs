@@ -121,8 +121,8 @@ impl Store {
         self.write(move |db| {
             let (key, entry) = (key.clone(), entry.clone());
             Box::pin(async move {
-                let kept = insert(db, &key).await?;
-                audit::append_if(db, kept, &[entry]).await
+                let is_stored = insert(db, &key).await?;
+                audit::append_if(db, is_stored, &[entry]).await
             })
         })
         .await

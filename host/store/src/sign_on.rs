@@ -40,11 +40,11 @@ impl Store {
     /// If the database fails.
     pub async fn store_sign_on_request(
         &self,
-        kept: PendingSignOn,
+        pending: PendingSignOn,
         once: MessageClaim,
     ) -> Result<ReplayCheck> {
         let arrived = ArrivedRequest {
-            pending: kept,
+            pending,
             once,
         };
         self.sign_on_queues.arrivals.call(arrived).await

@@ -102,7 +102,7 @@ async fn erasure_of_an_administrator_keeps_the_data_of_others(database: Database
     );
     change("origin = NULL, origin_salt = NULL").await;
     assert!(
-        matches!(broken().await, Some(Break::PersonalTaken { .. })),
+        matches!(broken().await, Some(Break::PersonalRemoved { .. })),
         "{database:?}"
     );
 }

@@ -201,7 +201,7 @@ async fn a_deletion_keeps_the_personal_data_of_others(database: Database) {
         "UPDATE audit_entries SET personal = NULL, personal_salt = NULL WHERE detail LIKE $1";
     execute(&host, take, &[&format!("%{of_bob}%")]).await;
     assert!(
-        matches!(broken().await, Some(Break::PersonalTaken { .. })),
+        matches!(broken().await, Some(Break::PersonalRemoved { .. })),
         "{database:?}"
     );
 }

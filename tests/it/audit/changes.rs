@@ -208,7 +208,7 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
         "{database:?}"
     );
 
-    let by = AuditContext::new(Actor::Server, Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Server, Origin::NONE);
     let approval = ApprovalId::from_bytes([7; 16]);
     let by = by.with_approval(approval);
     signing_keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)

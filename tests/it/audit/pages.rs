@@ -16,7 +16,7 @@ async fn a_page_has_a_bounded_cost_and_the_next_page_continues(database: Databas
     let applications = [1, 2].map(|byte| Did::from_ed25519(&[byte; 32]));
     let actors = [1, 2].map(|_| TokenId::new(host.host.now(), &SystemEntropy));
     let created = |event, application: usize, actor: usize| {
-        let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NOWHERE);
+        let by = AuditContext::new(Actor::AdminToken(actors[actor]), Origin::NONE);
         entry(&host.host, event, &by).in_application(applications[application].clone())
     };
     // The first entry matches both filters. Many later entries match only one of them.

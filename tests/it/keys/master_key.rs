@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use assent::domain::audit;
-use assent::domain::keys::sealing_keys::{self, AHEAD, KEPT_FOR, ReplacementStage};
+use assent::domain::keys::sealing_keys::{self, AHEAD, RETENTION, ReplacementStage};
 use assent::domain::keys::token_epochs::revoke_all_tokens;
 use assent::keys::generation_of;
 use assent_model::key::KeyMaterial;
@@ -21,7 +21,7 @@ use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 pub(crate) fn replace_master_key(folder: &Path) -> PathBuf {
     let (current, previous) = (folder.join("master.key"), folder.join("previous.key"));
     std::fs::rename(&current, &previous).expect("renamed");
-    assent::keys::FileMasterKey::read_or_make(&current, &SystemEntropy).expect("a master key");
+    assent::keys::FileMasterKey::read_or_create(&current, &SystemEntropy).expect("a master key");
     previous
 }
 
@@ -207,7 +207,7 @@ async fn left(host: &Services) -> usize {
 async fn replaced_sealing_keys_are_deleted_when_nothing_needs_them(database: Database) {
     let installation = Installation::new(database).await;
     let host = replaced(&installation).await;
-    installation.clock.advance(KEPT_FOR);
+    installation.clock.advance(RETENTION);
     assert_eq!(left(&host).await, 2, "a refresh token is valid");
     installation.clock.advance(10 * DAYS);
     assert_eq!(left(&host).await, 1);
@@ -232,7 +232,7 @@ async fn a_revocation_of_all_tokens_ends_the_need_for_replaced_sealing_keys(data
         .expect("revoked");
     installation
         .clock
-        .advance(KEPT_FOR - Duration::from_secs(1));
+        .advance(RETENTION - Duration::from_secs(1));
     assert_eq!(left(&host).await, 2, "browsers are known by cookies");
     installation.clock.advance(Duration::from_secs(1));
     assert_eq!(left(&host).await, 1);

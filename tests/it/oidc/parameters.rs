@@ -679,9 +679,9 @@ async fn ensure_registered_redirect_uri() {
         page.headers.get("location").is_none(),
         "the browser is not redirected"
     );
-    let way_on = page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
+    let has_links = page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
     assert!(
-        way_on && page.body.contains("Reference <code>"),
+        has_links && page.body.contains("Reference <code>"),
         "{}",
         page.body
     );

@@ -138,7 +138,7 @@ impl AuditContext {
     /// The server, or an operator on its machine.
     pub const SERVER: Self = Self {
         actor: Actor::Server,
-        origin: Origin::NOWHERE,
+        origin: Origin::NONE,
         approval: None,
         keyed_request: None,
     };
@@ -172,7 +172,7 @@ pub struct Origin {
 
 impl Origin {
     /// The origin of an action without a request.
-    pub const NOWHERE: Self = Self {
+    pub const NONE: Self = Self {
         address: None,
         browser: None,
     };

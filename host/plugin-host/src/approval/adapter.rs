@@ -52,7 +52,7 @@ macro_rules! channel_component {
             ) -> CallFuture<'a, Result<StartedRequest, ChannelFailureKind>> {
                 Box::pin(async move {
                     let Some(request) = request(opening) else {
-                        return CallResult::unasked(Err(ChannelFailureKind::WrongKind));
+                        return CallResult::without_call(Err(ChannelFailureKind::WrongKind));
                     };
                     let result = fresh!(runner, self.0, $interface.call_begin, config, &request);
                     translate(result, started)

@@ -100,7 +100,7 @@ impl PluginEgress {
                 .headers()
                 .get(LOCATION)
                 .filter(|_| self.follow_redirects);
-            let kept = match response.status().as_u16() {
+            let preserves_method = match response.status().as_u16() {
                 // RFC 9110, section 15.4: these two codes preserve the method and the body.
                 307 | 308 => true,
                 301..=303 => false,
@@ -123,7 +123,7 @@ impl PluginEgress {
                 headers.remove(COOKIE);
             }
             url = target;
-            if !kept && method != reqwest::Method::GET {
+            if !preserves_method && method != reqwest::Method::GET {
                 method = reqwest::Method::GET;
                 body.clear();
                 headers.remove(CONTENT_TYPE);

@@ -82,7 +82,7 @@ impl AuthnRequest {
     ///
     /// # Errors
     /// [`WriteError`]
-    pub fn asking_anew(header: &Header, acs: &str) -> Result<String, WriteError> {
+    pub fn with_force_authn(header: &Header, acs: &str) -> Result<String, WriteError> {
         let attributes = [
             ("ForceAuthn", Some("true")),
             (

@@ -54,7 +54,7 @@ async fn master_keys_for_start(
         || database.sealed_signing_key().await?.is_some();
     let read = |file: &Path| match has_keys {
         true => FileMasterKey::read(file),
-        false => FileMasterKey::read_or_make(file, entropy),
+        false => FileMasterKey::read_or_create(file, entropy),
     };
     master_keys(keys, read, entropy)
 }

@@ -45,7 +45,7 @@ pub struct PendingRequest {
 
 /// The preview of a QR sign-in, before the user accepts it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoginLook {
+pub struct LoginPreview {
     /// The name of the application to which the user signs in.
     pub application: String,
     /// The approximate location of the browser.

@@ -19,7 +19,7 @@ use assent_plugin_host::one_line;
 /// The number of entries that each query reads.
 const BATCH: u32 = 500;
 /// The exit code of a verification that could not read the log.
-const COULD_NOT_LOOK: u8 = 3;
+const UNREADABLE: u8 = 3;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuditCommand {
@@ -93,7 +93,7 @@ async fn verify(
         Ok((false, ())) => ExitCode::FAILURE,
         Err(error) => {
             eprintln!("assent: the audit log cannot be read: {error:#}");
-            ExitCode::from(COULD_NOT_LOOK)
+            ExitCode::from(UNREADABLE)
         }
     }
 }

@@ -139,11 +139,11 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;
-            let look = authenticator.look_at_login(&link).await?;
+            let preview = authenticator.preview_login(&link).await?;
             authenticator.scan(&link).await?;
             println!(
                 "Signing in to {} on {}, {}.",
-                look.application, look.browser, look.place
+                preview.application, preview.browser, preview.place
             );
         }
         AuthenticatorCommand::List { store } => {

@@ -63,7 +63,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let hang_up = signal(SignalKind::hangup())?;
     let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.services), hang_up));
     greet(&running.services.settings, made.as_ref());
-    tell_systemd(NotifyState::Ready);
+    notify_systemd(NotifyState::Ready);
     let (sender, signals) = mpsc::channel(1);
     let forwarding = tokio::spawn(forward(terminate, interrupt, sender));
     running.until(signals).await;
@@ -77,7 +77,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
 }
 
 /// Reports the state of the service to systemd (sd_notify(3)); does nothing if another program started this one.
-fn tell_systemd(state: NotifyState<'_>) {
+fn notify_systemd(state: NotifyState<'_>) {
     if let Err(error) = sd_notify::notify(&[state]) {
         tracing::warn!(%error, "systemd not notified");
     }
@@ -90,7 +90,7 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
             _ = terminate.recv() => Shutdown::Drain,
             _ = interrupt.recv() => Shutdown::Now,
         };
-        tell_systemd(NotifyState::Stopping);
+        notify_systemd(NotifyState::Stopping);
         if to.send(shutdown).await.is_err() {
             return;
         }

@@ -381,8 +381,8 @@ mod tests {
                 (plain.bytes, plain.content_type, plain.cache_control),
                 (bytes, content_type, REVALIDATE)
             );
-            let kept = find(&url(name)).expect(name);
-            assert_eq!((kept.bytes, kept.cache_control), (bytes, FOREVER));
+            let asset = find(&url(name)).expect(name);
+            assert_eq!((asset.bytes, asset.cache_control), (bytes, FOREVER));
         }
         assert_eq!(find("/assets/../Cargo.toml"), None);
         assert_eq!(

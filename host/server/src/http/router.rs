@@ -234,7 +234,7 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
             "/sso/SingleSignOnService/{application}",
             get(sign_on::sign_on).post(sign_on::sign_on_by_post),
         )
-        .route("/sso/sign-on/{id}", get(sign_on::go_on))
+        .route("/sso/sign-on/{id}", get(sign_on::proceed))
         .route("/login/{id}", get(login::show).post(login::identify))
         .route("/login/{id}/return", get(login::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
@@ -248,7 +248,7 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         )
         .route("/login/{id}/cancel", post(login::cancel))
         .route("/login/{id}/again", post(login::again))
-        .route("/login/{id}/continue", post(login::go_on))
+        .route("/login/{id}/continue", post(login::proceed))
         .route("/login/{id}/confirm", post(confirm::confirm))
         .route("/login/{id}/consent", post(consent::decide))
         .route("/login/{id}/leave", post(login::leave))

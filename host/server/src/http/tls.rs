@@ -24,7 +24,7 @@ use assent_model::clock::{SharedClock, Timestamp};
 use assent_model::secret::Digest;
 
 /// The minimum time between checks of the files. A new connection triggers a check if the last one is that old.
-const LOOK: Duration = Duration::from_secs(60);
+const CHECK_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The reason why a listener cannot use TLS. The message names the key of the setting.
 #[derive(Debug, thiserror::Error)]
@@ -168,7 +168,7 @@ impl TlsIdentity {
     async fn context(self: &Arc<Self>) -> SslContext {
         let now = self.clock.now();
         let last = self.looked_at.load(Ordering::Relaxed);
-        let due = now >= Timestamp::from_millis(last) + LOOK || now.millis() < last;
+        let due = now >= Timestamp::from_millis(last) + CHECK_INTERVAL || now.millis() < last;
         // Only one of several simultaneous connections checks.
         if due
             && self

@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn a_volume_is_a_mount_below_the_root_that_outlives_the_container() {
         let is_on_volume = |path| super::is_on_volume(MOUNTS, Path::new(path));
-        for kept in [
+        for path in [
             "/var/lib/assent",
             "/var/lib/assent/a/b",
             "/with blank/a",
             "/named",
         ] {
-            assert!(is_on_volume(kept), "{kept}");
+            assert!(is_on_volume(path), "{path}");
         }
         for lost in [
             "/",

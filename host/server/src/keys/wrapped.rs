@@ -120,8 +120,8 @@ impl MasterKeys {
         let mut to_add = Vec::new();
         for copy in &own {
             let key = master.unwrap(&context(copy.purpose, copy.seals_from), &copy.wrapped)?;
-            let kept = (copy.purpose, copy.seals_from);
-            to_add.push(wrap(&*self.current, kept, &key, entropy)?);
+            let key_use = (copy.purpose, copy.seals_from);
+            to_add.push(wrap(&*self.current, key_use, &key, entropy)?);
         }
         let unwrapped = unwrapped_by(master, &own)?;
         Ok(UnwrappedKeys {

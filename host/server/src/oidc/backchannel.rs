@@ -24,7 +24,7 @@ use assent_telemetry::ROOT_SPANS;
 
 /// The interval between queries of the database without a wake-up: another instance may have ended a session, or a
 /// backoff has expired.
-const LOOK: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// The maximum number of simultaneous attempts.
 const ATTEMPTS: usize = 256;
 /// The maximum number of simultaneous attempts for one application.
@@ -92,7 +92,7 @@ pub async fn deliver(services: Arc<Services>) {
         }
         tokio::select! {
             () = services.wakeups.received(Wakeup::LoggedOut) => {}
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
             Some(ended) = work.under_way.join_next() => match ended {
                 Ok(application) => work.release(&application),
                 // A panic does not name its application. After all attempts have ended, no application has one.

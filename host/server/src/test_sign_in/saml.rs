@@ -42,7 +42,7 @@ pub fn request(
         destination: Some(endpoint.clone()),
     };
     let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
-    let xml = AuthnRequest::asking_anew(&header, &test_sign_in::address(services, test_sign_in.id))
+    let xml = AuthnRequest::with_force_authn(&header, &test_sign_in::address(services, test_sign_in.id))
         .map_err(|error| internal(&error))?;
     let relay_state = test_sign_in.id.to_string();
     let url = redirect_location(
@@ -169,14 +169,14 @@ pub async fn take_up(
 /// check the recipient could accept the response. The text of values is escaped, so each such element is a signature.
 fn without_signatures(xml: &str) -> String {
     let end = format!("</{SIGNATURE_VALUE}>");
-    let mut kept = String::with_capacity(xml.len());
+    let mut stripped = String::with_capacity(xml.len());
     let mut rest = xml;
     while let Some((before, value)) = rest.split_once(&format!("<{SIGNATURE_VALUE}>")) {
-        kept.push_str(before);
-        kept.push_str(&format!("<{SIGNATURE_VALUE}/>"));
+        stripped.push_str(before);
+        stripped.push_str(&format!("<{SIGNATURE_VALUE}/>"));
         rest = value.split_once(&end).map_or("", |(_, after)| after);
     }
-    kept + rest
+    stripped + rest
 }
 
 /// Returns the response from the body of a form.

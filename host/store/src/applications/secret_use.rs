@@ -14,11 +14,11 @@ use assent_model::id::{ClientSecretId, Did};
 
 /// Deletes the uses of secrets that the application does not have any more.
 pub(super) async fn keep_only(db: &mut Connection, application: &Application) -> Result<()> {
-    let mut kept = application
+    let mut ids = application
         .secrets
         .iter()
         .map(|secret| secret.id.to_string());
-    let (first, second) = (kept.next(), kept.next());
+    let (first, second) = (ids.next(), ids.next());
     const {
         assert!(
             MOST_CLIENT_SECRETS == 2,

@@ -132,11 +132,11 @@ async fn append_to(
     chain(context, lane, all)?;
     for rows in all.chunks(ROWS) {
         let wanted = rows.iter().filter(|pending| pending.is_wanted).count() as u64;
-        let kept = insert(db, (lane.number, &holder), rows).await?;
-        if kept == wanted {
+        let inserted = insert(db, (lane.number, &holder), rows).await?;
+        if inserted == wanted {
             continue;
         }
-        return if kept == 0 && !lane.is_held(db).await? {
+        return if inserted == 0 && !lane.is_held(db).await? {
             Ok(AppendOutcome::LaneLost)
         } else {
             // An entry that was left out, because another one has its id, would leave a gap.

@@ -159,7 +159,7 @@ pub(crate) async fn append_if(
 
 /// Does the same work for each entry, but adds the entry only if it is `wanted` and concerns a user. Any client may
 /// type unknown names, so these leave no entry, and the time of the call reveals nothing either.
-pub(crate) async fn append_if_about_somebody(
+pub(crate) async fn append_if_about_user(
     _transaction: &mut Connection,
     entry: &Entry,
     wanted: bool,

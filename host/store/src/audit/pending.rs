@@ -37,8 +37,8 @@ pub(crate) struct PendingEntries(pub(super) Vec<PendingEntry>);
 impl PendingEntries {
     /// The events of the entries that are stored.
     pub(crate) fn events(&self) -> Vec<Event> {
-        let kept = self.0.iter().filter(|pending| pending.is_wanted);
-        kept.map(|pending| pending.event).collect()
+        let wanted = self.0.iter().filter(|pending| pending.is_wanted);
+        wanted.map(|pending| pending.event).collect()
     }
 }
 

@@ -31,12 +31,12 @@ pub(super) async fn read(db: impl Executor, context: &ChainContext) -> Result<St
         });
     };
     let heads = Heads::parse(&row.heads);
-    let is_whole = heads.is_some();
+    let is_complete = heads.is_some();
     let root = Root {
         number: row.number,
         heads: heads.unwrap_or_default(),
     };
-    let authentic = is_whole && Digest::from_text(&row.mac) == Some(context.root_code(&root)?);
+    let authentic = is_complete && Digest::from_text(&row.mac) == Some(context.root_code(&root)?);
     Ok(StoredRoot { root, authentic })
 }
 

@@ -94,8 +94,8 @@ impl Query {
 
     /// Sets whether the connection keeps the prepared statement, which is the default. PostgreSQL may plan a kept
     /// statement without regard to its arguments.
-    pub const fn persistent(mut self, kept: bool) -> Self {
-        self.prepared_once = kept;
+    pub const fn persistent(mut self, persistent: bool) -> Self {
+        self.prepared_once = persistent;
         self
     }
 
@@ -116,8 +116,8 @@ impl<R: FromRow> QueryAs<R> {
     }
 
     /// See [`Query::persistent`].
-    pub fn persistent(mut self, kept: bool) -> Self {
-        self.query = self.query.persistent(kept);
+    pub fn persistent(mut self, persistent: bool) -> Self {
+        self.query = self.query.persistent(persistent);
         self
     }
 

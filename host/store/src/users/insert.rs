@@ -15,8 +15,8 @@ use assent_model::user::{ConsoleRole, LifecycleState, User};
 pub(super) const LOGIN: &str = "the name or email address";
 
 /// Fails if fewer rows were written than given, because a value is taken already.
-pub(crate) fn ensure_all_written(rows: usize, kept: u64, what: &'static str) -> Result<()> {
-    if kept == rows as u64 {
+pub(crate) fn ensure_all_written(rows: usize, written: u64, what: &'static str) -> Result<()> {
+    if written == rows as u64 {
         Ok(())
     } else {
         Err(StoreError::Taken(what))

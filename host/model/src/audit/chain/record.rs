@@ -145,8 +145,8 @@ impl Record {
     }
 
     /// Whether the entry is unchanged. Its position is not checked.
-    pub fn is_whole(&self) -> bool {
-        Digest::from_text(&self.digest) == Some(self.covered()) && self.personal_is_good()
+    pub fn is_intact(&self) -> bool {
+        Digest::from_text(&self.digest) == Some(self.covered()) && self.is_personal_data_intact()
     }
 
     /// Whether this user is the actor.
@@ -165,7 +165,7 @@ impl Record {
     }
 
     /// Whether the personal data and the origin are unchanged, or completely erased.
-    pub(super) fn personal_is_good(&self) -> bool {
+    pub(super) fn is_personal_data_intact(&self) -> bool {
         is_covered(&self.personal, &self.salt, &self.personal_digest)
             && is_covered(&self.origin, &self.origin_salt, &self.origin_digest)
     }

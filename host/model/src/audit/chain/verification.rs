@@ -27,7 +27,7 @@ pub enum Break {
     #[error(
         "the personal data in entry {seq} ({id}) were removed, without an erasure of that user"
     )]
-    PersonalTaken {
+    PersonalRemoved {
         /// Its position.
         seq: i64,
         /// Its id.
@@ -96,7 +96,7 @@ impl Break {
         match self {
             Self::Changed { .. } => "changed",
             Self::PersonalChanged { .. } => "personal_changed",
-            Self::PersonalTaken { .. } => "personal_removed",
+            Self::PersonalRemoved { .. } => "personal_removed",
             Self::Replaced { .. } => "replaced",
             Self::Missing { .. } => "missing",
             Self::CutOff { .. } => "cut_off",
@@ -113,7 +113,7 @@ impl Break {
         match self {
             Self::Changed { seq, .. }
             | Self::PersonalChanged { seq, .. }
-            | Self::PersonalTaken { seq, .. }
+            | Self::PersonalRemoved { seq, .. }
             | Self::Replaced { seq, .. }
             | Self::OutOfOrder { seq, .. }
             | Self::AnchorForged { seq }
@@ -240,7 +240,7 @@ impl Walk {
         if Digest::from_text(&record.previous) != Some(self.at.digest) {
             return Err(Break::Replaced { seq, id });
         }
-        if !record.personal_is_good() {
+        if !record.is_personal_data_intact() {
             return Err(Break::PersonalChanged { seq, id });
         }
         if record.lane != self.lane {

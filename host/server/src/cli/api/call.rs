@@ -81,7 +81,7 @@ impl OperationCall<'_> {
 
     /// Reads the target of a change or deletion, and asks for a confirmation if it is necessary. The change then
     /// applies only to the version that was read.
-    pub(super) async fn look_first(&self) -> anyhow::Result<Option<HeaderValue>> {
+    pub(super) async fn read_and_confirm(&self) -> anyhow::Result<Option<HeaderValue>> {
         // A PUT may create an object that does not exist yet.
         let is_known = self.operation.is_versioned && self.operation.method != Method::PUT;
         let (found, version) = match is_known {

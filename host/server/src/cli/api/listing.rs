@@ -34,7 +34,7 @@ pub(crate) struct Listing<'a> {
     table: Option<(Vec<Column>, Table)>,
     shown: usize,
     /// Whether the response was printed unchanged.
-    is_whole: bool,
+    is_complete: bool,
 }
 
 impl<'a> Listing<'a> {
@@ -45,7 +45,7 @@ impl<'a> Listing<'a> {
             form,
             table: None,
             shown: 0,
-            is_whole: false,
+            is_complete: false,
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Listing<'a> {
     ) -> anyhow::Result<()> {
         let mut text = String::new();
         if self.form.json && is_last && self.shown == 0 {
-            self.is_whole = true;
+            self.is_complete = true;
             return show(self.answer, self.form, bytes);
         }
         if self.form.json {
@@ -111,7 +111,7 @@ impl<'a> Listing<'a> {
     /// # Errors
     /// If standard output cannot be written.
     pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
-        if self.form.json && !self.is_whole {
+        if self.form.json && !self.is_complete {
             let begin = if self.shown == 0 { "{\"items\":[" } else { "" };
             let next = next
                 .map(|next| format!(",\"next\":{}", Value::from(next)))

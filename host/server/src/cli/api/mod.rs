@@ -112,7 +112,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         operation,
         given,
     };
-    let version = call.look_first().await?;
+    let version = call.read_and_confirm().await?;
     if !operation.answer.is_json() {
         let answer = call.done(version).await?;
         return save(&call, answer).await;
@@ -141,12 +141,12 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         return terminal::print(&exchange::text(&operation.name, &bytes)?);
     }
     show::show(&operation.answer, form, &bytes)?;
-    rows_were_taken(&bytes)
+    check_rows(&bytes)
 }
 
 /// Fails if rows of a table were rejected. The HTTP response is a success even then, but a script must detect the
 /// failure.
-fn rows_were_taken(answer: &[u8]) -> anyhow::Result<()> {
+fn check_rows(answer: &[u8]) -> anyhow::Result<()> {
     #[derive(Deserialize)]
     struct ImportCounts {
         rows: u64,

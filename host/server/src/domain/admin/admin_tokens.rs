@@ -57,6 +57,6 @@ pub async fn admin_token(
         return Ok(None);
     };
     let id = TokenId::from_bytes(token.id());
-    let kept = services.store.open_admin_token(id, services.now()).await?;
-    Ok(kept.filter(|digest| *digest == token.digest()).map(|_| id))
+    let stored = services.store.open_admin_token(id, services.now()).await?;
+    Ok(stored.filter(|digest| *digest == token.digest()).map(|_| id))
 }

@@ -91,7 +91,7 @@ async fn verify_evidence(
     let Some(device) = found else {
         return fault("it does not come from an active device");
     };
-    match approval::answer(services, &device, request, &proof, Origin::NOWHERE).await? {
+    match approval::answer(services, &device, request, &proof, Origin::NONE).await? {
         DecisionResult::Approved | DecisionResult::Denied | DecisionResult::Reported => {
             Ok(EvidenceOutcome::Decided)
         }

@@ -31,10 +31,10 @@ use assent_telemetry::ROOT_SPANS;
 
 /// The interval between reads of the database without a wake-up. Another instance may have stopped, or decided an
 /// approval.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The largest number of concurrently processed requests of one channel, which is the number of concurrent calls of a
 /// channel.
-const AT_ONCE: usize = 512;
+const MAX_CONCURRENT: usize = 512;
 /// The number of requests that one statement claims.
 const CLAIMED: usize = 64;
 /// The pause after a failed poll.
@@ -56,7 +56,7 @@ struct Work {
 
 impl Work {
     fn room(&self, channel: &str) -> usize {
-        AT_ONCE.saturating_sub(self.busy.get(channel).copied().unwrap_or_default())
+        MAX_CONCURRENT.saturating_sub(self.busy.get(channel).copied().unwrap_or_default())
     }
 
     fn begin(&mut self, services: &Arc<Services>, leased: LeasedDelivery) {
@@ -67,8 +67,8 @@ impl Work {
         let sampler = &services.span_sampler;
         let span =
             sampler.background(|| tracing::info_span!(target: ROOT_SPANS, "approval.delivery"));
-        let looking_after = look_after(Arc::clone(services), leased).instrument(span);
-        self.under_way.spawn(looking_after);
+        let processing = process(Arc::clone(services), leased).instrument(span);
+        self.under_way.spawn(processing);
     }
 
     fn ended(&mut self, channel: &str) {
@@ -89,7 +89,7 @@ pub async fn run(services: Arc<Services>) {
             Ok(pause) => pause,
             Err(error) => {
                 tracing::warn!(%error, "due deliveries of approval channels not read");
-                LOOK
+                POLL_INTERVAL
             }
         };
         if pause.is_zero() {
@@ -123,7 +123,7 @@ async fn claim(services: &Arc<Services>, work: &mut Work) -> Result<Duration, In
     }
     let future = [next.delivery, next.dispatch].into_iter().flatten();
     let next = future.filter(|next| *next > now).min();
-    Ok(next.map_or(LOOK, |next| next.remaining(now).min(LOOK)))
+    Ok(next.map_or(POLL_INTERVAL, |next| next.remaining(now).min(POLL_INTERVAL)))
 }
 
 /// Claims due deliveries. Returns whether it started any.
@@ -157,7 +157,7 @@ async fn claim_deliveries(
 }
 
 /// Processes one request, and stores the time of the next step. Returns the channel.
-async fn look_after(services: Arc<Services>, leased: LeasedDelivery) -> String {
+async fn process(services: Arc<Services>, leased: LeasedDelivery) -> String {
     let delivery = &leased.delivery;
     let (id, approval, channel) = (delivery.id, delivery.approval, delivery.channel.clone());
     let done = async {
@@ -231,10 +231,10 @@ async fn step(
         return Ok(None);
     }
     let handle = handle(services, delivery)?;
-    let asked =
+    let polled =
         tokio::time::timeout(QUESTION, services.plugins.poll(&delivery.channel, handle)).await;
-    let after = match asked {
-        Ok(Ok(state)) => match heard(services, delivery, &approval, state).await? {
+    let after = match polled {
+        Ok(Ok(state)) => match process_state(services, delivery, &approval, state).await? {
             Some(after) => after,
             None => return Ok(None),
         },
@@ -266,7 +266,7 @@ fn is_in_force(services: &Services, delivery: &Delivery, approval: &Approval) ->
 }
 
 /// Processes a state that a channel returned. Returns the time until the next poll. `None` if there is none.
-async fn heard(
+async fn process_state(
     services: &Services,
     delivery: &Delivery,
     approval: &Approval,
@@ -319,7 +319,7 @@ async fn rule(
         Ruling::Approved => Event::SignInApproved,
         Ruling::Denied => Event::SignInDenied,
     };
-    let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Channel(channel.to_owned()), Origin::NONE);
     let noted = crate::domain::approvals::approval::audit_note(services, event, approval, &by);
     let outcome = services
         .store

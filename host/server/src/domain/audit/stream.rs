@@ -15,7 +15,7 @@ use assent_telemetry::ROOT_SPANS;
 use tracing::Instrument;
 
 /// The interval between reads of new entries.
-const LOOK: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The number of entries that are sent at a time.
 const BATCH: u32 = 200;
 /// The timeout of sending a batch.
@@ -83,7 +83,7 @@ async fn run_stream(services: &Services, name: &'static str, mut target: StreamT
                 }
                 pause = Duration::ZERO;
                 if matches!(looked, PollOutcome::Idle) {
-                    tokio::time::sleep(LOOK).await;
+                    tokio::time::sleep(POLL_INTERVAL).await;
                 }
             }
             Err(error) => {
@@ -94,7 +94,7 @@ async fn run_stream(services: &Services, name: &'static str, mut target: StreamT
                     tracing::error!(stream = name, %error, "audit stream failed, retrying \
                          later");
                 }
-                pause = (pause * 2).clamp(LOOK, LONGEST_PAUSE);
+                pause = (pause * 2).clamp(POLL_INTERVAL, LONGEST_PAUSE);
                 tokio::time::sleep(pause).await;
             }
         }

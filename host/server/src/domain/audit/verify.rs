@@ -229,8 +229,8 @@ impl LaneVerification<'_> {
                     }
                     Err(broken) => return Ok(Some(broken)),
                 }
-                if was_taken(store, &record, erasures).await? {
-                    return Ok(Some(Break::PersonalTaken {
+                if was_removed(store, &record, erasures).await? {
+                    return Ok(Some(Break::PersonalRemoved {
                         seq: record.seq,
                         id: record.id,
                     }));
@@ -317,18 +317,18 @@ impl Erasures {
 }
 
 /// Returns whether data was removed from an entry without an erasure that explains it.
-async fn was_taken(
+async fn was_removed(
     store: &Store,
     record: &Record,
     erasures: &mut Erasures,
 ) -> Result<bool, StoreError> {
-    Ok(personal_was_taken(store, record, erasures).await?
-        || origin_was_taken(store, record, erasures).await?)
+    Ok(personal_data_was_removed(store, record, erasures).await?
+        || origin_was_removed(store, record, erasures).await?)
 }
 
 /// Returns whether the actor's address and browser were removed, and no later entry records the erasure of the same
 /// user.
-async fn origin_was_taken(
+async fn origin_was_removed(
     store: &Store,
     record: &Record,
     erasures: &mut Erasures,
@@ -345,7 +345,7 @@ async fn origin_was_taken(
 }
 
 /// Returns whether the personal data of an entry was removed, and no later entry records the erasure of its user.
-async fn personal_was_taken(
+async fn personal_data_was_removed(
     store: &Store,
     record: &Record,
     erasures: &mut Erasures,
@@ -452,7 +452,7 @@ impl ExportedLane {
     }
 
     fn step(&mut self, record: &Record) -> Result<Step, Break> {
-        if self.recent.iter().any(|mark| is_at(record, mark)) && record.is_whole() {
+        if self.recent.iter().any(|mark| is_at(record, mark)) && record.is_intact() {
             return Ok(Step::Repeated);
         }
         self.walk.step(record)?;

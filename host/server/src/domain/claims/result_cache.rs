@@ -23,7 +23,7 @@ use assent_plugin_host::{MapperRun, MapperRunEnd, PluginSet, PluginSetId, Sink};
 use assent_store::UserAccount;
 
 /// The number of cached results. The cache holds up to twice as many.
-const KEEPS: usize = 1024;
+const CAPACITY: usize = 1024;
 
 /// The size of the largest cached result, as JSON in bytes.
 const LARGEST: usize = 8 << 10;
@@ -73,7 +73,7 @@ impl ResultKey {
 
 impl Default for ClaimResults {
     fn default() -> Self {
-        Self(Mutex::new(BoundedCache::new(KEEPS)))
+        Self(Mutex::new(BoundedCache::new(CAPACITY)))
     }
 }
 

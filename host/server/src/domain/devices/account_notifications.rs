@@ -15,13 +15,13 @@ use assent_model::device::Device;
 use assent_model::id::{AuditId, DeviceId, UserId};
 
 /// The time for which a notification is shown.
-const KEPT: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The number of notifications in one response, the oldest first.
 const MOST: u32 = 20;
 
 /// Returns the earliest time of the notifications that are shown at `now`.
 pub fn shown_since(now: Timestamp) -> Timestamp {
-    now - KEPT
+    now - RETENTION
 }
 
 /// Returns the notifications that the owner has not read on this device, the oldest first. They do not include changes

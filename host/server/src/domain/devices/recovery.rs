@@ -40,12 +40,12 @@ pub fn random_codes(
     let codes: Vec<RecoveryCode> = (0..CODES)
         .map(|_| RecoveryCode::random(&*services.entropy))
         .collect();
-    let kept = codes.iter().map(|code| {
+    let digests = codes.iter().map(|code| {
         let id = RecoveryCodeId::new(now, &*services.entropy);
         (id, code.digest(user))
     });
-    let kept = kept.collect();
-    (codes, kept)
+    let digests = digests.collect();
+    (codes, digests)
 }
 
 /// Creates codes for the owner of a device. The earlier ones stay valid until the device confirms the new ones. Returns
@@ -59,11 +59,11 @@ pub async fn create_on_device(
 ) -> Result<Option<NewCodes>, InternalError> {
     let now = services.now();
     let batch = RecoveryBatchId::new(now, &*services.entropy);
-    let (codes, kept) = random_codes(services, device.user_id, now);
+    let (codes, digests) = random_codes(services, device.user_id, now);
     let owner = (device.user_id, device.id);
     let written = services
         .store
-        .add_pending_recovery_codes(owner, batch, kept, now)
+        .add_pending_recovery_codes(owner, batch, digests, now)
         .await?;
     Ok((written == DeviceWrite::Done).then(|| NewCodes {
         batch,

@@ -12,13 +12,13 @@ use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
 
 /// The time for which a fetched set is valid.
-const GOOD_FOR: Duration = Duration::from_secs(5 * 60);
+const VALID_FOR: Duration = Duration::from_secs(5 * 60);
 /// The time for which a set is valid if it cannot be fetched again. Sign-ins of an application must not fail because
 /// its server is unavailable for a moment.
-const GOOD_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
+const VALID_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
 /// The shortest time between two fetches of a set. An application may have rotated its keys, but invalid signatures by
 /// an attacker must not cause continuous requests.
-const AGAIN_AFTER: Duration = Duration::from_secs(10);
+const REFETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// The number of cached sets. The cache holds up to twice as many.
 const SETS: usize = 1000;
 
@@ -89,14 +89,14 @@ impl KeySet {
         } = self.known();
         let within =
             |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
-        let tried_lately = within(tried_at, AGAIN_AFTER);
-        let good_for = if tried_lately {
-            GOOD_WITHOUT_REFRESH
+        let tried_lately = within(tried_at, REFETCH_INTERVAL);
+        let valid_for = if tried_lately {
+            VALID_WITHOUT_REFRESH
         } else {
-            GOOD_FOR
+            VALID_FOR
         };
         match client::verify(token, &keys) {
-            Ok(claims) if within(fetched_at, good_for) => Some(Ok(claims)),
+            Ok(claims) if within(fetched_at, valid_for) => Some(Ok(claims)),
             Ok(_) | Err(JwtError::Signature) if tried_lately && failed => {
                 Some(Err(JwtError::NoKeys))
             }

@@ -18,7 +18,7 @@ use assent_store::{NewSealingKey, SealedPlace, SealedValue};
 pub const AHEAD: Duration = Duration::from_secs(60);
 /// The shortest time for which a replaced sealing key is kept, for the cookies of known browsers. A browser that was
 /// not used for this time counts as unknown.
-pub const KEPT_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+pub const RETENTION: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 /// The number of values that are sealed again in one transaction.
 const AT_ONCE: usize = 100;
 
@@ -230,7 +230,7 @@ pub async fn delete_replaced(services: &Services) -> Result<(), InternalError> {
 pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
     let sealing = services.sealing_keys.at(now)?;
     let (generation, replaced) = (sealing.generation, sealing.seals_from);
-    let is_expired = now >= replaced + KEPT_FOR
+    let is_expired = now >= replaced + RETENTION
         && !services
             .store
             .has_values_of_older_sealing_keys(generation, replaced, now)

@@ -74,10 +74,10 @@ pub enum RevocationOutcome {
 /// If the database or the cryptographic library fails.
 pub async fn reload(services: &Services) -> Result<(), InternalError> {
     let reading = services.key_ring.begin_reading();
-    let kept = services.store.signing_keys().await?;
+    let stored = services.store.signing_keys().await?;
     Ok(services
         .key_ring
-        .replace(reading, &kept, &services.sealing_keys)?)
+        .replace(reading, &stored, &services.sealing_keys)?)
 }
 
 /// Reloads the keys, and rotates and deletes them on time. Every instance calls it every few seconds. An instance

@@ -24,7 +24,7 @@ use crate::keys::KeyError;
 
 /// The interval between reads of the database without a wake-up. Another instance may have stopped, or a pause may have
 /// ended.
-const LOOK: Duration = Duration::from_secs(3);
+const POLL_INTERVAL: Duration = Duration::from_secs(3);
 /// The number of emails that this instance sends at the same time.
 const AT_ONCE: usize = 4;
 /// The part of the lease beyond the timeout of an attempt.
@@ -79,7 +79,7 @@ pub async fn run(services: Arc<Services>) {
         }
         tokio::select! {
             () = services.wakeups.received(Wakeup::MailQueued) => {}
-            () = tokio::time::sleep(LOOK) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
             Some(_) = under_way.join_next() => {}
         }
     }

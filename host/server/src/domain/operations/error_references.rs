@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use assent_model::clock::Timestamp;
 
 /// The number of references of each kind that remain in memory: the newest.
-pub const KEPT: usize = 4096;
+pub const CAPACITY: usize = 4096;
 
 /// The largest length of a cause, in characters.
 const LONGEST_CAUSE: usize = 500;
@@ -48,7 +48,7 @@ impl ErrorReferences {
             _ => &self.others,
         };
         let mut known = of_kind.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= KEPT {
+        if known.len() >= CAPACITY {
             known.pop_front();
         }
         known.push_back(page);
@@ -93,7 +93,7 @@ mod tests {
             ..page(0)
         };
         references.record(server_error);
-        for number in 0..=KEPT {
+        for number in 0..=CAPACITY {
             references.record(page(number));
         }
         assert_eq!(references.find("00000000"), None);
@@ -103,6 +103,6 @@ mod tests {
         assert_eq!(found.as_deref(), Some("0000000A"));
         let found = references.find("0000000a").map(|page| page.cause);
         assert_eq!(found, Some("ü".repeat(LONGEST_CAUSE)));
-        assert!(references.find(&format!("{KEPT:08x}")).is_some());
+        assert!(references.find(&format!("{CAPACITY:08x}")).is_some());
     }
 }

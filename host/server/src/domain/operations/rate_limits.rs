@@ -85,7 +85,7 @@ pub struct RateLimiters {
     /// Pages that receive server-sent events. Each causes a read of the database every second.
     pub event_streams: Arc<ConcurrencyLimit<Network>>,
     /// Views of the claims that an application receives about a user. They call the same plugins as sign-ins.
-    pub looks: Arc<ConcurrencyLimit<UserId>>,
+    pub claims_views: Arc<ConcurrencyLimit<UserId>>,
     /// Calls of UserInfo and introspection with tokens of one family that wait for plugins.
     pub claim_lookups: Arc<ConcurrencyLimit<FamilyId>>,
     /// Previews of one caller. They call the same plugins as sign-ins.
@@ -149,7 +149,7 @@ impl RateLimiters {
             ),
             callbacks_per_ip: Limit::new("callbacks_per_ip", settings.callbacks_per_ip),
             event_streams: Arc::new(ConcurrencyLimit::new(EVENT_STREAMS)),
-            looks: Arc::new(ConcurrencyLimit::new(1)),
+            claims_views: Arc::new(ConcurrencyLimit::new(1)),
             claim_lookups: Arc::new(ConcurrencyLimit::new(CLAIM_LOOKUPS)),
             previews: Arc::new(ConcurrencyLimit::new(PREVIEWS)),
             candidate: Arc::new(ConcurrencyLimit::new(1)),

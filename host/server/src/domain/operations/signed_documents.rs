@@ -9,7 +9,7 @@ use assent_model::id::Did;
 use assent_model::secret::Digest;
 
 /// The number of cached documents. The cache holds up to twice as many.
-const HELD: usize = 128;
+const CAPACITY: usize = 128;
 
 /// A signed document.
 #[derive(Clone, Debug)]
@@ -30,7 +30,7 @@ pub struct SignedDocuments(Mutex<BoundedCache<Did, SignedDocument>>);
 
 impl Default for SignedDocuments {
     fn default() -> Self {
-        Self(Mutex::new(BoundedCache::new(HELD)))
+        Self(Mutex::new(BoundedCache::new(CAPACITY)))
     }
 }
 

@@ -99,10 +99,10 @@ pub async fn create_codes(
         return Ok(None);
     };
     let now = services.now();
-    let (codes, kept) = recovery::random_codes(services, user, now);
+    let (codes, digests) = recovery::random_codes(services, user, now);
     let written = services
         .store
-        .add_pending_recovery_codes((user, device), batch_of(id), kept, now)
+        .add_pending_recovery_codes((user, device), batch_of(id), digests, now)
         .await?;
     Ok((written == DeviceWrite::Done).then_some(codes))
 }

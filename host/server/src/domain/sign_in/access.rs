@@ -142,7 +142,7 @@ pub async fn access(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn kept_out(
+pub async fn access_denial(
     services: &Services,
     user: &User,
     application: &Did,

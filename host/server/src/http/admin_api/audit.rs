@@ -107,23 +107,23 @@ pub(super) async fn views(
 ) -> Result<Vec<EntryView>, Problem> {
     let sees_targets =
         caller.may(Permission::ApplicationsRead) || caller.may(Permission::AuditRead);
-    let users = found.iter().flat_map(|kept| {
-        let actor = if let Actor::User(id) = kept.entry.actor {
+    let users = found.iter().flat_map(|stored| {
+        let actor = if let Actor::User(id) = stored.entry.actor {
             Some(id)
         } else {
             None
         };
-        let target = outline_of(&kept.entry).and_then(|outline| outline.target_user);
-        actor.into_iter().chain(kept.entry.user).chain(target)
+        let target = outline_of(&stored.entry).and_then(|outline| outline.target_user);
+        actor.into_iter().chain(stored.entry.user).chain(target)
     });
-    let applications = found.iter().flat_map(|kept| {
-        let actor = if let Actor::Application(id) = &kept.entry.actor {
+    let applications = found.iter().flat_map(|stored| {
+        let actor = if let Actor::Application(id) = &stored.entry.actor {
             Some(id)
         } else {
             None
         };
-        let target = outline_of(&kept.entry).and_then(|outline| outline.target_application);
-        let own = actor.into_iter().chain(&kept.entry.application).cloned();
+        let target = outline_of(&stored.entry).and_then(|outline| outline.target_application);
+        let own = actor.into_iter().chain(&stored.entry.application).cloned();
         own.chain(target)
     });
     let names = Names::read(services, users.collect(), applications.collect()).await?;

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::operations::error_references::{ErrorReference, KEPT};
+use crate::domain::operations::error_references::{CAPACITY, ErrorReference};
 use crate::http::admin_api::values::moment;
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
@@ -84,7 +84,7 @@ async fn read(
 
 fn unknown(reference: &str) -> Problem {
     let detail = format!(
-        "this instance knows no error page with the reference {}: it keeps the newest {KEPT} of each kind since it \
+        "this instance knows no error page with the reference {}: it keeps the newest {CAPACITY} of each kind since it \
          started; search the log of all instances for that reference",
         QuotedText::new(reference)
     );

@@ -29,7 +29,7 @@ pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
 /// The maximum length of a key, in characters.
 pub(super) const LONGEST: usize = 255;
 /// Headers that are stored with a response.
-const KEPT: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
+const STORED_HEADERS: [HeaderName; 3] = [header::CONTENT_TYPE, header::ETAG, header::LOCATION];
 /// The maximum size of a stored response, in bytes.
 const LARGEST: usize = 4 << 20;
 
@@ -174,12 +174,12 @@ async fn store_response(
                 .into_response();
         }
     };
-    let kept = if parts.status.is_success() {
+    let stored = if parts.status.is_success() {
         let text = |name: &HeaderName| {
             let value = parts.headers.get(name)?.to_str().ok()?;
             Some((name.to_string(), value.to_owned()))
         };
-        let headers = KEPT.iter().filter_map(text).collect();
+        let headers = STORED_HEADERS.iter().filter_map(text).collect();
         let answer = StoredResponse {
             status: parts.status.as_u16(),
             headers,
@@ -204,7 +204,7 @@ async fn store_response(
     } else {
         idempotency::release(services, asked).await
     };
-    if let Err(error) = kept {
+    if let Err(error) = stored {
         // The client gets the response all the same. For a retry, the request is in progress.
         tracing::error!(%error, "response for an Idempotency-Key not stored");
     }

@@ -77,7 +77,7 @@ pub(crate) async fn show(
     let unchanged = headers
         .get(IF_NONE_MATCH)
         .is_some_and(|known| known == etag);
-    let kept = HeaderValue::from_static(if v == logo.digest {
+    let cache_control = HeaderValue::from_static(if v == logo.digest {
         FOREVER
     } else {
         "no-cache"
@@ -93,7 +93,7 @@ pub(crate) async fn show(
         CONTENT_TYPE,
         HeaderValue::from_static(logo.kind.media_type()),
     );
-    set.insert(CACHE_CONTROL, kept);
+    set.insert(CACHE_CONTROL, cache_control);
     set.insert(CONTENT_SECURITY_POLICY, POLICY);
     response
 }

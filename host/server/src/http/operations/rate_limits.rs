@@ -90,7 +90,7 @@ async fn paced(
         Ok(()) => next.run(request).await,
         Err(exhausted) => {
             let refused = Message::new("error-too-many-network");
-            too_many_pages(services, language, exhausted, refused, way_on(&request))
+            too_many_pages(services, language, exhausted, refused, next_link(&request))
         }
     }
 }
@@ -162,7 +162,7 @@ pub(crate) fn too_many_calls(what: &str, exhausted: RateLimitError) -> Response 
 
 /// The link with which the user continues: to the same page, or to the start page if the request was a POST, which a
 /// link cannot repeat.
-fn way_on(request: &Request) -> Link {
+fn next_link(request: &Request) -> Link {
     match (request.method(), request.uri().path_and_query()) {
         (&Method::GET, Some(address)) => try_again(address.as_str()),
         _ => Link::to_start(),

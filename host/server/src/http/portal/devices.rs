@@ -14,7 +14,7 @@ use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::devices::passkey_agreement;
 use crate::domain::portal::{self, Revocation};
 use crate::http::portal::form_outcome::FormResult;
-use crate::http::portal::owner::{Owner, way_in};
+use crate::http::portal::owner::{Owner, sign_in_url};
 use crate::http::reply::{page, see_other};
 use crate::http::sign_in::session_end::ended_with_device;
 use assent_model::audit::{Actor, AuditContext};
@@ -121,7 +121,7 @@ pub(super) async fn question(owner: Owner, Path(id): Path<String>) -> Response {
         };
         let asked = LocalPage::RevokeDevice(id);
         if !portal::is_recent(&owner.services, &owner.signed_in) {
-            return Ok(see_other(&way_in(asked)));
+            return Ok(see_other(&sign_in_url(asked)));
         }
         let codes = portal::codes_of(&owner.services, &device).await?;
         let question = RevokeDevicePage {
@@ -176,7 +176,7 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
                     FormResult::Revoked
                 },
             ),
-            Revocation::NotRecent => Ok(see_other(&way_in(LocalPage::RevokeDevice(id)))),
+            Revocation::NotRecent => Ok(see_other(&sign_in_url(LocalPage::RevokeDevice(id)))),
             Revocation::Unknown => Ok(owner.nothing_here(Tab::Devices)),
         }
     };

@@ -20,7 +20,7 @@ use crate::http::texts::Message;
 use assent_model::login::LocalPage;
 
 /// Returns the address of a sign-in that leads to this page.
-pub(super) fn way_in(page: LocalPage) -> String {
+pub(super) fn sign_in_url(page: LocalPage) -> String {
     let to = form_urlencoded::Serializer::new(String::new())
         .append_pair("to", &page.path())
         .finish();
@@ -55,7 +55,7 @@ impl FromRequestParts<Arc<Services>> for Owner {
                 notice,
             }),
             // The server ignores the form and shows its page after the login.
-            Ok(_) => Err(with_browser(see_other(&way_in(page)), services, &browser)),
+            Ok(_) => Err(with_browser(see_other(&sign_in_url(page)), services, &browser)),
             Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }

@@ -107,7 +107,7 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
         let Some(_held) = owner
             .services
             .rate_limits
-            .looks
+            .claims_views
             .hold(owner.signed_in.user.id)
         else {
             let (refused, again) = (

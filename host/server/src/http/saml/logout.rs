@@ -79,7 +79,7 @@ async fn serve(
     incoming: &Incoming,
 ) -> Result<Response, LogoutError> {
     match incoming.kind() {
-        MessageKind::Request => Ok(go_on(
+        MessageKind::Request => Ok(proceed(
             services,
             language,
             logout::requested(services, application, incoming).await?,
@@ -106,14 +106,14 @@ pub(crate) async fn notify(
     ended: SessionEnd,
     continuation: LogoutContinuation,
 ) -> Result<Response, InternalError> {
-    Ok(go_on(
+    Ok(proceed(
         services,
         language,
         logout::begin(services, ended, continuation).await?,
     ))
 }
 
-fn go_on(services: &Services, language: Language, begun: LogoutStart) -> Response {
+fn proceed(services: &Services, language: Language, begun: LogoutStart) -> Response {
     match begun {
         LogoutStart::Notifying(id) => see_other(&address(id)),
         LogoutStart::Finished(finished) => finish(services, language, finished),
@@ -229,7 +229,7 @@ const fn parameter_at_fault(why: &Unanswerable) -> Option<&'static str> {
         Unanswerable::Replay => "ID",
         Unanswerable::Unnamed => "SessionIndex",
         Unanswerable::Principal => "NameID",
-        Unanswerable::Unasked => "InResponseTo",
+        Unanswerable::Unsolicited => "InResponseTo",
     })
 }
 
@@ -254,7 +254,7 @@ async fn refused(
         }
         Unanswerable::Replay => Message::new("error-request-replay"),
         Unanswerable::Unnamed => Message::new("error-logout-no-session"),
-        Unanswerable::Unasked => Message::new("error-logout-unexpected"),
+        Unanswerable::Unsolicited => Message::new("error-logout-unexpected"),
         Unanswerable::Principal => Message::new("error-logout-principal"),
     };
     let status = match why {

@@ -116,13 +116,13 @@ async fn asked(
 }
 
 /// `GET /sso/sign-on/{id}`: continues with a stored request.
-pub(crate) async fn go_on(
+pub(crate) async fn proceed(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
     browser: Browser,
 ) -> Response {
     let reply = async {
-        let kept = match id.parse::<SignOnId>() {
+        let request = match id.parse::<SignOnId>() {
             Ok(id) => services
                 .store
                 .claim_sign_on_request(id, services.now())
@@ -130,7 +130,7 @@ pub(crate) async fn go_on(
                 .map_err(InternalError::from)?,
             Err(_) => None,
         };
-        match kept {
+        match request {
             Some(request) => Box::pin(begin(&services, &browser, request)).await,
             None => Ok(gone(&services, browser.language())),
         }
@@ -148,7 +148,7 @@ async fn begin(
     request: SignOnRequest,
 ) -> Result<Response, InternalError> {
     let session = match browser.signed_in(services).await? {
-        Some(signed_in) if sign_on::may_go_on(services, &request, &signed_in).await? => {
+        Some(signed_in) if sign_on::may_continue(services, &request, &signed_in).await? => {
             Some(signed_in)
         }
         _ => None,
@@ -319,27 +319,27 @@ fn gone(services: &Services, language: Language) -> Response {
 
 /// The texts for the user about a request without a valid response: the problem, and instructions.
 const fn in_words(why: &Unanswerable) -> (Message, Message) {
-    const AGAIN: Message = Message::new("error-request-again");
-    const TELL: Message = Message::new("error-request-tell");
+    const TRY_AGAIN: Message = Message::new("error-request-again");
+    const CONTACT_OPERATOR: Message = Message::new("error-request-tell");
     match why {
-        Unanswerable::Application => (Message::new("error-request-application"), TELL),
+        Unanswerable::Application => (Message::new("error-request-application"), CONTACT_OPERATOR),
         Unanswerable::Disabled => (
             Message::new("error-application-disabled-happened"),
             Message::new("error-application-disabled-advice"),
         ),
         Unanswerable::Binding(BindingError::RelayStateTooLong) => {
-            (Message::new("error-request-relay-state"), TELL)
+            (Message::new("error-request-relay-state"), CONTACT_OPERATOR)
         }
         Unanswerable::Binding(_) | Unanswerable::Response | Unanswerable::Message(_) => {
-            (Message::new("error-request-unreadable"), AGAIN)
+            (Message::new("error-request-unreadable"), TRY_AGAIN)
         }
-        Unanswerable::Untrusted(_) => (Message::new("error-request-unsigned"), TELL),
+        Unanswerable::Untrusted(_) => (Message::new("error-request-unsigned"), CONTACT_OPERATOR),
         Unanswerable::Header(HeaderError::Old(_) | HeaderError::Early(_)) => {
-            (Message::new("error-request-clock"), AGAIN)
+            (Message::new("error-request-clock"), TRY_AGAIN)
         }
-        Unanswerable::Header(_) => (Message::new("error-request-wrong-recipient"), TELL),
-        Unanswerable::Replay => (Message::new("error-request-replay"), AGAIN),
-        Unanswerable::Acs(_) => (Message::new("error-request-address"), TELL),
+        Unanswerable::Header(_) => (Message::new("error-request-wrong-recipient"), CONTACT_OPERATOR),
+        Unanswerable::Replay => (Message::new("error-request-replay"), TRY_AGAIN),
+        Unanswerable::Acs(_) => (Message::new("error-request-address"), CONTACT_OPERATOR),
         Unanswerable::NotInitiated => (
             Message::new("error-start-there-happened"),
             Message::new("error-start-there-advice"),

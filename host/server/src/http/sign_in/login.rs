@@ -35,7 +35,7 @@ pub(crate) use asking::asking;
 pub(crate) use begin::begin;
 pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};
-pub(crate) use identify::{go_on, identify};
+pub(crate) use identify::{identify, proceed};
 pub(crate) use no_login::{answered_before, disabled_application};
 pub(crate) use passkey::{passkey, passkey_challenge};
 pub(crate) use posted::LoginPost;

@@ -288,21 +288,21 @@ async fn a_changed_certificate_is_loaded_and_an_invalid_one_is_not() {
         "first",
         "the files are not read for each connection"
     );
-    server.clock.advance(LOOK);
+    server.clock.advance(CHECK_INTERVAL);
     assert_eq!(name().await, "second");
     // Each of these leaves the old pair in use: a key of another certificate, no PEM, no file.
     files.write(&second, &first_key);
-    server.clock.advance(LOOK);
+    server.clock.advance(CHECK_INTERVAL);
     assert_eq!(name().await, "second");
     std::fs::write(&paths.certificate_file, "nonsense").unwrap();
-    server.clock.advance(LOOK);
+    server.clock.advance(CHECK_INTERVAL);
     assert_eq!(name().await, "second");
     std::fs::remove_file(&paths.key_file).unwrap();
-    server.clock.advance(LOOK);
+    server.clock.advance(CHECK_INTERVAL);
     assert_eq!(name().await, "second");
     // A pair that is valid again is used again.
     files.write(&first, &first_key);
-    server.clock.advance(LOOK);
+    server.clock.advance(CHECK_INTERVAL);
     assert_eq!(name().await, "first");
 }
 

@@ -46,9 +46,9 @@ impl FileMasterKey {
     ///
     /// # Errors
     /// [`MasterKeyError`] if the file cannot be read or created.
-    pub fn read_or_make(file: &Path, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
+    pub fn read_or_create(file: &Path, entropy: &dyn Entropy) -> Result<Self, MasterKeyError> {
         if !file.exists() {
-            make(file, entropy).map_err(|reason| MasterKeyError::File {
+            create(file, entropy).map_err(|reason| MasterKeyError::File {
                 file: file.to_owned(),
                 reason,
             })?;
@@ -114,7 +114,7 @@ impl MasterKey for FileMasterKey {
 
 /// Creates the file. It is written beside its final place and then linked. If two instances start at the same time,
 /// only one creates the key, and both read the complete file.
-fn make(file: &Path, entropy: &dyn Entropy) -> std::io::Result<()> {
+fn create(file: &Path, entropy: &dyn Entropy) -> std::io::Result<()> {
     if let Some(folder) = file.parent() {
         DirBuilder::new()
             .recursive(true)
@@ -164,15 +164,15 @@ mod tests {
     fn the_file_is_created_once_and_only_its_owner_may_read_it() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("data/master.key");
-        let first = FileMasterKey::read_or_make(&file, &SystemEntropy).unwrap();
-        let again = FileMasterKey::read_or_make(&file, &SystemEntropy).unwrap();
+        let first = FileMasterKey::read_or_create(&file, &SystemEntropy).unwrap();
+        let again = FileMasterKey::read_or_create(&file, &SystemEntropy).unwrap();
         assert_eq!(first.key.bytes(), again.key.bytes());
         assert_eq!(
             std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
             0o600
         );
         std::fs::set_permissions(&file, Permissions::from_mode(0o640)).unwrap();
-        let error = FileMasterKey::read_or_make(&file, &SystemEntropy)
+        let error = FileMasterKey::read_or_create(&file, &SystemEntropy)
             .unwrap_err()
             .to_string();
         assert!(

@@ -327,9 +327,9 @@ const LARGEST: usize = 8 * 1024;
 
 /// Checks that a request is small enough for storage, in its stored form: JSON escapes some characters, which then take
 /// more space than in the request.
-pub(super) fn may_be_kept(request: &AuthorizationRequest) -> Result<(), CheckError> {
+pub(super) fn check_size(request: &AuthorizationRequest) -> Result<(), CheckError> {
     match serde_json::to_vec(request) {
-        Ok(kept) if kept.len() <= LARGEST => Ok(()),
+        Ok(text) if text.len() <= LARGEST => Ok(()),
         _ => fail(
             AuthorizeErrorCode::InvalidRequest,
             format!(

@@ -17,7 +17,7 @@ use serde_json::json;
 ///
 /// # Errors
 /// If the database fails.
-pub async fn may_go_on(
+pub async fn may_continue(
     services: &Services,
     request: &AuthorizationRequest,
     signed_in: &BrowserSession,
@@ -28,7 +28,7 @@ pub async fn may_go_on(
     }
 }
 
-/// Like [`may_go_on`], for an application that was read before.
+/// Like [`may_continue`], for an application that was read before.
 ///
 /// # Errors
 /// If the subject of the user cannot be computed.

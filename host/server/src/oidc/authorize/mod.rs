@@ -10,7 +10,7 @@ pub use answer::{
     AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion, DenialReason, deny, respond,
     respond_silently,
 };
-pub use interaction::{hinted_name, may_go_on, session_suffices};
+pub use interaction::{hinted_name, may_continue, session_suffices};
 pub use response::{AnswerDelivery, AuthorizationAnswer};
 
 use std::sync::Arc;
@@ -183,7 +183,7 @@ async fn accept(
         language: parameters.language(),
         purpose: destination.purpose,
     };
-    checks::may_be_kept(&request)?;
+    checks::check_size(&request)?;
     Ok(AcceptedAuthorization {
         request,
         silent: prompt.none,

@@ -69,7 +69,7 @@ pub(super) async fn exchange(
     let lifetime = services.settings.lifetimes.access_token.get();
     let refresh_expiry = refresh_expiry(services, family.created_at).ok_or(INVALID)?;
     let access = AccessDraft::new(services, lifetime);
-    let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Application(application.id.clone()), Origin::NONE);
     let reuse = audit::entry(services, Event::RefreshTokenReused, &by)
         .about(holder.user.id)
         .in_application(application.id.clone());

@@ -56,7 +56,7 @@ pub enum Unanswerable {
     #[error(
         "the InResponseTo of the response does not match a pending request to this application"
     )]
-    Unasked,
+    Unsolicited,
 }
 
 /// The reason why a message was rejected.
@@ -157,7 +157,7 @@ pub async fn requested(
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
         return refuse(services, answer, status, Unanswerable::Principal).await;
     };
-    let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NOWHERE);
+    let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NONE);
     let mut ended = SessionEnd::default();
     for sid in sessions {
         let SessionEnd {
@@ -233,7 +233,7 @@ pub async fn answered(
         &single_logout_url(services, &provider.id),
         trusted.is_signed(),
     )?;
-    let request = response.in_response_to.ok_or(Unanswerable::Unasked)?;
+    let request = response.in_response_to.ok_or(Unanswerable::Unsolicited)?;
     // A partial logout counts as a failure, because the user is still signed in at another place.
     let is_complete = response.status.code == SUCCESS && response.status.second.is_none();
     let outcome = if is_complete {
@@ -246,5 +246,5 @@ pub async fn answered(
         .settle_saml_logout(request, provider.id.clone(), outcome)
         .await
         .map_err(InternalError::from)?;
-    settled.ok_or(LogoutError::Page(Unanswerable::Unasked))
+    settled.ok_or(LogoutError::Page(Unanswerable::Unsolicited))
 }

@@ -26,7 +26,7 @@ use assent_store::ReplayCheck;
 use assent_telemetry::SPANS;
 
 /// The maximum time between the request and the following redirect, with which the browser sends its cookies.
-const KEPT_FOR: Duration = Duration::from_secs(5 * 60);
+const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
 /// The reason why a request gets no response to a service provider. A page shows it, with a reference.
 #[derive(Debug, thiserror::Error)]
@@ -179,19 +179,19 @@ pub async fn check(
         )));
     }
     let now = services.now();
-    let kept = PendingSignOn {
+    let pending = PendingSignOn {
         id: SignOnId::new(now, &*services.entropy),
         request,
-        expires_at: now + KEPT_FOR,
+        expires_at: now + LIFETIME,
     };
     let check = services
         .store
-        .store_sign_on_request(kept.clone(), once)
+        .store_sign_on_request(pending.clone(), once)
         .await;
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
         return Err(Unanswerable::Replay.into());
     }
-    Ok(AcceptedSignOn { id: kept.id })
+    Ok(AcceptedSignOn { id: pending.id })
 }
 
 /// Returns the request of a sign-on that begins at this server (SAML profiles section 4.1.5), with the RelayState of a

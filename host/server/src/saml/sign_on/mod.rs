@@ -14,4 +14,4 @@ pub use checks::{AcceptedSignOn, SignOnError, Unanswerable, check, unsolicited};
 pub use denied::SignOnDenied;
 pub use respond::{AuthenticatedSignOn, SignOnAnswer, SignOnOutcome, deny, failed, respond};
 pub use response::{Assertion, Envelope, PHISHING_RESISTANT, failure as failure_response, success};
-pub use session::may_go_on;
+pub use session::may_continue;

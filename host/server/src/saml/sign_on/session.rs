@@ -14,7 +14,7 @@ use assent_model::session::Authentication;
 ///
 /// # Errors
 /// If the database fails.
-pub async fn may_go_on(
+pub async fn may_continue(
     services: &Services,
     request: &SignOnRequest,
     signed_in: &BrowserSession,

@@ -272,7 +272,7 @@ impl PreviewSubject {
             authentication,
             at,
         } = self;
-        let kept_out = obstacle(user, Some(account));
+        let denial = obstacle(user, Some(account));
         match at {
             PreviewTarget::Client(client, scopes, sinks) => {
                 let sub = standard_claims::subject_of(services, client, user)?;
@@ -296,7 +296,7 @@ impl PreviewSubject {
                         slim: client.settings.slim_id_token,
                     });
                     previews.push(Preview {
-                        obstacle: kept_out,
+                        obstacle: denial,
                         token,
                         ..finish(*sink, scopes.clone(), made)
                     });
@@ -318,7 +318,7 @@ impl PreviewSubject {
                 let nameless = name_id.is_none().then_some(AccessDenied::NoName);
                 let finished = finish(Sink::SamlAssertion, Scopes::default(), made);
                 Ok(vec![Preview {
-                    obstacle: kept_out.or(nameless),
+                    obstacle: denial.or(nameless),
                     name_id,
                     ..finished
                 }])

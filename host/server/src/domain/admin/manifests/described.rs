@@ -67,10 +67,10 @@ fn members(change: &impl Serialize) -> Members {
     }
 }
 
-/// Returns the members that are neither null nor a default, and those in `kept`.
-fn without(mut members: Members, defaults: &Members, kept: &[&str]) -> Members {
+/// Returns the members that are neither null nor a default, and those in `retained`.
+fn without(mut members: Members, defaults: &Members, retained: &[&str]) -> Members {
     members.retain(|name, value| {
-        kept.contains(&name.as_str()) || (!value.is_null() && defaults.get(name) != Some(value))
+        retained.contains(&name.as_str()) || (!value.is_null() && defaults.get(name) != Some(value))
     });
     members.values_mut().for_each(remove_nulls);
     members

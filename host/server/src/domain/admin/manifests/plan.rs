@@ -73,7 +73,7 @@ pub async fn plan_manifest(
     let unnamed = if prune {
         UnnamedObjects::Deleted
     } else {
-        UnnamedObjects::Kept
+        UnnamedObjects::Retained
     };
     let state = OwnerState::read(&context.services, &manifest.owner).await?;
     plan(context, manifest, state, unnamed).await

@@ -112,7 +112,7 @@ pub(super) enum UnnamedObjects {
     /// They are not part of the plan.
     Ignored,
     /// They remain, and a warning names each.
-    Kept,
+    Retained,
     /// They are deleted.
     Deleted,
 }
@@ -205,7 +205,7 @@ impl Planner<'_> {
         match self.unnamed {
             UnnamedObjects::Ignored => return false,
             UnnamedObjects::Deleted => return true,
-            UnnamedObjects::Kept => {}
+            UnnamedObjects::Retained => {}
         }
         self.warnings.push(format!(
             "the {} {key} is not in the manifest; it stays; set prune (--prune) to delete it",

@@ -11,8 +11,8 @@ pub(super) fn own_name(name: String, others: &[Device]) -> String {
     let taken = |name: &str| others.iter().any(|other| other.name == name);
     let numbered = |number: usize| {
         let number = format!(" {number}");
-        let kept: String = name.chars().take(LONGEST_NAME - number.len()).collect();
-        kept + &number
+        let base: String = name.chars().take(LONGEST_NAME - number.len()).collect();
+        base + &number
     };
     if taken(&name) {
         (2..)

@@ -50,14 +50,14 @@ pub async fn record_approval_request(
             }))
         }
         RequestOutcome::NotPrompted => {
-            unasked(services, &test_sign_in, approval, attempt.is_open).await?
+            missing_request_note(services, &test_sign_in, approval, attempt.is_open).await?
         }
     };
     record_step(services, id, TestSignInStep::ApprovalRequest, note).await
 }
 
 /// Returns the reason why the administrator's devices received no request.
-async fn unasked(
+async fn missing_request_note(
     services: &Services,
     test_sign_in: &TestSignIn,
     approval: &Approval,
@@ -93,7 +93,7 @@ async fn obstacle(
     test_sign_in: &TestSignIn,
 ) -> Result<Option<AccessDenied>, InternalError> {
     match services.store.user(test_sign_in.user).await? {
-        Some(user) => access::kept_out(services, &user, &test_sign_in.application).await,
+        Some(user) => access::access_denial(services, &user, &test_sign_in.application).await,
         None => Ok(None),
     }
 }

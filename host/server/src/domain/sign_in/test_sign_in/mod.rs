@@ -13,7 +13,7 @@ use std::sync::Arc;
 use approval::of_login;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use record::{kept, opened, unsealed};
+use record::{opened, step_record, unsealed};
 use serde_json::Value;
 
 use crate::domain::admin::action_approvals::Console;
@@ -168,7 +168,7 @@ pub async fn prepare(
         ));
     }
     let user = &console.signed_in.user;
-    match access::kept_out(services, user, id).await? {
+    match access::access_denial(services, user, id).await? {
         None => {}
         Some(AccessDenied::NoAccount) => {
             return Err(AdminError::Conflict(
@@ -223,7 +223,7 @@ pub async fn begin(
         .store
         .insert_test_sign_in(
             test_sign_in.clone(),
-            kept(services, TestSignInStep::Request, &request)?,
+            step_record(services, TestSignInStep::Request, &request)?,
             entry,
         )
         .await?;
@@ -286,8 +286,8 @@ pub async fn record_login(services: &Services, login: &Login) -> Result<Transiti
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn cause(services: &Services, id: TestSignInId) -> Result<Option<String>, InternalError> {
-    let (kept, _) = services.store.test_sign_in_steps(id).await?;
-    let failed = opened(services, kept)?
+    let (records, _) = services.store.test_sign_in_steps(id).await?;
+    let failed = opened(services, records)?
         .into_iter()
         .rfind(|(_, _, note)| !note.succeeded);
     Ok(failed.map(|(_, _, note)| note.detail))
@@ -356,8 +356,8 @@ pub async fn show(
             result: None,
         }));
     }
-    let (kept, result) = services.store.test_sign_in_steps(id).await?;
-    let mut steps = opened(services, kept)?;
+    let (records, result) = services.store.test_sign_in_steps(id).await?;
+    let mut steps = opened(services, records)?;
     // The sign-in's own rows are newer than the recorded steps.
     for step in of_login(services, &test_sign_in).await? {
         steps.retain(|(known, ..)| *known != step.0);

@@ -28,11 +28,11 @@ pub async fn record_step(
 ) -> Result<(), InternalError> {
     Ok(services
         .store
-        .record_test_sign_in_step(id, kept(services, name, &note)?)
+        .record_test_sign_in_step(id, step_record(services, name, &note)?)
         .await?)
 }
 
-pub(super) fn kept(
+pub(super) fn step_record(
     services: &Services,
     name: TestSignInStep,
     note: &StepNote,
@@ -83,7 +83,7 @@ pub async fn refused(
         ),
         SignInDenied::AccountClosed(_) | SignInDenied::UserInactive => (
             TestSignInStep::Account,
-            kept_out(services, id)
+            access_denial(services, id)
                 .await?
                 .map_or(CLOSED, AccessDenied::words)
                 .to_owned(),
@@ -104,7 +104,7 @@ pub async fn refused(
 }
 
 /// Returns the reason why the administrator of a test sign-in currently has no access to its application.
-pub(super) async fn kept_out(
+pub(super) async fn access_denial(
     services: &Services,
     id: TestSignInId,
 ) -> Result<Option<AccessDenied>, InternalError> {
@@ -114,7 +114,7 @@ pub(super) async fn kept_out(
     let Some(user) = services.store.user(test_sign_in.user).await? else {
         return Ok(None);
     };
-    access::kept_out(services, &user, &test_sign_in.application).await
+    access::access_denial(services, &user, &test_sign_in.application).await
 }
 
 /// Ends a test sign-in with an error.
@@ -144,10 +144,10 @@ pub type RecordedStep = (TestSignInStep, Timestamp, StepNote);
 /// Returns the recorded steps in their order.
 pub(super) fn opened(
     services: &Services,
-    kept: Vec<StepRecord>,
+    records: Vec<StepRecord>,
 ) -> Result<Vec<RecordedStep>, InternalError> {
     let mut steps = Vec::new();
-    for StepRecord { name, at, sealed } in kept {
+    for StepRecord { name, at, sealed } in records {
         let note: Option<StepNote> = serde_json::from_value(unsealed(services, &sealed)?).ok();
         steps.extend(note.map(|note| (name, at, note)));
     }

@@ -52,8 +52,8 @@ pub(crate) async fn resumed(
         return Ok(None);
     };
     let enough = match &login.request {
-        LoginRequest::Oidc(request) => authorize::may_go_on(services, request, &signed_in).await?,
-        LoginRequest::Saml(request) => sign_on::may_go_on(services, request, &signed_in).await?,
+        LoginRequest::Oidc(request) => authorize::may_continue(services, request, &signed_in).await?,
+        LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
     Ok(enough.then_some(AuthenticatedUser {

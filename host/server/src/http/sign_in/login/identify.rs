@@ -135,7 +135,7 @@ fn remembering(
 }
 
 /// `POST /login/{id}/continue`: the user continues as the signed-in user.
-pub(crate) async fn go_on(posted: LoginPost) -> Response {
+pub(crate) async fn proceed(posted: LoginPost) -> Response {
     let LoginPost {
         services,
         browser,
@@ -170,7 +170,7 @@ async fn choice(
     let Some(signed_in) = browser.signed_in(services).await? else {
         return Ok(None);
     };
-    Ok(authorize::may_go_on(services, request, &signed_in)
+    Ok(authorize::may_continue(services, request, &signed_in)
         .await?
         .then_some(signed_in))
 }
