@@ -582,8 +582,8 @@ async fn concurrent_starts_on_a_new_database_agree(database: Database) {
                 times: KeyTimes::at_once(1, NOW),
             };
             store.add_key(key, Vec::new()).await.expect("answered");
-            let kept = store.signing_keys().await.expect("read");
-            kept.iter()
+            let keys = store.signing_keys().await.expect("read");
+            keys.iter()
                 .map(|key| key.id.to_string())
                 .collect::<Vec<_>>()
                 .join(" ")
@@ -693,7 +693,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         answer(DeviceAnswer::Deny { device: device.id }, NOW).await,
         AnswerOutcome::Late
     );
-    let kept = store
+    let stored = store
         .approval(requested.id)
         .await
         .expect("read")
@@ -703,7 +703,7 @@ async fn an_approval_is_decided_once_by_a_device_of_its_user(database: Database)
         amr: vec![Amr::Swk, Amr::User],
     };
     let expected = ApprovalStage::Approved { by, at: NOW };
-    assert_eq!(kept.stage, expected);
+    assert_eq!(stored.stage, expected);
     assert!(
         store
             .pending_approvals(ada.id, NOW)

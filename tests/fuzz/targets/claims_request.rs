@@ -23,14 +23,14 @@ fuzz_target!(|input: &[u8]| {
     assert!(wanted().all(|wanted| wanted.values.iter().all(|value| wanted.admits(value))));
     // JSON parsers keep about sixteen digits of a fraction.
     if wanted().all(|wanted| wanted.values.iter().all(is_exact)) {
-        let kept = serde_json::to_string(&request).expect("a request can be written");
+        let text = serde_json::to_string(&request).expect("a request can be written");
         assert_eq!(
-            serde_json::from_str::<ClaimsRequest>(&kept).ok().as_ref(),
+            serde_json::from_str::<ClaimsRequest>(&text).ok().as_ref(),
             Some(&request),
-            "{kept}"
+            "{text}"
         );
         if wanted().all(|wanted| wanted.values.is_empty()) {
-            assert_eq!(ClaimsRequest::parse(&kept), Ok(request), "{kept}");
+            assert_eq!(ClaimsRequest::parse(&text), Ok(request), "{text}");
         }
     }
 });

@@ -45,7 +45,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let key = SymmetricKey::from_bytes(&[7; 32]).expect("a key");
     let sealing = SealingKeys::single(key).expect("a sealing key");
     let ours = [rsa(105, 179), rsa(1397, 3177)];
-    let kept = SigningAlgorithm::ALL
+    let stored = SigningAlgorithm::ALL
         .into_iter()
         .zip(&ours)
         .map(|(algorithm, key)| {
@@ -62,7 +62,7 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
                 times: KeyTimes::at_once(1, NOW),
             }
         });
-    let ring = KeyRing::open(&kept.collect::<Vec<_>>(), &sealing).expect("a ring");
+    let ring = KeyRing::open(&stored.collect::<Vec<_>>(), &sealing).expect("a ring");
     let kid = ring
         .signer(SigningAlgorithm::Rs256, NOW)
         .key_id()

@@ -161,7 +161,7 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
     let settings = plugins(&(slow.channel("slow", "") + &other.channel("other", "")));
     let host = TestHost::start_with_plugins(&settings).await;
     let ada = host.ada().await;
-    let mut people = vec![];
+    let mut requests = vec![];
     for at in 0..SLOW {
         let user = host
             .user_with_account(&format!("user{at}"), ada.application.clone())
@@ -169,7 +169,7 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
         add_external_authenticator(&host, &user, "slow", "hangs").await;
         let waiting = user.begin_sign_in(&Browser::new(&host.base), &[]).await;
         assert_eq!(waiting.number().len(), 2, "the page has a number");
-        people.push((user, waiting));
+        requests.push((user, waiting));
     }
     super::wait_until("all calls hang", async || slow.hanging() == SLOW).await;
 
@@ -192,7 +192,7 @@ async fn a_slow_channel_delays_neither_pages_nor_other_requests() {
         );
     }
     // A user with a hanging channel signs in with the device.
-    let (user, waiting) = &people[0];
+    let (user, waiting) = &requests[0];
     user.approve(waiting).await;
     assert!(
         next_page(waiting)

@@ -3,10 +3,10 @@
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
 import { enrolmentActions, tokenOf } from './enrol.js';
-import { lookAt, unfollow } from './follow.js';
+import { pollNow, unfollow } from './follow.js';
 import { history } from './history.js';
 import { protection } from './passkey.js';
-import { lookAtPush } from './push.js';
+import { checkPush } from './push.js';
 import { change, state, zone } from './state.js';
 import { remove } from './store.js';
 import { phrase, text } from './texts.js';
@@ -121,7 +121,7 @@ async function forget(deviceId) {
     unfollow(deviceId);
     return zone('accounts');
   });
-  lookAtPush();
+  checkPush();
 }
 
 /**
@@ -173,7 +173,7 @@ export const accountActions = {
       known.errors.cooldown = '';
       return zone('cooldowns');
     });
-    lookAt(deviceId);
+    pollNow(deviceId);
   },
 
   /** @param {string} deviceId */

@@ -163,7 +163,7 @@ function post(path, value) {
  * Previews the enrolment link `token`.
  * @param {string} token
  */
-export function lookAtEnrolment(token) {
+export function previewEnrolment(token) {
   return post('/enrolments/preview', { token });
 }
 

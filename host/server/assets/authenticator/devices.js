@@ -2,7 +2,7 @@
 
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
-import { lookAt, takeDeviceName } from './follow.js';
+import { pollNow, takeDeviceName } from './follow.js';
 import { alarm, changeScreen, copy, go, goHome, mayLeave } from './navigation.js';
 import { callWithPasskey } from './passkey.js';
 import { change, state, zone } from './state.js';
@@ -408,7 +408,7 @@ export const deviceActions = {
   leaveDevices() {
     const screen = shownDevices();
     goHome(zone('accounts'));
-    if (screen) lookAt(screen.deviceId);
+    if (screen) pollNow(screen.deviceId);
   },
 
   /** @param {string} id */

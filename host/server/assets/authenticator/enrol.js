@@ -1,12 +1,12 @@
 // Enrolment: a one-time link makes this browser an authenticator of one account.
 
-import { enrol, Failure, failureOf, inWords, lookAtEnrolment } from './api.js';
+import { enrol, Failure, failureOf, inWords, previewEnrolment } from './api.js';
 import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
 import { say } from './dom.js';
 import { follow } from './follow.js';
 import { alarm, changeScreen, copy, go, goHome } from './navigation.js';
 import { lockable } from './passkey.js';
-import { lookAtPush, refreshPush } from './push.js';
+import { checkPush, refreshPush } from './push.js';
 import { change, state, zone } from './state.js';
 import { put } from './store.js';
 import { moment, phrase, text } from './texts.js';
@@ -259,7 +259,7 @@ export const enrolmentActions = {
     if (screen === null) return;
     changeScreen(screen, { phase: 'checking', failure: null, offer: null });
     try {
-      const offer = await lookAtEnrolment(screen.token);
+      const offer = await previewEnrolment(screen.token);
       changeScreen(screen, { phase: 'ready', offer }, '#enrolment-title');
     } catch (cause) {
       changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#enrolment-title');
@@ -329,6 +329,6 @@ async function welcome(screen, { account, passkey, recovered }) {
     known.screen = { name: 'home' };
     return '#welcome-title';
   });
-  lookAtPush();
+  checkPush();
   say(text('app-enrolled-status'));
 }

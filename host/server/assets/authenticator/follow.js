@@ -124,20 +124,20 @@ export function follow(account, passkey = null) {
       errors: { remove: '', cooldown: '', notifications: '', passkey: '', passkeyPart: 'protect' },
     });
   });
-  if (!document.hidden && !lost) lookAt(account.deviceId);
+  if (!document.hidden && !lost) pollNow(account.deviceId);
 }
 
 /**
  * Polls an account at once.
  * @param {string} deviceId
  */
-export function lookAt(deviceId) {
+export function pollNow(deviceId) {
   if (state.accounts.get(deviceId)?.gone === false) polls.get(deviceId)?.start();
 }
 
 /** Polls every account at once. */
-export function lookAtAll() {
-  for (const { account } of usable(state)) lookAt(account.deviceId);
+export function pollAll() {
+  for (const { account } of usable(state)) pollNow(account.deviceId);
 }
 
 /** Stops all polls until the app is visible again. */

@@ -6,12 +6,12 @@ import { tick } from './answer.js';
 import { codes, deviceLink, devices } from './devices.js';
 import { say, show } from './dom.js';
 import { enrolment } from './enrol.js';
-import { follow, lookAtAll, rest, showBadge } from './follow.js';
+import { follow, pollAll, rest, showBadge } from './follow.js';
 import { attention, connection, connectionWords, home } from './home.js';
 import { watchLife } from './life.js';
 import { go, goHome, watchBack } from './navigation.js';
 import { lockable } from './passkey.js';
-import { clearNotifications, lookAtPush, lookForUpdate, refreshPush, registerWorker } from './push.js';
+import { checkForUpdate, checkPush, clearNotifications, refreshPush, registerWorker } from './push.js';
 import { openRequests } from './requests.js';
 import { camera, login, openLink } from './scan.js';
 import { loadSettings } from './settings.js';
@@ -116,9 +116,9 @@ const LEAVING = /** @type {Record<string, (() => void) | undefined>} */ ({
 /** Polls every account at once, because the user looks at the app, or an event occurred. */
 function look() {
   if (document.hidden) return;
-  lookAtAll();
+  pollAll();
   clearNotifications();
-  lookForUpdate();
+  checkForUpdate();
 }
 
 function noteConnection() {
@@ -175,7 +175,7 @@ async function start() {
     }),
   );
   await registerWorker();
-  await lookAtPush();
+  await checkPush();
   await clearNotifications();
   await refreshPush(usable(state).map(({ account }) => account));
 }

@@ -1,7 +1,7 @@
 // The navigation between screens.
 
 import { ask, say } from './dom.js';
-import { lookAtPush } from './push.js';
+import { checkPush } from './push.js';
 import { change, state } from './state.js';
 import { holdStep, keepStep, watchSteps } from './steps.js';
 import { text } from './texts.js';
@@ -47,7 +47,7 @@ export function go(screen, focus) {
  */
 export function goHome(focus) {
   go({ name: 'home' }, focus);
-  lookAtPush();
+  checkPush();
 }
 
 /**

@@ -34,7 +34,7 @@ function able() {
 }
 
 /** Checks the state of notifications again, and shows it. */
-export async function lookAtPush() {
+export async function checkPush() {
   const found = able().length > 0 ? await pushState() : 'impossible';
   change((known) => {
     known.push = found;
@@ -96,7 +96,7 @@ export async function clearNotifications() {
 }
 
 /** Checks for an update: an app that stays open loads no page, so its browser does not check. */
-export function lookForUpdate() {
+export function checkForUpdate() {
   registration?.update?.().catch(() => {});
 }
 
@@ -113,6 +113,6 @@ export const pushActions = {
     change((known) => {
       known.pushError = error;
     });
-    if (error === '') await lookAtPush();
+    if (error === '') await checkPush();
   },
 };

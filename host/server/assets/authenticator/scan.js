@@ -5,7 +5,7 @@ import { approveHere } from './answer.js';
 import { call, failureOf, inWords } from './api.js';
 import { say } from './dom.js';
 import { enrolmentActions, tokenOf } from './enrol.js';
-import { lookAt } from './follow.js';
+import { pollNow } from './follow.js';
 import { changeScreen, go, goHome, mayLeave } from './navigation.js';
 import { state, usable, zone } from './state.js';
 import { keepStep } from './steps.js';
@@ -43,12 +43,12 @@ function loginTokenOf(link) {
  * @param {Account[]} accounts
  * @returns {Promise<QrSignInPreview>}
  */
-async function lookAtLogin(token, [account, ...others]) {
+async function previewLogin(token, [account, ...others]) {
   try {
     return await call(account, 'post', '/qr-sign-ins/preview', { value: { token } });
   } catch (cause) {
     // This account's device was removed; the call may succeed with another account's device.
-    if (failureOf(cause).code === 'device_not_enrolled' && others.length > 0) return lookAtLogin(token, others);
+    if (failureOf(cause).code === 'device_not_enrolled' && others.length > 0) return previewLogin(token, others);
     throw cause;
   }
 }
@@ -236,7 +236,7 @@ async function offerLogin(screen) {
   changeScreen(screen, { phase: 'looking', failure: null });
   try {
     const accounts = usable(state).map(({ account }) => account);
-    const offer = await lookAtLogin(screen.token, accounts);
+    const offer = await previewLogin(screen.token, accounts);
     changeScreen(screen, { phase: 'ready', offer }, '#login-title');
   } catch (cause) {
     changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#login-title');
@@ -267,7 +267,7 @@ async function take(screen, deviceId) {
     return;
   }
   if (state.screen === screen) goHome(zone('requests'));
-  lookAt(deviceId);
+  pollNow(deviceId);
 }
 
 /**

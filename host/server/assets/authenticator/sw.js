@@ -34,17 +34,17 @@ self.addEventListener('activate', (event) => {
 // The network comes first, so that a new version is available at once; API responses are never cached.
 self.addEventListener('fetch', (event) => {
   const url = new URL(event.request.url);
-  const kept = url.pathname === `${APP}/` ? APP : url.pathname;
-  if (event.request.method !== 'GET' || url.origin !== self.location.origin || !SHELL.includes(kept)) return;
+  const key = url.pathname === `${APP}/` ? APP : url.pathname;
+  if (event.request.method !== 'GET' || url.origin !== self.location.origin || !SHELL.includes(key)) return;
   const answer = async () => {
     const cache = await caches.open(CACHE);
     try {
       const response = await fetch(event.request);
-      if (response.ok && !response.redirected) await cache.put(kept, response.clone());
+      if (response.ok && !response.redirected) await cache.put(key, response.clone());
       return response;
     } catch (failure) {
       // The cached files are in one language, independent of the language that the request prefers.
-      const copy = await cache.match(kept, { ignoreVary: true });
+      const copy = await cache.match(key, { ignoreVary: true });
       if (copy) return copy;
       throw failure;
     }

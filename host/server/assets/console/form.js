@@ -3,7 +3,7 @@
 import { Problem } from './api.js';
 import { t, translated } from './language.js';
 import { valuesOf } from './lists.js';
-import { anchorOf, button, code, el, explain, hush, notice, panel, withCode } from './view.js';
+import { anchorOf, button, clearMessage, code, el, explain, notice, panel, withCode } from './view.js';
 
 /**
  * @import {
@@ -550,7 +550,7 @@ export function form(parts, options) {
   const onsubmit = async (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     noticeArea.replaceChildren();
-    hush();
+    clearMessage();
     for (const one of fields) one.fail();
     const missing = fields
       .flatMap((one) => [one, ...(one.parts?.() ?? [])])

@@ -568,7 +568,7 @@ export function say(text) {
 }
 
 /** Removes the message, because it is about an earlier action. */
-export function hush() {
+export function clearMessage() {
   document.getElementById('said')?.replaceChildren();
 }
 

@@ -139,11 +139,11 @@ impl Store {
         self.write(move |db| {
             let (user, entries) = (user.clone(), entries.clone());
             Box::pin(async move {
-                let kept = update(db, &user, before).await?;
-                if kept == UserUpdateOutcome::Done {
+                let outcome = update(db, &user, before).await?;
+                if outcome == UserUpdateOutcome::Done {
                     audit::append(db, &entries).await?;
                 }
-                Ok(kept)
+                Ok(outcome)
             })
         })
         .await

@@ -211,9 +211,9 @@ async fn prune_deletes_only_objects_of_the_same_owner(database: Database) {
     less["groups"] = json!([everything()["groups"][0]]);
     less["assignments"] = json!([]);
     less["accounts"] = json!([]);
-    let kept = plan(&host, &less, false).await;
-    assert_eq!(kept["changes"], json!([]), "{database:?}: {kept}");
-    assert_eq!(kept["warnings"].items().len(), 8, "{kept}");
+    let planned = plan(&host, &less, false).await;
+    assert_eq!(planned["changes"], json!([]), "{database:?}: {planned}");
+    assert_eq!(planned["warnings"].items().len(), 8, "{planned}");
 
     let pruned = applied(&host, &less, true).await;
     assert_eq!(

@@ -30,7 +30,7 @@ import { applicationAddress, kindOf } from './applications.js';
 import { assignments } from './assignments.js';
 import { previewOf } from './claims.js';
 import { clientFields } from './client_fields.js';
-import { keptAs } from './client_secrets.js';
+import { storageText } from './client_secrets.js';
 import { credentials } from './credentials.js';
 import { guide } from './guide.js';
 import { managementNotice } from './management.js';
@@ -168,7 +168,7 @@ function clientForm({ id, ...client }, version, { may, reload }) {
           'The client secret',
           'The change needs a new one. The old one is no longer valid.',
           value.client_secret,
-          keptAs(value),
+          storageText(value),
         );
       await reload();
       return say('Saved.');

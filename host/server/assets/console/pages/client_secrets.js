@@ -14,7 +14,7 @@ const MOST = 2;
  * The storage of a client secret: for client_secret_jwt a digest is not sufficient.
  * @param {Pick<Schema<'Client'>, 'token_endpoint_auth_method'>} client
  */
-export const keptAs = ({ token_endpoint_auth_method: method }) =>
+export const storageText = ({ token_endpoint_auth_method: method }) =>
   method === 'client_secret_jwt' ? 'Assent keeps it encrypted' : 'Assent keeps a digest of it';
 
 /**
@@ -37,7 +37,7 @@ function showSecret(application, secret) {
     'The client secret',
     'Put it where the application keeps its secrets, and nowhere else.',
     secret,
-    keptAs(application),
+    storageText(application),
   );
 }
 

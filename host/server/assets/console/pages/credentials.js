@@ -21,7 +21,7 @@ import {
   showOnce,
 } from '../view.js';
 import { credentialFields, usesSecret } from './client_fields.js';
-import { clientSecrets, keptAs } from './client_secrets.js';
+import { clientSecrets, storageText } from './client_secrets.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -74,7 +74,7 @@ async function client(application, version, context) {
           'The client secret',
           'The method needs a new one. The old ones are no longer valid.',
           value.client_secret,
-          keptAs(value),
+          storageText(value),
         );
       await reload();
       say('The method was changed.');
