@@ -60,7 +60,8 @@ static COMPILED: LazyLock<PathBuf> = LazyLock::new(|| {
         .mode(0o700)
         .create(&folder)
         .expect("a folder");
-    FileMasterKey::read_or_create(&folder.join("master.key"), &SystemEntropy).expect("a master key");
+    FileMasterKey::read_or_create(&folder.join("master.key"), &SystemEntropy)
+        .expect("a master key");
     folder
 });
 

@@ -132,7 +132,10 @@ impl Plugins {
         self.loader.build(&mut loaded, &engine, spec, build).await?;
         let mut mappers = today.mappers.clone();
         match place.and_then(|place| mappers.get_mut(place)) {
-            Some(taken) => loaded.mappers.into_iter().for_each(|mapper| *taken = mapper),
+            Some(taken) => loaded
+                .mappers
+                .into_iter()
+                .for_each(|mapper| *taken = mapper),
             None => mappers.append(&mut loaded.mappers),
         }
         check_owners(&mappers)?;

@@ -341,7 +341,10 @@ async fn with_first_keys(
 ) -> Result<Vec<SigningKey>, StartError> {
     let mut signing_keys = store.signing_keys().await?;
     for purpose in KeyPurpose::ALL {
-        let own: Vec<&SigningKey> = signing_keys.iter().filter(|key| key.purpose == purpose).collect();
+        let own: Vec<&SigningKey> = signing_keys
+            .iter()
+            .filter(|key| key.purpose == purpose)
+            .collect();
         if own.iter().any(|key| key.may_sign()) {
             continue;
         }

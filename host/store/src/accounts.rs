@@ -303,8 +303,9 @@ impl Store {
                     }
                 }
                 let new = writes.iter().filter(|write| write.before.is_none());
-                let (new, guards): (Vec<_>, Vec<_>) =
-                    new.map(|write| (write.account.clone(), write.guard)).unzip();
+                let (new, guards): (Vec<_>, Vec<_>) = new
+                    .map(|write| (write.account.clone(), write.guard))
+                    .unzip();
                 insert_all(db, &new, &guards).await?;
                 for write in &writes {
                     audit::append(db, &write.entries).await?;

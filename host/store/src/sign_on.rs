@@ -43,10 +43,7 @@ impl Store {
         pending: PendingSignOn,
         once: MessageClaim,
     ) -> Result<ReplayCheck> {
-        let arrived = ArrivedRequest {
-            pending,
-            once,
-        };
+        let arrived = ArrivedRequest { pending, once };
         self.sign_on_queues.arrivals.call(arrived).await
     }
 

@@ -207,7 +207,8 @@ async fn known_unknown_suspended_invited_and_cooling_down_names_cause_the_same_s
         "{done:#?}"
     );
     for (name, done, posted, shown, again, ended) in &seen[1..] {
-        let (_, unknown_done, unknown_posted, unknown_shown, unknown_again, unknown_ended) = &seen[0];
+        let (_, unknown_done, unknown_posted, unknown_shown, unknown_again, unknown_ended) =
+            &seen[0];
         assert_eq!(done, unknown_done, "{name}: the statements of the request");
         assert_eq!(
             again, unknown_again,

@@ -679,7 +679,8 @@ async fn ensure_registered_redirect_uri() {
         page.headers.get("location").is_none(),
         "the browser is not redirected"
     );
-    let has_links = page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
+    let has_links =
+        page.body.contains("try again") && page.body.contains("href=\"/\">Start page</a>");
     assert!(
         has_links && page.body.contains("Reference <code>"),
         "{}",

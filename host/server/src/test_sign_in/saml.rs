@@ -42,8 +42,9 @@ pub fn request(
         destination: Some(endpoint.clone()),
     };
     let internal = |error: &dyn std::fmt::Display| InternalError::Saml(error.to_string());
-    let xml = AuthnRequest::with_force_authn(&header, &test_sign_in::address(services, test_sign_in.id))
-        .map_err(|error| internal(&error))?;
+    let xml =
+        AuthnRequest::with_force_authn(&header, &test_sign_in::address(services, test_sign_in.id))
+            .map_err(|error| internal(&error))?;
     let relay_state = test_sign_in.id.to_string();
     let url = redirect_location(
         &endpoint,

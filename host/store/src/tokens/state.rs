@@ -138,7 +138,9 @@ impl Store {
             found.application_version,
         );
         let user_account = Arc::new(found.user_account);
-        self.caches.holders.insert(id, version, Arc::clone(&user_account));
+        self.caches
+            .holders
+            .insert(id, version, Arc::clone(&user_account));
         Ok(Some(user_account))
     }
 

@@ -51,10 +51,16 @@ pub(crate) async fn add_users(db: &mut Connection, users: &[User]) -> Result<()>
 
 /// Adds the search terms of accounts that have none.
 pub(crate) async fn add_accounts(db: &mut Connection, user_accounts: &[UserAccount]) -> Result<()> {
-    let of = |user_account: &'_ UserAccount| search::of_account(&user_account.account, &user_account.user);
+    let of = |user_account: &'_ UserAccount| {
+        search::of_account(&user_account.account, &user_account.user)
+    };
     let terms: Vec<(&Account, String)> = user_accounts
         .iter()
-        .flat_map(|user_account| of(user_account).into_iter().map(|term| (&user_account.account, term)))
+        .flat_map(|user_account| {
+            of(user_account)
+                .into_iter()
+                .map(|term| (&user_account.account, term))
+        })
         .collect();
     for rows in terms.chunks(MOST) {
         let mut query = sql::query(OF_ACCOUNT.sql_for(rows.len()));
@@ -97,7 +103,10 @@ pub(crate) async fn replace_user(db: &mut Connection, was: &User, is: &User) -> 
     };
     add_accounts(
         db,
-        &rows.into_iter().map(user_account).collect::<Result<Vec<_>>>()?,
+        &rows
+            .into_iter()
+            .map(user_account)
+            .collect::<Result<Vec<_>>>()?,
     )
     .await
 }

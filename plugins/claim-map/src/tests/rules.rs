@@ -99,7 +99,10 @@ fn a_list_of_one_or_no_value_stays_a_list() {
     let mut input = input();
     let rules = "[[rules]]\nclaim = \"out\"\nvalue = \"role-{roles}\"";
     input.roles.truncate(1);
-    assert_eq!(output(rules, &input), json!({ "out": ["role-wiki-editor"] }));
+    assert_eq!(
+        output(rules, &input),
+        json!({ "out": ["role-wiki-editor"] })
+    );
     input.roles.clear();
     assert_eq!(output(rules, &input), json!({ "out": [] }));
 }

@@ -58,5 +58,7 @@ pub async fn admin_token(
     };
     let id = TokenId::from_bytes(token.id());
     let stored = services.store.open_admin_token(id, services.now()).await?;
-    Ok(stored.filter(|digest| *digest == token.digest()).map(|_| id))
+    Ok(stored
+        .filter(|digest| *digest == token.digest())
+        .map(|_| id))
 }

@@ -180,7 +180,11 @@ pub async fn answer(
         .filter(|_| authenticated_user.cookie.is_some())
         .map(|old| old.session.id);
     let now = services.now();
-    let answered = match (login, &authenticated_user.cookie, given.map(|(grant, _)| grant)) {
+    let answered = match (
+        login,
+        &authenticated_user.cookie,
+        given.map(|(grant, _)| grant),
+    ) {
         (OpenLogin::Stored(login), Some(cookie), grant) => {
             let completion = Completion::NewSession {
                 session: Box::new(NewSession {

@@ -168,7 +168,10 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
                 )
                 .await
             }
-            Revocation::Done { here: None, not_notified } => owner.done(
+            Revocation::Done {
+                here: None,
+                not_notified,
+            } => owner.done(
                 LocalPage::Devices,
                 if not_notified {
                     FormResult::RevokedNotNotified

@@ -55,7 +55,11 @@ impl FromRequestParts<Arc<Services>> for Owner {
                 notice,
             }),
             // The server ignores the form and shows its page after the login.
-            Ok(_) => Err(with_browser(see_other(&sign_in_url(page)), services, &browser)),
+            Ok(_) => Err(with_browser(
+                see_other(&sign_in_url(page)),
+                services,
+                &browser,
+            )),
             Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }

@@ -126,7 +126,10 @@ fn finish(services: &Services, language: Language, finished: LogoutEnd) -> Respo
             not_notified,
             others: false,
         } if not_notified.is_empty() => see_other("/session/ended"),
-        LogoutEnd::Page { not_notified, others } => page(
+        LogoutEnd::Page {
+            not_notified,
+            others,
+        } => page(
             &SignedOutPage {
                 layout: layout(services, language),
                 by_device: false,

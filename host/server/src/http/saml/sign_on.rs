@@ -337,7 +337,10 @@ const fn in_words(why: &Unanswerable) -> (Message, Message) {
         Unanswerable::Header(HeaderError::Old(_) | HeaderError::Early(_)) => {
             (Message::new("error-request-clock"), TRY_AGAIN)
         }
-        Unanswerable::Header(_) => (Message::new("error-request-wrong-recipient"), CONTACT_OPERATOR),
+        Unanswerable::Header(_) => (
+            Message::new("error-request-wrong-recipient"),
+            CONTACT_OPERATOR,
+        ),
         Unanswerable::Replay => (Message::new("error-request-replay"), TRY_AGAIN),
         Unanswerable::Acs(_) => (Message::new("error-request-address"), CONTACT_OPERATOR),
         Unanswerable::NotInitiated => (

@@ -114,7 +114,8 @@ fn is_in_format(name: &NameId, part: &Participation) -> bool {
 /// space.
 fn is_received_name(name: &NameId, participations: &[Participation]) -> bool {
     let plain = |text: &str| text.trim().to_lowercase();
-    participations.iter()
+    participations
+        .iter()
         .any(|part| is_in_format(name, part) && plain(&part.name_id.value) == plain(&name.value))
 }
 

@@ -255,7 +255,10 @@ async fn finished(
                 let provider = services.store.service_provider(&turn.application).await?;
                 not_notified.extend(provider.map(|provider| provider.name.clone()));
             }
-            Ok(LogoutEnd::Page { not_notified, others })
+            Ok(LogoutEnd::Page {
+                not_notified,
+                others,
+            })
         }
         LogoutContinuation::Redirect { redirect, state } => Ok(LogoutEnd::Redirect(match state {
             Some(state) => redirect.with_query(&[("state", &state)]),

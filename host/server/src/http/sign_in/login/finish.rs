@@ -52,7 +52,9 @@ pub(crate) async fn resumed(
         return Ok(None);
     };
     let enough = match &login.request {
-        LoginRequest::Oidc(request) => authorize::may_continue(services, request, &signed_in).await?,
+        LoginRequest::Oidc(request) => {
+            authorize::may_continue(services, request, &signed_in).await?
+        }
         LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
         LoginRequest::Local { .. } => false,
     };
@@ -122,7 +124,15 @@ pub(crate) async fn finish(
             Ok(deliver(services, browser.language(), &answer).await)
         }
         AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
-            question::ask(services, browser, login, request, authenticated_user, application).await
+            question::ask(
+                services,
+                browser,
+                login,
+                request,
+                authenticated_user,
+                application,
+            )
+            .await
         }
         AuthorizeOutcome::Denied(reason) => {
             let name = authenticated_user.signed_in.user.display_name();
