@@ -94,3 +94,140 @@ async fn discard(mut rest: Incoming) {
     };
     let _ = tokio::time::timeout(DRAIN_TIMEOUT, read).await;
 }
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use hyper::server::conn::http1;
+    use hyper::service::service_fn;
+    use hyper_util::rt::{TokioIo, TokioTimer};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+    use tokio::sync::oneshot;
+    use tokio::task::JoinHandle;
+    use tokio::time::Instant;
+
+    use super::*;
+
+    const RESPONSE: &str = "HTTP/1.1 200 OK\r\n";
+
+    /// Serves one connection with a service that ignores bodies. The sender requests a graceful shutdown. The buffer of
+    /// the connection is small, so that a client can only write while the server reads.
+    fn connection() -> (DuplexStream, oneshot::Sender<()>, JoinHandle<()>) {
+        let (client, server) = tokio::io::duplex(8 * 1024);
+        let (stop, stopped) = oneshot::channel();
+        let served = tokio::spawn(async move {
+            let service = service_fn(async |request| {
+                drop(RequestBody::of(request));
+                Ok::<_, Infallible>(hyper::Response::new(String::new()))
+            });
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(server), service);
+            let mut connection = std::pin::pin!(connection);
+            tokio::select! {
+                _ = connection.as_mut() => {}
+                Ok(()) = stopped => {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = connection.await;
+                }
+            }
+        });
+        (client, stop, served)
+    }
+
+    async fn send(client: &mut DuplexStream, headers: &str, body: usize) {
+        let head = format!("POST / HTTP/1.1\r\nhost: localhost\r\n{headers}\r\n\r\n");
+        client.write_all(head.as_bytes()).await.expect("the head");
+        client.write_all(&vec![b'x'; body]).await.expect("the body");
+    }
+
+    /// Reads one response without a body.
+    async fn response(client: &mut DuplexStream) -> String {
+        let mut read = Vec::new();
+        while !read.ends_with(b"\r\n\r\n") {
+            read.push(client.read_u8().await.expect("a response"));
+        }
+        String::from_utf8(read).expect("text")
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_is_usable_after_an_early_response() {
+        let (mut client, _stop, _served) = connection();
+        for _ in 0..2 {
+            send(&mut client, "content-length: 1000000", 1_000_000).await;
+            let response = response(&mut client).await;
+            assert!(response.starts_with(RESPONSE), "{response}");
+            assert!(!response.contains("connection: close"), "{response}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_waits_ten_seconds_for_the_rest_of_a_silent_client() {
+        let (mut client, _stop, served) = connection();
+        let begun = Instant::now();
+        send(&mut client, "content-length: 1000000", 1000).await;
+        let response = response(&mut client).await;
+        assert!(response.starts_with(RESPONSE), "{response}");
+        assert_eq!(begun.elapsed().as_secs(), 0);
+        served.await.expect("the connection ended");
+        assert_eq!(begun.elapsed().as_secs(), DRAIN_TIMEOUT.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stop_lets_the_client_send_the_rest_and_waits_no_longer_than_usual() {
+        for is_silent in [false, true] {
+            let (mut client, stop, served) = connection();
+            let begun = Instant::now();
+            send(&mut client, "content-length: 1000000", 1000).await;
+            assert!(response(&mut client).await.starts_with(RESPONSE));
+            stop.send(()).expect("a server");
+            if !is_silent {
+                let rest = vec![b'x'; 999_000];
+                client.write_all(&rest).await.expect("the server reads it");
+            }
+            served.await.expect("the connection ended");
+            let waited = if is_silent {
+                DRAIN_TIMEOUT.as_secs()
+            } else {
+                0
+            };
+            assert_eq!(begun.elapsed().as_secs(), waited, "silent: {is_silent}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn bodies_that_are_too_large_or_not_sent_yet_are_not_awaited() {
+        for headers in [
+            "content-length: 17000000",
+            "content-length: 1000000\r\nexpect: 100-continue",
+        ] {
+            let (mut client, _stop, served) = connection();
+            let begun = Instant::now();
+            send(&mut client, headers, 0).await;
+            assert!(
+                response(&mut client).await.starts_with(RESPONSE),
+                "{headers}"
+            );
+            served.await.expect("the connection ended");
+            assert_eq!(begun.elapsed().as_secs(), 0, "{headers}");
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_server_stops_reading_an_endless_body() {
+        let (mut client, _stop, served) = connection();
+        send(&mut client, "transfer-encoding: chunked", 0).await;
+        let chunk = [b"1000\r\n".as_slice(), &[b'x'; 4096], b"\r\n"].concat();
+        let mut written = 0;
+        while client.write_all(&chunk).await.is_ok() {
+            written += 4096;
+            assert!(written < 2 * MAX_DRAINED_BYTES, "{written} bytes were read");
+        }
+        assert!(
+            written >= MAX_DRAINED_BYTES,
+            "only {written} bytes were read"
+        );
+        served.await.expect("the connection ended");
+    }
+}
