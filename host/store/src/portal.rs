@@ -26,6 +26,8 @@ pub struct OpenSession {
     pub signed_in_at: Timestamp,
     /// The expiry, if it is not used again.
     pub expires_at: Timestamp,
+    /// Whether a test sign-in created it. No browser has its cookie, so no use moves its expiry.
+    pub is_test_sign_in: bool,
     /// When it last admitted the user to an application without a new sign-in.
     pub used_at: Option<Timestamp>,
     /// The location of its browser at that time, if it is known.
@@ -40,6 +42,7 @@ crate::sql::row! {
         sid: String,
         auth_time: i64,
         expires_at: i64,
+        test_sign_in: Option<String>,
         used_at: Option<i64>,
         ip_address: Option<String>,
         browser: Option<String>,
@@ -53,8 +56,11 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn open_sessions_of(&self, user: UserId, now: Timestamp) -> Result<Vec<OpenSession>> {
         let rows: Vec<OpenSessionRow> = sql::query_as(
-            "SELECT id, sid, auth_time, expires_at, used_at, ip_address, browser FROM sessions
-             WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 ORDER BY id DESC LIMIT $3",
+            "SELECT sessions.id, sid, auth_time, sessions.expires_at, test_sign_ins.id AS test_sign_in, used_at,
+                    ip_address, sessions.browser
+             FROM sessions LEFT JOIN test_sign_ins ON test_sign_ins.created_session = sessions.id
+             WHERE sessions.user_id = $1 AND ended_at IS NULL AND sessions.expires_at > $2
+             ORDER BY sessions.id DESC LIMIT $3",
         )
         .bind(user.to_string())
         .bind(now.millis())
@@ -88,6 +94,7 @@ impl Store {
                     sid: row.sid,
                     signed_in_at: moment(row.auth_time),
                     expires_at: moment(row.expires_at),
+                    is_test_sign_in: row.test_sign_in.is_some(),
                     used_at: row.used_at.map(moment),
                     from: Origin {
                         address,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use super::{Administrator, Caller, console_caller, service};
 use crate::harness::{
-    Application, Browser, Database, Json, Page, TestHost, Text, VERIFIER, component, id,
+    Application, Browser, Database, Json, Page, Parsed, TestHost, Text, VERIFIER, component, id,
 };
 use crate::lifecycle::entries;
 use crate::passkeys::sign_in::{agree, permit, use_passkey};
@@ -627,4 +627,33 @@ async fn retry_as(waiting: &Page, name: &str) -> Page {
         .await
         .followed()
         .await
+}
+
+#[tokio::test]
+async fn the_portal_shows_the_end_of_the_session_of_a_test_sign_in() {
+    let settings = "[session]\nidle_timeout = \"1h\"\nabsolute_timeout = \"8h\"";
+    let host = TestHost::start_with_settings(settings).await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let test = begin(&console, &application.id).await;
+    approved(&grace, &browser, &test).await;
+
+    let page = browser.get("/sessions").await;
+    let mut minutes: Vec<i64> = page
+        .body
+        .split("<dt>Ends at the latest</dt>")
+        .skip(1)
+        .map(|card| {
+            let (_, rest) = card.split_once("datetime=\"").expect("a time");
+            let (time, _) = rest.split_once('"').expect("its end");
+            let end: jiff::Timestamp = time.parsed();
+            let now = jiff::Timestamp::from_millisecond(host.host.now().millis()).expect("a time");
+            (end - now)
+                .total(jiff::Unit::Minute)
+                .expect("minutes")
+                .round() as i64
+        })
+        .collect();
+    minutes.sort_unstable();
+    assert_eq!(minutes, [15, 8 * 60], "{}", page.body);
 }

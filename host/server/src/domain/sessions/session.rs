@@ -97,13 +97,16 @@ pub fn prepare(
     authentication: Authentication,
 ) -> (BrowserSession, Token) {
     let now = services.now();
+    let settings = services.settings.session;
     let id = SessionId::new(now, &*services.entropy);
+    // The user may have answered the consent page some time after the sign-in.
+    let last = authentication.at + settings.absolute_timeout.get();
     let session = Session {
         id,
         sid: URL_SAFE_NO_PAD.encode(services.entropy.bytes::<18>()),
         user_id: user.id,
         authentication,
-        expires_at: now + services.settings.session.timeout(),
+        expires_at: last.min(now + settings.timeout()),
     };
     let token = Token::new(prefix::SESSION, id.as_bytes(), &*services.entropy);
     (BrowserSession { session, user }, token)
