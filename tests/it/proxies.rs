@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use openssl::pkey::{PKey, Private};
 use openssl::x509::X509;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
@@ -37,14 +36,15 @@ async fn caddy_forwards_requests() {
 async fn caddy_forwards_requests_to_one_instance() {
     let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
     let host = TestHost::start_with_settings(settings).await;
-    let port = port_of(&host.base);
-    let proxy = Proxy::start(Program::CaddyForOne, [port, port]).await;
-    names_the_client(&proxy).await;
+    let requests = async {
+        let port = port_of(&host.base);
+        let proxy = Proxy::start(Program::CaddyForOne, [port, port]).await;
+        names_the_client(&proxy).await;
+    };
+    with_running_clock(&host, requests).await;
 }
 
 async fn check(program: Program) {
-    // The clock of the instances stands still, so these must be older.
-    let certificates = ["books", "stranger"].map(certificate_of);
     let options = HostOptions {
         database: Database::Postgres,
         settings: "[http]\ntrusted_proxies = [\"127.0.0.1\"]\nclient_cert_header = true\n",
@@ -52,19 +52,39 @@ async fn check(program: Program) {
     };
     let host = TestHost::start_with(options).await;
     let (second_services, second, base) = host.second(options).await;
-    let proxy = Proxy::start(program, [port_of(&host.base), port_of(&base)]).await;
-    names_the_client(&proxy).await;
-    uses_https(&proxy).await;
-    limits_bodies(program, &host, &proxy).await;
-    sends_events([&host.host, &second_services], &host, &proxy).await;
-    proves_certificates(&certificates, &host, &proxy).await;
-    // The remaining instance answers each request.
-    second.stop().await;
+    let requests = async {
+        let proxy = Proxy::start(program, [port_of(&host.base), port_of(&base)]).await;
+        names_the_client(&proxy).await;
+        uses_https(&proxy).await;
+        limits_bodies(program, &host, &proxy).await;
+        sends_events([&host.host, &second_services], &host, &proxy).await;
+        proves_certificates(&host, &proxy).await;
+        second.stop().await;
+        uses_the_remaining_instance(&proxy).await;
+    };
+    with_running_clock(&host, requests).await;
+}
+
+/// Caddy sends requests only to instances that are ready, and an instance is not ready if its clock differs from the
+/// database's clock.
+async fn with_running_clock(host: &TestHost, requests: impl Future<Output = ()>) {
+    tokio::select! {
+        () = host.keep_time() => {}
+        () = requests => {}
+    }
+}
+
+/// The remaining instance answers each request.
+async fn uses_the_remaining_instance(proxy: &Proxy) {
     let client = proxy.client();
     for _ in 0..20 {
         let url = proxy.url("/oidc/.well-known/openid-configuration");
-        let status = client.get(url).response().await.status();
-        assert_eq!(status, StatusCode::OK, "{}", proxy.log());
+        let read = client.get(url).response().await.status();
+        assert_eq!(read, StatusCode::OK, "{}", proxy.log());
+        let form = [("grant_type", "client_credentials")];
+        let sent = client.post(proxy.url("/oidc/token")).form(&form);
+        let sent = sent.response().await.status();
+        assert_eq!(sent, StatusCode::UNAUTHORIZED, "{}", proxy.log());
     }
 }
 
@@ -152,12 +172,8 @@ async fn sends_events(instances: [&Services; 2], host: &TestHost, proxy: &Proxy)
 }
 
 /// The proxy replaces the header with the certificate of the client that has proved its key.
-async fn proves_certificates(
-    certificates: &[(X509, PKey<Private>); 2],
-    host: &TestHost,
-    proxy: &Proxy,
-) {
-    let [books, stranger] = certificates;
+async fn proves_certificates(host: &TestHost, proxy: &Proxy) {
+    let [books, stranger] = &["books", "stranger"].map(certificate_of);
     let body = json!({
         "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
         "token_endpoint_auth_method": "tls_client_certificate", "certificate": books.0.pem(),
@@ -176,7 +192,15 @@ async fn proves_certificates(
         if let Some(header) = header {
             request = request.header("client-cert", header);
         }
-        request.send().await.ok().map(|response| response.status())
+        let response = request.send().await.ok()?;
+        let status = response.status();
+        let body = response.read_text().await;
+        assert!(
+            !status.is_server_error(),
+            "{status}: {body}\n{}",
+            proxy.log()
+        );
+        Some(status)
     };
     let mtls = || proxy.mtls_url("/oidc/token");
     assert_eq!(token(mtls(), Some(books), None).await, Some(StatusCode::OK));
