@@ -189,8 +189,10 @@ async fn attempt(services: Arc<Services>, delivery: LogoutDelivery) -> Did {
             tracing::info!(%application, sid, attempts, reason = why, "logout token not delivered, retrying later");
         }
         (AttemptOutcome::Failed(why), None) => {
-            tracing::warn!(%application, sid, attempts, reason = why, "logout token not delivered within a day, not \
-                retried");
+            tracing::warn!(
+                %application, sid, attempts, reason = why,
+                "logout token not delivered within a day, not retried"
+            );
         }
     }
     let counted = match (&outcome, again) {

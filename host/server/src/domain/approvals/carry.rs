@@ -51,12 +51,16 @@ pub(super) async fn carry_request(
     }
     if !failed.is_empty() {
         let (why, without_address) = (failed.join("; "), without_address.join(", "));
-        tracing::warn!(approval = %id, reason = why, without_address, "no approval channel accepted the request, \
-            devices find it by polling");
+        tracing::warn!(
+            approval = %id, reason = why, without_address,
+            "no approval channel accepted the request, devices find it by polling"
+        );
     } else if !without_address.is_empty() {
         let channels = without_address.join(", ");
-        tracing::info!(approval = %id, channels, "no approval channel has a subscription or identifier of the user, \
-            devices find the request by polling");
+        tracing::info!(
+            approval = %id, channels,
+            "no approval channel has a subscription or identifier of the user, devices find the request by polling"
+        );
     }
     Ok(())
 }
@@ -149,8 +153,10 @@ async fn wake(
         .await
     {
         Ok(begun) => {
-            tracing::info!(approval = %approval.id, channel = channel.name, device = %device.id, "device \
-                 notified");
+            tracing::info!(
+                approval = %approval.id, channel = channel.name, device = %device.id,
+                "device notified"
+            );
             store_delivery(
                 services,
                 approval,
@@ -222,8 +228,10 @@ async fn question(
 }
 
 fn not_begun(approval: &Approval, failure: &ChannelFailure) -> BeginOutcome {
-    tracing::info!(approval = %approval.id, channel = failure.channel, reason = %failure.kind, "approval channel \
-        failed to begin");
+    tracing::info!(
+        approval = %approval.id, channel = failure.channel, reason = %failure.kind,
+        "approval channel failed to begin"
+    );
     BeginOutcome::Failed(failure.to_string())
 }
 

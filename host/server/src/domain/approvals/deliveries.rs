@@ -167,8 +167,10 @@ async fn process(services: Arc<Services>, leased: LeasedDelivery) -> String {
         Ok::<_, InternalError>(())
     };
     if let Err(error) = done.await {
-        tracing::warn!(delivery = %id, %approval, channel, %error, "delivery not processed, retrying \
-             later");
+        tracing::warn!(
+            delivery = %id, %approval, channel, %error,
+            "delivery not processed, retrying later"
+        );
         // A retry may succeed soon, so the lease is returned before its end.
         tokio::time::sleep(RETRY).await;
         if let Err(error) = services
@@ -295,8 +297,10 @@ async fn process_state(
         (ChannelState::Denied, Recipient::Vendor { .. }) => Ruling::Denied,
         (ChannelState::Approved, Recipient::Device(_))
         | (ChannelState::Evidence(_), Recipient::Vendor { .. }) => {
-            tracing::warn!(plugin = delivery.channel, approval = %approval.id, "approval channel returned an outcome \
-                that its kind does not permit");
+            tracing::warn!(
+                plugin = delivery.channel, approval = %approval.id,
+                "approval channel returned an outcome that its kind does not permit"
+            );
             return Ok(Some(PAUSE));
         }
     };

@@ -35,8 +35,10 @@ pub async fn prompt_of(
             let found = services.store.action_approval(*id, services.now()).await?;
             let proposal = found.and_then(|found| found.proposal);
             let Some(summary) = requested_summary(services, proposal, language).await? else {
-                tracing::warn!(approval = %approval.id, "approval request ended: the summary of the protected action \
-                    changed");
+                tracing::warn!(
+                    approval = %approval.id,
+                    "approval request ended: the summary of the protected action changed"
+                );
                 services
                     .store
                     .withdraw_approval(approval.id, services.now())

@@ -91,8 +91,10 @@ async fn run_stream(services: &Services, name: &'static str, mut target: StreamT
                     .audit_streams
                     .update_status(name, |status| status.up = Some(false));
                 if pause.is_zero() {
-                    tracing::error!(stream = name, %error, "audit stream failed, retrying \
-                         later");
+                    tracing::error!(
+                        stream = name, %error,
+                        "audit stream failed, retrying later"
+                    );
                 }
                 pause = (pause * 2).clamp(POLL_INTERVAL, LONGEST_PAUSE);
                 tokio::time::sleep(pause).await;

@@ -130,8 +130,10 @@ async fn answered(
     match id_token_claims(context, request, &application, &account, signed_in).await? {
         Ok(claims) => grant(services, authenticated, &application, &account, claims).await,
         Err(failure) => {
-            tracing::error!(%login, application = %application.id, plugin = failure.plugin, %failure, "sign-in failed \
-                 in a plugin");
+            tracing::error!(
+                %login, application = %application.id, plugin = failure.plugin, %failure,
+                "sign-in failed in a plugin"
+            );
             match failure.kind {
                 MapFailureKind::Deny(reason) => {
                     Ok(AuthorizeOutcome::Denied(SignInDenied::Plugin(reason)))

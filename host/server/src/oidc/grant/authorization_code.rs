@@ -55,8 +55,10 @@ pub async fn redeem(
     let application = &client.application;
     let grant = find(services, application, presented.code).await?;
     if grant.context.purpose != presented.purpose {
-        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted \
-             for another purpose");
+        tracing::warn!(
+            application = %application.id, code = %grant.id,
+            "authorization code rejected: granted for another purpose"
+        );
         return Err(INVALID_CODE);
     }
     if grant.redirect_uri.as_str() != presented.redirect_uri {
@@ -91,8 +93,10 @@ pub async fn redeem(
         Redemption::Redeemed { epoch } => epoch,
         Redemption::AccountClosed => return Err(ACCOUNT_CLOSED),
         Redemption::Replayed => {
-            tracing::warn!(application = %application.id, code = %grant.id, "authorization code replayed or expired, \
-                token family revoked");
+            tracing::warn!(
+                application = %application.id, code = %grant.id,
+                "authorization code replayed or expired, token family revoked"
+            );
             return Err(INVALID_CODE);
         }
     };
@@ -139,8 +143,10 @@ async fn find(
         .filter(|grant| grant.digest == token.digest())
         .ok_or(INVALID_CODE)?;
     if grant.application != application.id {
-        tracing::warn!(application = %application.id, code = %grant.id, "authorization code rejected: granted to \
-            another application");
+        tracing::warn!(
+            application = %application.id, code = %grant.id,
+            "authorization code rejected: granted to another application"
+        );
         return Err(INVALID_CODE);
     }
     Ok(grant)

@@ -88,13 +88,17 @@ pub(super) async fn exchange(
         Rotation::AccountClosed => return Err(ACCOUNT_CLOSED),
         Rotation::Retried => return Err(INVALID),
         Rotation::Unknown => {
-            tracing::warn!(application = %application.id, family = %family.id, "refresh token newer than the database: \
-                after the restore of a backup run `assent admin revoke-tokens`");
+            tracing::warn!(
+                application = %application.id, family = %family.id,
+                "refresh token newer than the database: after the restore of a backup run `assent admin revoke-tokens`"
+            );
             return Err(INVALID);
         }
         Rotation::Reused => {
-            tracing::warn!(application = %application.id, family = %family.id, "refresh token reused, token family \
-                revoked");
+            tracing::warn!(
+                application = %application.id, family = %family.id,
+                "refresh token reused, token family revoked"
+            );
             return Err(INVALID);
         }
     };
@@ -154,19 +158,23 @@ async fn mapped_claims(
         sub: &standard_claims::subject_of(services, application, &holder.user)?,
         requested: &allowed.id_token,
     };
-    let mapped = standard_claims::map(services, subject, Sink::IdToken).await.map_err(|failure| {
-        tracing::error!(application = %application.id, plugin = failure.plugin, %failure, "token refresh failed in a \
-             plugin");
-        match failure.kind {
-            MapFailureKind::Deny(_) => {
-                TokenError::InvalidGrant("the user may no longer use the application")
+    let mapped = standard_claims::map(services, subject, Sink::IdToken)
+        .await
+        .map_err(|failure| {
+            tracing::error!(
+                application = %application.id, plugin = failure.plugin, %failure,
+                "token refresh failed in a plugin"
+            );
+            match failure.kind {
+                MapFailureKind::Deny(_) => {
+                    TokenError::InvalidGrant("the user may no longer use the application")
+                }
+                MapFailureKind::Fault(detail) => {
+                    let detail = format!("`{}` {detail}", failure.plugin);
+                    TokenError::Internal(InternalError::Plugin(detail))
+                }
             }
-            MapFailureKind::Fault(detail) => {
-                let detail = format!("`{}` {detail}", failure.plugin);
-                TokenError::Internal(InternalError::Plugin(detail))
-            }
-        }
-    })?;
+        })?;
     let sid = standard_claims::sid_of(services, application, &family.context.sid)?;
     Ok(scopes
         .has(Scope::OpenId)

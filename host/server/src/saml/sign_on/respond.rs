@@ -233,8 +233,10 @@ async fn grant(
     {
         Ok(response) => response,
         Err(error) => {
-            tracing::error!(%login, application = %provider.id, %error, "SAML sign-on failed: the assertion cannot be \
-                 written");
+            tracing::error!(
+                %login, application = %provider.id, %error,
+                "SAML sign-on failed: the assertion cannot be written"
+            );
             return fail(services, login, request, provider, SignOnDenied::Internal).await;
         }
     };
