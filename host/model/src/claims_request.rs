@@ -92,7 +92,7 @@ impl ClaimsRequest {
     }
 
     /// Returns the requirements for a claim in the ID token and at UserInfo.
-    pub fn wanted<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a ClaimRequirement> {
+    pub fn requirements_of<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a ClaimRequirement> {
         [self.id_token.get(name), self.userinfo.get(name)]
             .into_iter()
             .flatten()
@@ -121,10 +121,10 @@ fn section(
         None | Some(Value::Null) => Ok(BTreeMap::new()),
         Some(Value::Object(claims)) => claims
             .iter()
-            .map(|(name, how)| {
+            .map(|(name, value)| {
                 Ok((
                     name.clone(),
-                    wanted(how).ok_or(ClaimsRequestError::Malformed)?,
+                    parse_requirement(value).ok_or(ClaimsRequestError::Malformed)?,
                 ))
             })
             .collect(),
@@ -132,16 +132,16 @@ fn section(
     }
 }
 
-fn wanted(how: &Value) -> Option<ClaimRequirement> {
-    if how.is_null() {
+fn parse_requirement(value: &Value) -> Option<ClaimRequirement> {
+    if value.is_null() {
         return Some(ClaimRequirement::default());
     }
-    let how = how.as_object()?;
-    let essential = match how.get("essential") {
+    let members = value.as_object()?;
+    let essential = match members.get("essential") {
         None => false,
         Some(value) => value.as_bool()?,
     };
-    let values = match (how.get("value"), how.get("values")) {
+    let values = match (members.get("value"), members.get("values")) {
         (None, None) => Vec::new(),
         (Some(value), None) => vec![value.clone()],
         (None, Some(values)) => values.as_array()?.clone(),

@@ -254,23 +254,23 @@ impl KeyTimes {
                 until: replaced_at,
             };
         };
-        let (out_at, over_at) = (retired_at + RETIRED, retired_at + RETIRED + REMEMBERED);
-        if now < out_at {
+        let (archived_at, expired_at) = (retired_at + RETIRED, retired_at + RETIRED + REMEMBERED);
+        if now < archived_at {
             KeyLife {
                 stage: KeyStage::Retired,
                 since: retired_at,
-                until: Some(out_at),
+                until: Some(archived_at),
             }
-        } else if now < over_at {
+        } else if now < expired_at {
             KeyLife {
                 stage: KeyStage::Archived,
-                since: out_at,
-                until: Some(over_at),
+                since: archived_at,
+                until: Some(expired_at),
             }
         } else {
             KeyLife {
                 stage: KeyStage::Expired,
-                since: over_at,
+                since: expired_at,
                 until: None,
             }
         }

@@ -183,7 +183,7 @@ impl LocalPage {
     }
 
     /// Returns the page of the portal that a path belongs to, or the start page for other paths.
-    pub fn at(path: &str) -> Self {
+    pub fn from_path(path: &str) -> Self {
         let mut parts = path.trim_start_matches('/').split('/');
         match (parts.next().unwrap_or_default(), parts.next(), parts.next()) {
             ("devices", Some(id), Some("revoke")) => {
@@ -259,8 +259,8 @@ impl AuthorizationRequest {
     pub fn admits(&self, acr: Acr) -> bool {
         let acr = json!(acr.as_str());
         self.claims
-            .wanted("acr")
-            .all(|wanted| !wanted.essential || wanted.admits(&acr))
+            .requirements_of("acr")
+            .all(|requirement| !requirement.essential || requirement.admits(&acr))
     }
 }
 

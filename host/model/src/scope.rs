@@ -109,7 +109,7 @@ pub struct Scopes(BTreeSet<Scope>);
 
 impl Scopes {
     /// Parses the known scopes of a request. Unknown names are ignored.
-    pub fn known(text: &str) -> Self {
+    pub fn parse_known(text: &str) -> Self {
         let named: Vec<&str> = text.split(' ').collect();
         Self(
             Scope::ALL
@@ -183,7 +183,7 @@ mod tests {
 
     #[test]
     fn unknown_scopes_are_left_out() {
-        let scopes = Scopes::known("profile  openid admin openid");
+        let scopes = Scopes::parse_known("profile  openid admin openid");
         assert_eq!(scopes.to_string(), "openid profile");
     }
 }

@@ -100,10 +100,10 @@ pub enum TokenScopes {
 
 impl TokenScopes {
     /// Parses a `scope` text. Unknown names are ignored.
-    pub fn known(text: &str) -> Self {
-        let admin = AdminScopes::known(text);
+    pub fn parse_known(text: &str) -> Self {
+        let admin = AdminScopes::parse_known(text);
         if admin.is_empty() {
-            Self::Oidc(Scopes::known(text))
+            Self::Oidc(Scopes::parse_known(text))
         } else {
             Self::Admin(admin)
         }

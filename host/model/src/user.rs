@@ -60,7 +60,7 @@ impl LifecycleState {
     ///
     /// # Errors
     /// [`TransitionError`] if the transition is not allowed.
-    pub const fn to(self, next: Self) -> Result<Self, TransitionError> {
+    pub const fn transition_to(self, next: Self) -> Result<Self, TransitionError> {
         match (self, next) {
             (Self::Invited, Self::Invited | Self::Active | Self::Suspended | Self::Terminated)
             | (Self::Active, Self::Active | Self::Suspended | Self::Terminated)

@@ -275,7 +275,7 @@ async fn start_store(
     let store = Store::start(database, chaining).await?;
     if serves {
         store.probe(&**clock).await?;
-        master_keys::keep(opened, &store, &**entropy).await?;
+        master_keys::store_wrapped_keys(opened, &store, &**entropy).await?;
     }
     Ok(store)
 }

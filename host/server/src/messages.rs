@@ -1,9 +1,9 @@
 //! Messages: the texts for users, from the catalogue in `messages/`, with one file per language.
 //!
 //! The catalogue has the format of [Fluent](https://projectfluent.org). The source names a message with
-//! [`Message::new`], and a template with `layout.say`. `tests/it/pages/catalogue.rs` checks that each message exists in
-//! each language with the same values. Values by users are isolated in their text direction, so that a name cannot
-//! change the direction of the text beside it. Direction marks in such values are removed.
+//! [`Message::new`], and a template with `layout.message`. `tests/it/pages/catalogue.rs` checks that each message
+//! exists in each language with the same values. Values by users are isolated in their text direction, so that a name
+//! cannot change the direction of the text beside it. Direction marks in such values are removed.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;

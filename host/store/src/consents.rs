@@ -90,7 +90,7 @@ fn joined(
     now: Timestamp,
 ) -> (Scopes, i64) {
     let before = if holds_until > now.millis() {
-        Scopes::known(before)
+        Scopes::parse_known(before)
     } else {
         Scopes::default()
     };
@@ -137,7 +137,7 @@ impl Store {
         .fetch_optional(self.readers.lookups())
         .await?;
         Ok(row
-            .map(|(scopes,)| Scopes::known(&scopes))
+            .map(|(scopes,)| Scopes::parse_known(&scopes))
             .unwrap_or_default())
     }
 
@@ -164,7 +164,7 @@ impl Store {
                             cell("consents", "application_id", &user.to_string()),
                         )?,
                         application_name,
-                        scopes: Scopes::known(&scopes),
+                        scopes: Scopes::parse_known(&scopes),
                         granted_at: moment(granted_at),
                         expires_at: moment(expires_at),
                     })

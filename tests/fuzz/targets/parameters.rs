@@ -39,13 +39,13 @@ fuzz_target!(|input: &[u8]| {
         Err(error) => panic!("a limit was applied too late: {error}"),
     }
     if let Some(scope) = parameters.get("scope") {
-        let known = Scopes::known(scope);
+        let known = Scopes::parse_known(scope);
         assert!(
             known
                 .iter()
                 .all(|one| scope.split(' ').any(|name| name == one.as_str())),
             "{known} was not requested"
         );
-        assert_eq!(Scopes::known(&known.to_string()), known);
+        assert_eq!(Scopes::parse_known(&known.to_string()), known);
     }
 });

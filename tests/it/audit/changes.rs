@@ -214,7 +214,7 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
     signing_keys::rotate(&host.host, SigningAlgorithm::Rs256, Takeover::Now, &by)
         .await
         .expect("rotated");
-    let signing = host.host.key_ring.known(host.host.now()).remove(0);
+    let signing = host.host.key_ring.all_keys(host.host.now()).remove(0);
     signing_keys::revoke(&host.host, &signing.key_id, &by)
         .await
         .expect("revoked");
@@ -227,7 +227,7 @@ async fn key_and_token_changes_are_audited_by_name_only(database: Database) {
             "the approval of the action"
         );
         let kid = &returned[0]["detail"]["kid"];
-        let known = host.host.key_ring.known(host.host.now());
+        let known = host.host.key_ring.all_keys(host.host.now());
         assert!(
             known.iter().any(|key| *kid == key.key_id),
             "{database:?}: {kid} is the key id in the API"

@@ -119,7 +119,7 @@ fn published(host: &Services) -> Vec<String> {
 
 /// Returns the stages of the RS256 keys, the oldest key first.
 fn stages(host: &Services) -> Vec<KeyStage> {
-    let known = host.key_ring.known(host.now()).into_iter();
+    let known = host.key_ring.all_keys(host.now()).into_iter();
     let mut known: Vec<_> = known
         .filter(|key| key.algorithm == SigningAlgorithm::Rs256)
         .collect();

@@ -228,7 +228,7 @@ async fn all_published(instance: &Services, any: &Services) {
     let ids: HashSet<KeyId> = stored.map(|key| key.id).collect();
     in_time(async {
         loop {
-            let known = instance.key_ring.known(instance.now());
+            let known = instance.key_ring.all_keys(instance.now());
             let known: HashSet<KeyId> = known.iter().map(|key| key.id).collect();
             if ids.is_subset(&known) {
                 break;

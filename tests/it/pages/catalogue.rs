@@ -128,7 +128,7 @@ fn object(rest: &str) -> Values {
 }
 
 /// Returns the messages that a Rust source or a template uses, in calls that begin with `call`.
-fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
+fn uses_in(file: &str, text: &str, call: &str) -> Vec<Use> {
     let found = text
         .match_indices(call)
         .map(|(at, _)| &text[at + call.len()..]);
@@ -160,7 +160,7 @@ fn named(file: &str, text: &str, call: &str) -> Vec<Use> {
 }
 
 /// Returns the messages that a script uses: each literal with a prefix of the messages for scripts.
-fn named_by_script(file: &str, text: &str) -> Vec<Use> {
+fn uses_in_script(file: &str, text: &str) -> Vec<Use> {
     let mut uses = Vec::new();
     // The server sends scripts only the messages with these prefixes.
     for call in ["text('", "phrase('"] {
@@ -243,18 +243,18 @@ fn all_uses() -> Vec<Use> {
     let mut uses = Vec::new();
     for (file, text) in sources("src", ".rs") {
         let code = text.split("#[cfg(test)]").next().unwrap_or_default();
-        uses.extend(named(&file, code, "Message::new("));
+        uses.extend(uses_in(&file, code, "Message::new("));
     }
     for (file, text) in sources("templates", ".html") {
-        uses.extend(named(&file, &text, "layout.text("));
-        uses.extend(named(&file, &text, "layout.say("));
+        uses.extend(uses_in(&file, &text, "layout.text("));
+        uses.extend(uses_in(&file, &text, "layout.message("));
     }
     // The console has only English texts, in its scripts.
     for (file, text) in sources("assets", ".js")
         .into_iter()
         .filter(|(file, _)| !file.starts_with("assets/console/"))
     {
-        uses.extend(named_by_script(&file, &text));
+        uses.extend(uses_in_script(&file, &text));
     }
     uses
 }
@@ -298,9 +298,9 @@ fn each_message_exists_and_is_used_in_every_language() {
 #[test]
 fn missing_unused_and_mismatched_messages_are_detected() {
     let uses = |rust: &str, template: &str, script: &str| {
-        let mut uses = named("x.rs", rust, "Message::new(");
-        uses.extend(named("x.html", template, "layout.say("));
-        uses.extend(named_by_script("x.js", script));
+        let mut uses = uses_in("x.rs", rust, "Message::new(");
+        uses.extend(uses_in("x.html", template, "layout.message("));
+        uses.extend(uses_in_script("x.js", script));
         uses
     };
     let catalogue = |source| [("en", messages("en", source))];
@@ -308,7 +308,7 @@ fn missing_unused_and_mismatched_messages_are_detected() {
         "a = { $n } of { $m }\nb = Text\napp-c = { $x ->\n    [one] one\n   *[other] { $y }\n }\n";
     let rust = "Message::new(\n    \"a\",\n)\n.text(\"n\", f(1, (2)))\n.number(\"m\", 3)";
     let (template, script) = (
-        "{{ layout.say(\"b\").html() }}",
+        "{{ layout.message(\"b\").html() }}",
         "phrase('app-c', { x: f({ z: 1 }), y }), rest",
     );
     assert_eq!(
@@ -324,13 +324,13 @@ fn missing_unused_and_mismatched_messages_are_detected() {
         ),
         (
             rust,
-            "{{ layout.say(\"d\").html() }}",
+            "{{ layout.message(\"d\").html() }}",
             script,
             "x.html names d, which en has not",
         ),
         (
             rust,
-            "{{ layout.say(\"b\").text(\"n\", n).plain() }}",
+            "{{ layout.message(\"b\").text(\"n\", n).plain() }}",
             script,
             "x.html gives b {\"n\"}",
         ),

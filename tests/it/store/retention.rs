@@ -62,7 +62,7 @@ async fn a_consent_is_valid_until_it_expires(database: Database) {
             id: ConsentId::new(now, &SystemEntropy),
             user: ada.id,
             application: application.id.clone(),
-            scopes: Scopes::known(scopes),
+            scopes: Scopes::parse_known(scopes),
             until: now + Duration::from_secs(14 * 86_400),
         };
         store.remember_consent(given, now).await.expect("stored");

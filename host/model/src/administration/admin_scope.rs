@@ -106,7 +106,7 @@ pub struct AdminScopes(BTreeSet<AdminScope>);
 
 impl AdminScopes {
     /// Parses the known admin scopes in a text. Unknown names are ignored.
-    pub fn known(text: &str) -> Self {
+    pub fn parse_known(text: &str) -> Self {
         let named: Vec<&str> = text.split(' ').collect();
         AdminScope::ALL
             .into_iter()

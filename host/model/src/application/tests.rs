@@ -8,7 +8,7 @@ fn service_accounts_never_accept_the_token_endpoint_audience() {
     };
     assert!(lenient.accepts_token_endpoint_audience());
     let service = OidcSettings {
-        admin_scopes: AdminScopes::known("admin:read"),
+        admin_scopes: AdminScopes::parse_known("admin:read"),
         ..lenient
     };
     assert!(service.is_service_account());

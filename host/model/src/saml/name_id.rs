@@ -90,7 +90,7 @@ impl NameIdSettings {
 
     /// Returns the format for a request with this format, if it is permitted. `unspecified` leaves the choice to this
     /// server (SAML core section 3.4.1.1), unless it is configured itself.
-    pub fn asked(&self, uri: &str) -> Option<NameIdFormat> {
+    pub fn requested_format(&self, uri: &str) -> Option<NameIdFormat> {
         match NameIdFormat::from_uri(uri)? {
             NameIdFormat::Unspecified if !self.others.contains(&NameIdFormat::Unspecified) => {
                 Some(self.default)

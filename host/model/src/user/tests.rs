@@ -116,7 +116,7 @@ fn a_user_never_returns_to_invited_or_from_terminated() {
     let all = [Invited, Active, Suspended, Terminated];
     let allowed = |from: super::LifecycleState| {
         all.into_iter()
-            .filter(move |to| from.to(*to).is_ok())
+            .filter(move |to| from.transition_to(*to).is_ok())
             .collect::<Vec<_>>()
     };
     assert_eq!(allowed(Invited), all);
@@ -124,7 +124,7 @@ fn a_user_never_returns_to_invited_or_from_terminated() {
     assert_eq!(allowed(Suspended), [Active, Suspended, Terminated]);
     assert_eq!(allowed(Terminated), [Terminated]);
     assert_eq!(
-        Active.to(Invited).unwrap_err().to_string(),
+        Active.transition_to(Invited).unwrap_err().to_string(),
         "cannot change from active to invited"
     );
 }

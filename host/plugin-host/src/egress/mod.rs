@@ -199,17 +199,18 @@ impl HttpClient {
     /// [`EgressError::Setup`] if the TLS configuration of this machine is not usable.
     pub async fn ready(&self) -> Result<&reqwest::Client, EgressError> {
         let (allow_private, timeout) = (self.allow_private, self.timeout);
-        let make = async || {
-            let making = tokio::task::spawn_blocking(move || make(allow_private, timeout));
-            making
+        let build = async || {
+            let building =
+                tokio::task::spawn_blocking(move || build_client(allow_private, timeout));
+            building
                 .await
                 .map_err(|error| EgressError::Setup(error.to_string()))?
         };
-        self.made.get_or_try_init(make).await
+        self.made.get_or_try_init(build).await
     }
 }
 
-fn make(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, EgressError> {
+fn build_client(allow_private: bool, timeout: Duration) -> Result<reqwest::Client, EgressError> {
     reqwest::Client::builder()
         .user_agent(concat!("assent/", env!("CARGO_PKG_VERSION")))
         .redirect(reqwest::redirect::Policy::none())

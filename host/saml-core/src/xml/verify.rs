@@ -187,9 +187,11 @@ impl<'d> SignatureElements<'d> {
     fn read(signature: Element<'d>) -> Result<Self, SignatureError> {
         let parts: Vec<_> = signature.children().collect();
         let (signed_info, value) = match *parts.as_slice() {
-            [info, value] if named([info, value], [SIGNED_INFO, SIGNATURE_VALUE]) => (info, value),
+            [info, value] if have_names([info, value], [SIGNED_INFO, SIGNATURE_VALUE]) => {
+                (info, value)
+            }
             [info, value, key]
-                if named([info, value, key], [SIGNED_INFO, SIGNATURE_VALUE, KEY_INFO]) =>
+                if have_names([info, value, key], [SIGNED_INFO, SIGNATURE_VALUE, KEY_INFO]) =>
             {
                 (info, value)
             }
@@ -202,7 +204,7 @@ impl<'d> SignatureElements<'d> {
         let parts: Vec<_> = signed_info.children().collect();
         let (form, method, references) = match *parts.as_slice() {
             [form, method, ref references @ ..]
-                if named([form, method], [CANONICALIZATION_METHOD, SIGNATURE_METHOD]) =>
+                if have_names([form, method], [CANONICALIZATION_METHOD, SIGNATURE_METHOD]) =>
             {
                 (form, method, references)
             }
@@ -231,7 +233,9 @@ impl<'d> Reference<'d> {
     fn read(reference: Element<'d>) -> Result<Self, SignatureError> {
         let parts: Vec<_> = reference.children().collect();
         let (transforms, method, value) = match *parts.as_slice() {
-            [a, b, c] if named([a, b, c], [TRANSFORMS, DIGEST_METHOD, DIGEST_VALUE]) => (a, b, c),
+            [a, b, c] if have_names([a, b, c], [TRANSFORMS, DIGEST_METHOD, DIGEST_VALUE]) => {
+                (a, b, c)
+            }
             _ => {
                 return Err(SignatureError::Malformed(
                     "Reference must have Transforms, DigestMethod and DigestValue",
@@ -240,7 +244,7 @@ impl<'d> Reference<'d> {
         };
         let parts: Vec<_> = transforms.children().collect();
         let inclusive = match *parts.as_slice() {
-            [enveloped, form] if named([enveloped, form], [TRANSFORM, TRANSFORM]) => {
+            [enveloped, form] if have_names([enveloped, form], [TRANSFORM, TRANSFORM]) => {
                 if algorithm_of_leaf(enveloped)? != ENVELOPED_SIGNATURE {
                     return Err(SignatureError::Transforms);
                 }
@@ -277,7 +281,7 @@ impl<'d> Reference<'d> {
 }
 
 /// Whether the elements have these names.
-fn named<const N: usize>(elements: [Element<'_>; N], names: [super::Name; N]) -> bool {
+fn have_names<const N: usize>(elements: [Element<'_>; N], names: [super::Name; N]) -> bool {
     elements
         .into_iter()
         .zip(names)

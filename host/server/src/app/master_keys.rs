@@ -156,7 +156,7 @@ pub(super) async fn open(
 ///
 /// The instance must write its heartbeat, which names its master key, before. If another instance replaced the master
 /// key in the meantime, this instance must not serve, and the function fails.
-pub(super) async fn keep(
+pub(super) async fn store_wrapped_keys(
     opened: &OpenedKeys,
     store: &Store,
     entropy: &dyn Entropy,

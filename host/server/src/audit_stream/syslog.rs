@@ -61,7 +61,7 @@ impl SyslogStream {
         let mut connection = match self.connection.take().filter(Connection::is_open) {
             Some(open) => open,
             None => {
-                let mut fresh = Connection::to(&self.address).await?;
+                let mut fresh = Connection::open(&self.address).await?;
                 fresh.send(&self.last).await?;
                 fresh
             }
@@ -74,7 +74,7 @@ impl SyslogStream {
 }
 
 impl Connection {
-    async fn to(address: &SyslogAddress) -> Result<Self, Error> {
+    async fn open(address: &SyslogAddress) -> Result<Self, Error> {
         match address {
             SyslogAddress::Udp(host, port) => {
                 let mut resolved = lookup_host((host.as_str(), *port)).await?;

@@ -111,10 +111,10 @@ fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
             .flatten()
         {
             if change.get("claim").is_some() {
-                let [before, after] = ["before", "after"].map(|key| shown(change.get(key)));
+                let [before, after] = ["before", "after"].map(|key| value_text(change.get(key)));
                 println!("  {}: {before} -> {after}", text(change, "/claim"));
             } else {
-                let values = shown(change.pointer("/attribute/values"));
+                let values = value_text(change.pointer("/attribute/values"));
                 println!("  attribute {}: {values}", text(change, "/attribute/name"));
             }
         }
@@ -122,7 +122,7 @@ fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn shown(value: Option<&Value>) -> String {
+fn value_text(value: Option<&Value>) -> String {
     value.map_or_else(
         || "nothing".to_owned(),
         |value| assent_plugin_host::one_line(&value.to_string()),

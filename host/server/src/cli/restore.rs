@@ -10,7 +10,7 @@ use clap::Args;
 use tempfile::Builder;
 
 use crate::app::{chain_context, existing_master_keys};
-use crate::cli::backup::archive::{OpenBackup, folder_of, keep};
+use crate::cli::backup::archive::{OpenBackup, folder_of, persist_file};
 use crate::cli::backup::header::DumpKind;
 use crate::cli::backup::postgres;
 use crate::cli::config_file::{ConfigFile, check_user, settings};
@@ -153,7 +153,7 @@ async fn restore_sqlite(
     let outcome = unfinished.finish(chaining, plan).await?;
     // An instance may have started in the meantime.
     RestoreTarget::empty(url).await?;
-    keep(restored, file)?;
+    persist_file(restored, file)?;
     Ok(outcome)
 }
 

@@ -50,17 +50,17 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
                 "a map" => "a table",
                 expected => expected,
             };
-            format!("found {}, expected {expected}", shown(found))
+            format!("found {}, expected {expected}", settings_notation(found))
         }
         Kind::InvalidValue(found, expected) if **expected == *"u32" => {
             format!(
                 "found {}, expected a whole number from 0 to {}",
-                shown(found),
+                settings_notation(found),
                 u32::MAX
             )
         }
         Kind::InvalidValue(found, expected) => {
-            format!("found {}, expected {expected}", shown(found))
+            format!("found {}, expected {expected}", settings_notation(found))
         }
         Kind::UnknownVariant(found, known) => {
             format!("found {found:?}, expected one of {}", known.join(", "))
@@ -81,7 +81,7 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
 }
 
 /// Returns a value in the notation of a settings file.
-fn shown(found: &Actual) -> String {
+fn settings_notation(found: &Actual) -> String {
     match found {
         Actual::Bool(value) => value.to_string(),
         Actual::Unsigned(value) => value.to_string(),

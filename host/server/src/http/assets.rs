@@ -254,26 +254,26 @@ impl LocalizedAssets {
     fn new(language: Language) -> Self {
         let spoken = Value::Object(script_texts::messages(language, "app-"));
         let messages = format!("export default {spoken};\n");
-        let say = |message: Message| Value::String(message.plain(language));
+        let text_of = |message: Message| Value::String(message.plain(language));
         let manifest = include_str!("../../assets/authenticator/manifest.webmanifest")
             .replace("\"{lang}\"", &Value::from(language.tag()).to_string())
             .replace("\"{dir}\"", &Value::from(language.direction()).to_string())
             .replace(
                 "\"{description}\"",
-                &say(Message::new("authenticator-description")).to_string(),
+                &text_of(Message::new("authenticator-description")).to_string(),
             );
         let worker = worker(&[&messages, &manifest])
             .replace(
                 "'{title}'",
-                &say(Message::new("authenticator-push")).to_string(),
+                &text_of(Message::new("authenticator-push")).to_string(),
             )
             .replace(
                 "'{body}'",
-                &say(Message::new("authenticator-push-body")).to_string(),
+                &text_of(Message::new("authenticator-push-body")).to_string(),
             )
             .replace(
                 "'{notification}'",
-                &say(Message::new("authenticator-push-notification")).to_string(),
+                &text_of(Message::new("authenticator-push-notification")).to_string(),
             );
         Self {
             messages,

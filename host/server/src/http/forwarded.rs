@@ -88,7 +88,7 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 mod tests {
     use super::*;
 
-    fn seen(peer: &str, forwarded: &[&str], trusted: &[&str]) -> Option<String> {
+    fn address_of_client(peer: &str, forwarded: &[&str], trusted: &[&str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for line in forwarded {
             headers.append("x-forwarded-for", line.parse().unwrap());
@@ -101,13 +101,16 @@ mod tests {
     #[test]
     fn only_a_trusted_proxy_may_name_the_client() {
         let is = |address: &str| Some(address.to_owned());
-        assert_eq!(seen("192.0.2.1", &["203.0.113.9"], &[]), is("192.0.2.1"));
         assert_eq!(
-            seen("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]),
+            address_of_client("192.0.2.1", &["203.0.113.9"], &[]),
+            is("192.0.2.1")
+        );
+        assert_eq!(
+            address_of_client("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]),
             is("203.0.113.9")
         );
         assert_eq!(
-            seen(
+            address_of_client(
                 "10.0.0.1",
                 &["203.0.113.9, 10.0.0.2"],
                 &["10.0.0.1", "10.0.0.2"]
@@ -115,20 +118,20 @@ mod tests {
             is("203.0.113.9")
         );
         assert_eq!(
-            seen("::ffff:10.0.0.1", &["203.0.113.9:51514"], &["10.0.0.1"]),
+            address_of_client("::ffff:10.0.0.1", &["203.0.113.9:51514"], &["10.0.0.1"]),
             is("203.0.113.9")
         );
         assert_eq!(
-            seen("10.0.0.1", &["[2001:db8::7]:443"], &["10.0.0.1"]),
+            address_of_client("10.0.0.1", &["[2001:db8::7]:443"], &["10.0.0.1"]),
             is("2001:db8::7")
         );
         assert_eq!(
-            seen("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]),
+            address_of_client("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]),
             None
         );
-        assert_eq!(seen("10.0.0.1", &[], &["10.0.0.1"]), None);
+        assert_eq!(address_of_client("10.0.0.1", &[], &["10.0.0.1"]), None);
         assert_eq!(
-            seen("10.1.0.1", &["203.0.113.9, 10.2.0.7"], &["10.0.0.0/8"]),
+            address_of_client("10.1.0.1", &["203.0.113.9, 10.2.0.7"], &["10.0.0.0/8"]),
             is("203.0.113.9")
         );
     }

@@ -58,7 +58,7 @@ impl Layout {
     }
 
     /// A message, to which the template adds values.
-    pub fn say(&self, id: &'static str) -> PageMessage {
+    pub fn message(&self, id: &'static str) -> PageMessage {
         PageMessage {
             message: Message::new(id),
             language: self.language,

@@ -47,7 +47,7 @@ pub(super) async fn application(services: &Services, id: &Did) -> Vec<OperatorDe
 }
 
 /// The application that the request names by this text, which may not be an id.
-pub(super) async fn named(services: &Services, text: &str) -> Vec<OperatorDetail> {
+pub(super) async fn named_application(services: &Services, text: &str) -> Vec<OperatorDetail> {
     match text.parse() {
         Ok(id) => application(services, &id).await,
         Err(_) => vec![received(

@@ -132,7 +132,7 @@ struct Question {
 impl Question {
     /// Parses a request. Returns `None` if the router must respond.
     fn of(request: &Request) -> Option<Self> {
-        let document = Document::at(request.uri().path())?;
+        let document = Document::from_path(request.uri().path())?;
         let is_plain = matches!(*request.method(), Method::GET | Method::HEAD)
             && request.uri().query().is_none()
             && request.body().is_end_stream()
@@ -170,7 +170,7 @@ impl Document {
         }
     }
 
-    fn at(path: &str) -> Option<Self> {
+    fn from_path(path: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|document| document.path() == path)
@@ -243,13 +243,13 @@ impl Prebuilt {
         } = question;
         let begun = Instant::now();
         let version = self.version(document);
-        let held = match self.held(document, &version) {
-            Some(held) => {
+        let cached = match self.cached_response(document, &version) {
+            Some(cached) => {
                 if document.is_shared() {
                     let requests = &self.services.metrics.requests;
                     requests.count(EndpointGroup::Discovery, 200, Some(begun.elapsed()));
                 }
-                held
+                cached
             }
             // The router counts the response.
             None => self.build(document, version).await?,
@@ -257,9 +257,9 @@ impl Prebuilt {
         let mut response = Response::new(if is_head {
             Body::empty()
         } else {
-            Body::from(held.body.clone())
+            Body::from(cached.body.clone())
         });
-        response.headers_mut().clone_from(&held.headers);
+        response.headers_mut().clone_from(&cached.headers);
         if let Some(origin) = origin.filter(|_| document.is_shared())
             && self.origins.has(&origin).await
         {
@@ -291,11 +291,16 @@ impl Prebuilt {
         self.slots.get(document as usize)
     }
 
-    fn held(&self, document: Document, version: &Version) -> Option<Arc<PrebuiltResponse>> {
+    fn cached_response(
+        &self,
+        document: Document,
+        version: &Version,
+    ) -> Option<Arc<PrebuiltResponse>> {
         let slot = self.slot(document)?;
-        let held = slot.read().unwrap_or_else(PoisonError::into_inner);
-        held.as_ref()
-            .filter(|held| held.version == *version)
+        let cached = slot.read().unwrap_or_else(PoisonError::into_inner);
+        cached
+            .as_ref()
+            .filter(|response| response.version == *version)
             .map(Arc::clone)
     }
 

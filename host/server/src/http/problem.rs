@@ -193,11 +193,11 @@ impl Problem {
 
     /// Creates a problem for a member of the body that is not valid.
     pub(super) fn field(field: &str, expected: &str) -> Self {
-        Self::at(ProblemKind::Invalid, field, expected)
+        Self::with_field(ProblemKind::Invalid, field, expected)
     }
 
     /// Creates a problem about one member of the body.
-    fn at(kind: ProblemKind, field: &str, detail: &str) -> Self {
+    fn with_field(kind: ProblemKind, field: &str, detail: &str) -> Self {
         let errors = vec![FieldProblem {
             pointer: format!("/{field}"),
             detail: detail.to_owned(),
@@ -297,7 +297,9 @@ impl From<AdminError> for Problem {
     fn from(refused: AdminError) -> Self {
         let kind = match &refused {
             AdminError::Invalid { field, expected } => return Self::field(field, expected),
-            AdminError::TakenAt(field, why) => return Self::at(ProblemKind::Conflict, field, why),
+            AdminError::TakenAt(field, why) => {
+                return Self::with_field(ProblemKind::Conflict, field, why);
+            }
             AdminError::Manifest(errors) => return Self::manifest(errors),
             AdminError::PlanChanged => ProblemKind::PlanChanged,
             AdminError::NotFound(_) => ProblemKind::NotFound,

@@ -262,7 +262,7 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
 fn recovery_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     Router::new()
         .route("/recover", get(recover::show).post(recover::redeem))
-        .route("/recover/done", get(recover::done))
+        .route("/recover/done", get(recover::show_link))
         .layer(from_fn_with_state(
             Arc::clone(services),
             rate_limits::sign_in,

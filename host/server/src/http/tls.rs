@@ -178,7 +178,7 @@ impl TlsIdentity {
         {
             let this = Arc::clone(self);
             // A check that panicked changed nothing.
-            let _ = tokio::task::spawn_blocking(move || this.look()).await;
+            let _ = tokio::task::spawn_blocking(move || this.reload_if_changed()).await;
         }
         self.current().context
     }
@@ -192,7 +192,7 @@ impl TlsIdentity {
 
     /// Applies the files if they changed. Invalid files change nothing: the listener continues with the previous ones,
     /// and logs an error once.
-    fn look(&self) {
+    fn reload_if_changed(&self) {
         let changed = CertificatePair::read(self.table, &self.files).and_then(|pair| {
             let CurrentContext { context, seen } = self.current();
             if pair.digest() == seen {

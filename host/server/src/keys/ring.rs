@@ -23,7 +23,7 @@ const BETWEEN_LOOKUPS: Duration = Duration::from_secs(1);
 /// these.
 #[derive(Debug)]
 pub struct KeyRing {
-    held: RwLock<Arc<RingState>>,
+    state: RwLock<Arc<RingState>>,
     readings: AtomicU64,
     looked_up: AtomicI64,
 }
@@ -104,9 +104,9 @@ impl KeyRing {
     /// # Errors
     /// [`KeyError`] if a key cannot be unsealed, or an algorithm has no key.
     pub fn open(keys: &[SigningKey], sealing: &SealingKeys) -> Result<Self, KeyError> {
-        let held = RingState::open(Reading(0), keys, sealing, None)?;
+        let state = RingState::open(Reading(0), keys, sealing, None)?;
         Ok(Self {
-            held: RwLock::new(Arc::new(held)),
+            state: RwLock::new(Arc::new(state)),
             readings: AtomicU64::new(0),
             looked_up: AtomicI64::new(i64::MIN),
         })
@@ -129,10 +129,15 @@ impl KeyRing {
         keys: &[SigningKey],
         sealing: &SealingKeys,
     ) -> Result<(), KeyError> {
-        let fresh = Arc::new(RingState::open(reading, keys, sealing, Some(&self.held()))?);
-        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        if held.reading < reading {
-            *held = fresh;
+        let fresh = Arc::new(RingState::open(
+            reading,
+            keys,
+            sealing,
+            Some(&self.state()),
+        )?);
+        let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
+        if state.reading < reading {
+            *state = fresh;
         }
         Ok(())
     }
@@ -152,19 +157,19 @@ impl KeyRing {
 
     /// Returns the key that signs at `now`.
     pub fn signer(&self, algorithm: SigningAlgorithm, now: Timestamp) -> Arc<IdTokenKey> {
-        self.held().line(algorithm).signer(now)
+        self.state().line(algorithm).signer(now)
     }
 
     /// Returns the key set (RFC 7517 section 5) with the current, the next and the retired signing keys. The signing
     /// key of each algorithm is the first.
     pub fn key_set(&self, now: Timestamp) -> Value {
-        key_set_of(self.known(now))
+        key_set_of(self.all_keys(now))
     }
 
     /// Returns the key set as text. It is the same value until the keys are replaced, or one of them enters another
     /// stage.
     pub fn published_key_set(&self, now: Timestamp) -> Arc<PublishedKeySet> {
-        self.held().published_key_set(now)
+        self.state().published_key_set(now)
     }
 
     /// Returns the claims of an ID token that this server signed, even with a retired key. The token may have expired:
@@ -173,8 +178,8 @@ impl KeyRing {
     /// # Errors
     /// [`IdTokenError`] if this server did not sign the token.
     pub fn verify_own(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
-        let held = self.held();
-        self_issued::verify(jwt, |key_id| held.live_key(key_id))
+        let state = self.state();
+        self_issued::verify(jwt, |key_id| state.live_key(key_id))
     }
 
     /// Returns whether the algorithm's next key must be published.
@@ -185,16 +190,16 @@ impl KeyRing {
         ahead: Duration,
         now: Timestamp,
     ) -> bool {
-        is_next_due(&self.held().line(algorithm).times, rotation, ahead, now)
+        is_next_due(&self.state().line(algorithm).times, rotation, ahead, now)
     }
 
     /// Returns all keys, by algorithm and in the order of their stages.
-    pub fn known(&self, now: Timestamp) -> Vec<KnownKey> {
-        self.held().known(now)
+    pub fn all_keys(&self, now: Timestamp) -> Vec<KnownKey> {
+        self.state().all_keys(now)
     }
 
-    fn held(&self) -> Arc<RingState> {
-        Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner))
+    fn state(&self) -> Arc<RingState> {
+        Arc::clone(&self.state.read().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -235,10 +240,10 @@ impl RingState {
         })
     }
 
-    fn known(&self, now: Timestamp) -> Vec<KnownKey> {
+    fn all_keys(&self, now: Timestamp) -> Vec<KnownKey> {
         SigningAlgorithm::ALL
             .into_iter()
-            .flat_map(|algorithm| self.line(algorithm).known(now))
+            .flat_map(|algorithm| self.line(algorithm).all_keys(now))
             .collect()
     }
 
@@ -251,7 +256,7 @@ impl RingState {
             return Arc::clone(held);
         }
         drop(published);
-        let known = self.known(now);
+        let known = self.all_keys(now);
         let ends = known.iter().filter_map(|key| key.life.until);
         let until = ends.filter(|until| *until > now).min();
         let json = key_set_of(known).to_string();
@@ -311,7 +316,7 @@ impl Line {
         Arc::clone(begun.map_or(&self.earliest, |(_, key)| key))
     }
 
-    fn known(&self, now: Timestamp) -> Vec<KnownKey> {
+    fn all_keys(&self, now: Timestamp) -> Vec<KnownKey> {
         let known = self.keys.iter().map(|key| KnownKey {
             id: key.id,
             key_id: key.public.key_id().to_owned(),

@@ -124,7 +124,7 @@ impl SealingKeys {
     ///
     /// # Errors
     /// [`KeyError::NoneToSeal`] if there is none.
-    pub fn at(&self, now: Timestamp) -> Result<Arc<SealingKey>, KeyError> {
+    pub fn key_at(&self, now: Timestamp) -> Result<Arc<SealingKey>, KeyError> {
         let keys = self.all();
         let begun = keys.iter().rev().find(|key| key.seals_from <= now);
         // The clock may have been set back to before the first key.
@@ -143,7 +143,7 @@ impl SealingKeys {
         now: Timestamp,
         entropy: &dyn Entropy,
     ) -> Result<String, KeyError> {
-        self.at(now)?.seal(purpose, plain, entropy)
+        self.key_at(now)?.seal(purpose, plain, entropy)
     }
 
     /// Opens a value that was sealed for `purpose`.

@@ -131,7 +131,7 @@ impl TokenSealer {
             expires_at: grant.expires_at.millis(),
         };
         let name = KeyName::new(epoch, grant.issued_at);
-        let key = self.keys.at(grant.issued_at)?;
+        let key = self.keys.key_at(grant.issued_at)?;
         self.seal(prefix::ACCESS, &sealed, (&key, name), entropy)
     }
 
@@ -152,7 +152,7 @@ impl TokenSealer {
             expires_at: grant.expires_at.millis(),
         };
         let name = KeyName::new(epoch, grant.issued_at);
-        let key = self.keys.at(grant.issued_at)?;
+        let key = self.keys.key_at(grant.issued_at)?;
         self.seal(prefix::REFRESH, &sealed, (&key, name), entropy)
     }
 
@@ -174,7 +174,7 @@ impl TokenSealer {
                 }),
                 SealedSource::Application { version } => TokenSource::Application { version },
             },
-            scopes: TokenScopes::known(&sealed.scopes),
+            scopes: TokenScopes::parse_known(&sealed.scopes),
             certificate: sealed.certificate.map(Digest::from_bytes),
             issued_at: Timestamp::from_millis(sealed.issued_at),
             expires_at: Timestamp::from_millis(sealed.expires_at),
@@ -343,7 +343,7 @@ mod tests {
                 counter: 3,
                 track_use_until: Some(Timestamp::from_millis(at + 5)),
             }),
-            scopes: TokenScopes::known("openid email"),
+            scopes: TokenScopes::parse_known("openid email"),
             certificate: Some(Digest::sha256(b"certificate")),
             issued_at: Timestamp::from_millis(at),
             expires_at: Timestamp::from_millis(at + 1000),

@@ -39,18 +39,18 @@ pub fn with_sign_in(
         &steps,
     );
     claims.extend(of_authentication(how).map(|(name, value)| (name.to_owned(), value)));
-    put(&mut claims, AtSignIn::Sid, json!(sid));
-    put(&mut claims, AtSignIn::Jti, json!(id));
+    set_claim(&mut claims, AtSignIn::Sid, json!(sid));
+    set_claim(&mut claims, AtSignIn::Jti, json!(id));
     claims
 }
 
 /// Adds the request's `nonce`.
 pub fn with_nonce(mut claims: Map<String, Value>, nonce: &str) -> Map<String, Value> {
-    put(&mut claims, AtSignIn::Nonce, json!(nonce));
+    set_claim(&mut claims, AtSignIn::Nonce, json!(nonce));
     claims
 }
 
-fn put(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
+fn set_claim(claims: &mut Map<String, Value>, claim: AtSignIn, value: Value) {
     claims.insert(claim.name().to_owned(), value);
 }
 
@@ -78,13 +78,13 @@ pub async fn issue(
     let IssuerClaims { iss, aud } = IssuerClaims::new(services, application);
     claims.insert("iss".to_owned(), json!(iss));
     claims.insert("aud".to_owned(), json!(aud));
-    put(&mut claims, AtSignIn::Iat, json!(now));
-    put(
+    set_claim(&mut claims, AtSignIn::Iat, json!(now));
+    set_claim(
         &mut claims,
         AtSignIn::Exp,
         json!((services.now() + services.settings.lifetimes.id_token.get()).seconds()),
     );
-    put(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
+    set_claim(&mut claims, AtSignIn::AtHash, json!(at_hash(access_token)));
     let key = services
         .key_ring
         .signer(application.settings.id_token_algorithm, services.now());

@@ -64,7 +64,7 @@ pub fn request(
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.extend_pairs(&parameters);
     let url = format!("{}/auth?{}", services.issuer, query.finish());
-    let shown: Map<String, Value> = parameters
+    let parameters: Map<String, Value> = parameters
         .into_iter()
         .map(|(name, value)| (name.to_owned(), json!(value)))
         .collect();
@@ -72,7 +72,7 @@ pub fn request(
         "an authorization request as the application would create it, with every scope that it may \
             request",
     )
-    .with(json!({ "endpoint": format!("{}/auth", services.issuer), "parameters": shown }));
+    .with(json!({ "endpoint": format!("{}/auth", services.issuer), "parameters": parameters }));
     Ok((url, note))
 }
 
@@ -210,7 +210,10 @@ async fn redeem(
     };
     let userinfo = userinfo(services, test_sign_in, tokens.text("access_token")).await?;
     let mut result = Map::new();
-    result.insert("token_response".to_owned(), shown(&tokens.response));
+    result.insert(
+        "token_response".to_owned(),
+        with_shortened_tokens(&tokens.response),
+    );
     let id_token = json!({ "header": tokens.header, "claims": tokens.claims });
     result.insert("id_token".to_owned(), id_token);
     match userinfo {
@@ -303,11 +306,11 @@ async fn userinfo(
     test_sign_in: &TestSignIn,
     token: &str,
 ) -> Result<Result<Value, TestFailure>, InternalError> {
-    let shown = BearerToken {
+    let bearer = BearerToken {
         token,
         certificate: None,
     };
-    let (note, result) = match userinfo::traced_claims(services, shown).await {
+    let (note, result) = match userinfo::traced_claims(services, bearer).await {
         Ok(made) => {
             let note = StepNote::good("the claims for the access token")
                 .with(json!({ "calls": traces::explain(&made.steps) }));
@@ -324,7 +327,7 @@ async fn userinfo(
 }
 
 /// Returns a token response with its tokens in an unusable form.
-fn shown(response: &Value) -> Value {
+fn with_shortened_tokens(response: &Value) -> Value {
     let members = response
         .as_object()
         .into_iter()

@@ -36,7 +36,7 @@ impl SecretUses {
     }
 
     /// The unwritten uses of an application's secrets.
-    pub(crate) fn of(&self, application: &Did) -> Vec<(ClientSecretId, Timestamp)> {
+    pub(crate) fn uses_of(&self, application: &Did) -> Vec<(ClientSecretId, Timestamp)> {
         self.uses()
             .iter()
             .filter(|(_, used)| used.application == *application)

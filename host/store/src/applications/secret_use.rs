@@ -98,7 +98,7 @@ impl Store {
         &self,
         application: &Did,
     ) -> Result<HashMap<ClientSecretId, Timestamp>> {
-        let noted = self.secret_uses.of(application);
+        let noted = self.secret_uses.uses_of(application);
         let rows: Vec<(String, i64)> = sql::query_as(
             "SELECT secret_id, used_at FROM client_secret_use WHERE application_id = $1",
         )

@@ -94,7 +94,7 @@ async fn number_notifications(db: &mut Connection, all: &mut [PendingEntry]) -> 
     // All transactions lock the users in one order, so that no two of them deadlock.
     let mut by_user: BTreeMap<String, Vec<&mut PendingEntry>> = BTreeMap::new();
     for pending in all {
-        if pending.is_wanted
+        if pending.is_stored
             && pending.is_account_notification
             && let Some(user) = pending.record.user.clone()
         {
@@ -125,15 +125,15 @@ async fn append_to(
     lane: &mut HeldLane,
     all: &mut [PendingEntry],
 ) -> Result<AppendOutcome> {
-    if !lane.keep(db).await? {
+    if !lane.renew_if_due(db).await? {
         return Ok(AppendOutcome::LaneLost);
     }
     let holder = lane.holder.clone();
     chain(context, lane, all)?;
     for rows in all.chunks(ROWS) {
-        let wanted = rows.iter().filter(|pending| pending.is_wanted).count() as u64;
+        let expected = rows.iter().filter(|pending| pending.is_stored).count() as u64;
         let inserted = insert(db, (lane.number, &holder), rows).await?;
-        if inserted == wanted {
+        if inserted == expected {
             continue;
         }
         return if inserted == 0 && !lane.is_held(db).await? {
@@ -153,8 +153,8 @@ fn chain(context: &ChainContext, lane: &mut HeldLane, all: &mut [PendingEntry]) 
     for (index, pending) in all.iter_mut().enumerate() {
         pending.end_code = None;
         pending.record.lane = lane.number;
-        if !pending.is_wanted {
-            // Computes the digest only so that an unwanted entry takes the same time.
+        if !pending.is_stored {
+            // Computes the digest only so that an entry that is not stored takes the same time.
             pending.record.follow(&lane.head);
             continue;
         }
@@ -240,7 +240,7 @@ async fn insert(
             .bind(record.origin.clone())
             .bind(record.origin_salt.clone())
             .bind(record.origin_digest.clone())
-            .bind(i64::from(pending.is_wanted));
+            .bind(i64::from(pending.is_stored));
     }
     Ok(query.execute(db).await?)
 }

@@ -113,7 +113,7 @@ impl HeldLane {
     }
 
     /// Whether this instance still holds the lane. Renews the lease when it is due.
-    pub(super) async fn keep(&mut self, db: &mut Connection) -> Result<bool> {
+    pub(super) async fn renew_if_due(&mut self, db: &mut Connection) -> Result<bool> {
         if self.renewed.elapsed() <= RENEWAL {
             return Ok(true);
         }

@@ -17,8 +17,8 @@ pub(super) struct PendingEntry {
     pub(super) event: Event,
     pub(super) record: Record,
     pub(super) id: AuditId,
-    /// Whether it is stored. An unwanted entry costs the same time.
-    pub(super) is_wanted: bool,
+    /// Whether it is stored. An entry that is not stored costs the same time.
+    pub(super) is_stored: bool,
     pub(super) is_account_notification: bool,
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
@@ -37,8 +37,8 @@ pub(crate) struct PendingEntries(pub(super) Vec<PendingEntry>);
 impl PendingEntries {
     /// The events of the entries that are stored.
     pub(crate) fn events(&self) -> Vec<Event> {
-        let wanted = self.0.iter().filter(|pending| pending.is_wanted);
-        wanted.map(|pending| pending.event).collect()
+        let stored = self.0.iter().filter(|pending| pending.is_stored);
+        stored.map(|pending| pending.event).collect()
     }
 }
 
@@ -72,12 +72,12 @@ pub(crate) fn restore(PendingEntries(before): PendingEntries) {
 }
 
 /// Adds an entry to the running transaction, which chains it later.
-pub(super) fn add(entry: &Entry, is_wanted: bool) -> Result<()> {
+pub(super) fn add(entry: &Entry, is_stored: bool) -> Result<()> {
     let pending = PendingEntry {
         event: entry.event,
         record: record(entry)?,
         id: entry.id,
-        is_wanted,
+        is_stored,
         is_account_notification: entry.event.is_account_notification(),
         notification: None,
         end_code: None,

@@ -101,7 +101,7 @@ impl ChangeReader {
             let now = Instant::now();
             self.cursor
                 .advance(rows.iter().map(|(number, _)| *number), now);
-            changes.extend(known(rows));
+            changes.extend(known_changes(rows));
             if is_last {
                 return Ok(changes);
             }
@@ -120,14 +120,14 @@ impl ChangeReader {
             for (number, _) in &rows {
                 self.cursor.skipped.remove(number);
             }
-            changes.extend(known(rows));
+            changes.extend(known_changes(rows));
         }
         Ok(changes)
     }
 }
 
 /// The changes that this release knows. No request waits for other ones.
-fn known(rows: Vec<(i64, String)>) -> impl Iterator<Item = Change> {
+fn known_changes(rows: Vec<(i64, String)>) -> impl Iterator<Item = Change> {
     rows.into_iter()
         .filter_map(|(_, change)| change.parse().ok())
 }

@@ -57,7 +57,7 @@ impl TryFrom<CodeRow> for CodeGrant {
                 cell("token_families", "redirect_uri", &row.id),
             )?,
             code_challenge: challenge,
-            scopes: Scopes::known(&row.scopes),
+            scopes: Scopes::parse_known(&row.scopes),
             subject: GrantSubject {
                 user_id: parse(&row.user_id, cell("token_families", "user_id", &row.id))?,
                 account_id: parse(
@@ -171,7 +171,7 @@ impl TryFrom<FamilyRow> for Arc<TokenFamily> {
         Ok(Self::new(TokenFamily {
             id: parse(&row.id, cell("id"))?,
             application: parse(&row.application_id, cell("application_id"))?,
-            scopes: Scopes::known(&row.scopes),
+            scopes: Scopes::parse_known(&row.scopes),
             subject: GrantSubject {
                 user_id: parse(&row.user_id, cell("user_id"))?,
                 account_id: parse(&row.account_id, cell("account_id"))?,

@@ -199,7 +199,7 @@ impl VerificationCounts {
 #[derive(Clone, Debug)]
 pub struct Walk {
     lane: i64,
-    at: Mark,
+    position: Mark,
     checked: VerificationCounts,
 }
 
@@ -208,7 +208,7 @@ impl Walk {
     pub fn after(lane: i64, mark: Mark) -> Self {
         Self {
             lane,
-            at: mark,
+            position: mark,
             checked: VerificationCounts::default(),
         }
     }
@@ -219,12 +219,12 @@ impl Walk {
     /// [`Break`] if the record is not the unchanged next entry of the lane.
     pub fn step(&mut self, record: &Record) -> Result<(), Break> {
         let (seq, id) = (record.seq, record.id.clone());
-        let expected = self.at.seq.saturating_add(1);
+        let expected = self.position.seq.saturating_add(1);
         if seq < expected {
             return Err(Break::OutOfOrder {
                 seq,
                 id,
-                after: self.at.seq,
+                after: self.position.seq,
             });
         }
         if seq > expected {
@@ -237,7 +237,7 @@ impl Walk {
         if Digest::from_text(&record.digest) != Some(digest) {
             return Err(Break::Changed { seq, id });
         }
-        if Digest::from_text(&record.previous) != Some(self.at.digest) {
+        if Digest::from_text(&record.previous) != Some(self.position.digest) {
             return Err(Break::Replaced { seq, id });
         }
         if !record.is_personal_data_intact() {
@@ -251,7 +251,7 @@ impl Walk {
             seq,
             at: Timestamp::from_millis(record.at),
         };
-        self.at = Mark { seq, digest };
+        self.position = Mark { seq, digest };
         self.checked.entries += 1;
         self.checked.erased += u64::from(record.is_erased() || record.origin_is_erased());
         self.checked.note(place);
@@ -260,9 +260,9 @@ impl Walk {
 
     /// Continues from a later, trusted position. Returns false and changes nothing if the position is not later.
     pub fn skip_to(&mut self, mark: Mark) -> bool {
-        let later = mark.seq > self.at.seq;
+        let later = mark.seq > self.position.seq;
         if later {
-            self.at = mark;
+            self.position = mark;
         }
         later
     }
@@ -273,8 +273,8 @@ impl Walk {
     }
 
     /// Returns the current position.
-    pub const fn at(&self) -> &Mark {
-        &self.at
+    pub const fn position(&self) -> &Mark {
+        &self.position
     }
 
     /// Returns the entries verified so far.

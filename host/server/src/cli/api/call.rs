@@ -70,7 +70,7 @@ impl OperationCall<'_> {
     }
 
     /// Sends the request, for this version.
-    pub(super) async fn done(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
+    pub(super) async fn execute(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
         let request = self.request(&self.given.query);
         self.send(match version {
             Some(version) => request.header(IF_MATCH, version),

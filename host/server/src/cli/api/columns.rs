@@ -135,7 +135,7 @@ pub(super) fn plain(value: &Value) -> String {
 }
 
 /// Returns the text that identifies an object. A text identifies itself.
-pub(super) fn named(value: &Value) -> Option<String> {
+pub(super) fn identifying_text(value: &Value) -> Option<String> {
     // A new secret, which is not returned again. An application with one is named by its id.
     let secret = value
         .get("client_secret")
@@ -144,7 +144,7 @@ pub(super) fn named(value: &Value) -> Option<String> {
         .into_iter()
         .chain(NAMING.iter().filter_map(|name| value.get(name)));
     match members.find(|value| !value.is_null()) {
-        Some(inner @ Value::Object(_)) => named(inner),
+        Some(inner @ Value::Object(_)) => identifying_text(inner),
         Some(name) => Some(harmless(&plain(name))),
         None => value.as_str().map(harmless),
     }

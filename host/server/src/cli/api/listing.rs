@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::cli::api::columns::{Column, begin, cells, heads, named};
+use crate::cli::api::columns::{Column, begin, cells, heads, identifying_text};
 use crate::cli::api::document::ResponseDescription;
 use crate::cli::api::show::{OutputFormat, json, quoted, show};
 use assent_admin_client::terminal;
@@ -82,7 +82,7 @@ impl<'a> Listing<'a> {
             return terminal::print(
                 &items
                     .iter()
-                    .filter_map(named)
+                    .filter_map(identifying_text)
                     .map(|name| name + "\n")
                     .collect::<String>(),
             );

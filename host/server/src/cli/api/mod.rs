@@ -114,14 +114,14 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     };
     let version = call.read_and_confirm().await?;
     if !operation.answer.is_json() {
-        let answer = call.done(version).await?;
+        let answer = call.execute(version).await?;
         return save(&call, answer).await;
     }
     let form = OutputFormat::from_arg_matches(matches)?;
     if let Some(paging) = &call.given.paging {
         return call.pages(paging, form).await;
     }
-    let answer = call.done(version).await?;
+    let answer = call.execute(version).await?;
     let bytes = call.api.bytes(answer).await?;
     if bytes.is_empty() {
         if !form.is_quiet() {

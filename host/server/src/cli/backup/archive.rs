@@ -42,7 +42,7 @@ pub(super) fn write(
         header.dump.size,
         dump,
     )?;
-    keep(archive.into_inner()?, path)
+    persist_file(archive.into_inner()?, path)
 }
 
 fn append(
@@ -67,7 +67,7 @@ pub(super) fn new_file(folder: &Path) -> anyhow::Result<NamedTempFile> {
 }
 
 /// Gives a complete file its name, and flushes it to the disk.
-pub(in crate::cli) fn keep(file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
+pub(in crate::cli) fn persist_file(file: NamedTempFile, path: &Path) -> anyhow::Result<()> {
     file.as_file().sync_all()?;
     file.persist_noclobber(path)
         .map_err(|error| error.error)

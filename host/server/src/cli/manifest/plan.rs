@@ -75,8 +75,8 @@ impl Plan {
             {
                 let name = harmless(name);
                 let values = match (before, after) {
-                    (Value::Null, after) => shown(after),
-                    (before, after) => format!("{} -> {}", shown(before), shown(after)),
+                    (Value::Null, after) => value_text(after),
+                    (before, after) => format!("{} -> {}", value_text(before), value_text(after)),
                 };
                 text.push_str(&format!("    {name}: {values}\n"));
             }
@@ -106,7 +106,7 @@ impl Plan {
     }
 }
 
-fn shown(value: &Value) -> String {
+fn value_text(value: &Value) -> String {
     match value {
         Value::Null => "nothing".to_owned(),
         value => harmless(&value.to_string()),

@@ -65,7 +65,7 @@ pub(super) fn about(
 }
 
 /// Returns the members of an account that describe its user: the name and the roles.
-fn shown(account: &Account) -> Map<String, Value> {
+fn audited_members(account: &Account) -> Map<String, Value> {
     Map::from_iter([
         ("name".to_owned(), json!(account.name)),
         ("roles".to_owned(), json!(account.roles)),
@@ -171,13 +171,13 @@ pub(super) async fn must_be_free(services: &Services, account: &Account) -> Resu
 pub(super) fn creation(services: &Services, account: &Account, by: &AuditContext) -> Entry {
     about(services, Event::AccountCreated, account, by)
         .with("state", account.state.as_str())
-        .personal("after", Value::Object(shown(account)))
+        .personal("after", Value::Object(audited_members(account)))
 }
 
 /// Returns the entry of the audit log about the deletion of an account.
 pub(super) fn deletion(services: &Services, account: &Account, by: &AuditContext) -> Entry {
     about(services, Event::AccountDeleted, account, by)
-        .personal("before", Value::Object(shown(account)))
+        .personal("before", Value::Object(audited_members(account)))
 }
 
 /// Returns the account with this id.
@@ -324,7 +324,7 @@ pub(super) fn differences(
     by: &AuditContext,
 ) -> Vec<Entry> {
     let mut entries = Vec::new();
-    let (was, is) = changed(shown(before), shown(after));
+    let (was, is) = changed(audited_members(before), audited_members(after));
     if !is.is_empty() {
         let entry = about(services, Event::AccountUpdated, after, by);
         entries.push(
@@ -370,7 +370,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
     if let Some(state) = state {
         account.state = account
             .state
-            .to(state)
+            .transition_to(state)
             .map_err(|error| invalid("state", error.to_string()))?;
     }
     Ok(())

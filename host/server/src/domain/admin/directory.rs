@@ -38,7 +38,7 @@ pub async fn find_users(
     };
     // An identifier names one user. A user name looks like an identifier only by chance.
     if query.after.is_none()
-        && let Some(user) = named(services, query.q.trim()).await?
+        && let Some(user) = find_by_identifier(services, query.q.trim()).await?
     {
         return Ok(Some(user)
             .filter(fits)
@@ -56,7 +56,7 @@ pub async fn find_users(
         .await?)
 }
 
-async fn named(services: &Services, text: &str) -> Result<Option<User>> {
+async fn find_by_identifier(services: &Services, text: &str) -> Result<Option<User>> {
     if let Ok(id) = text.parse::<UserId>() {
         return Ok(services.store.user(id).await?);
     }

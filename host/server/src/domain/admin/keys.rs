@@ -80,7 +80,7 @@ impl AdminCommand for RevokeSigningKey {
         let services = &context.services;
         let authorization = context.caller.authorize(Permission::KeysWrite, FORBIDDEN)?;
         signing_keys::reload(services).await?;
-        let known = services.key_ring.known(services.now());
+        let known = services.key_ring.all_keys(services.now());
         let key = known.into_iter().find(|key| key.key_id == self.kid);
         if key.ok_or(UNKNOWN)?.life.stage == KeyStage::Revoked {
             return Err(ALREADY);

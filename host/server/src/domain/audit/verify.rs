@@ -37,7 +37,7 @@ pub struct Verdict {
 impl Verdict {
     fn add(&mut self, walk: &Walk, broken: Option<Break>) {
         self.checked.add(walk.checked());
-        self.heads.advance(walk.lane(), walk.at().clone());
+        self.heads.advance(walk.lane(), walk.position().clone());
         self.broken = self.broken.take().or(broken.map(|what| LaneBreak {
             lane: Some(walk.lane()),
             what,
@@ -201,17 +201,17 @@ impl LaneVerification<'_> {
         erasures: &mut Erasures,
     ) -> Result<Option<Break>, StoreError> {
         let store = self.store;
-        while walk.at().seq < head.mark.seq {
+        while walk.position().seq < head.mark.seq {
             // The last entry is read again, because another entry at its position would be a stray entry.
             let is_first = walk.checked().entries == 0;
-            let after = walk.at().seq - i64::from(!is_first);
+            let after = walk.position().seq - i64::from(!is_first);
             let mut records = store.audit_records(self.lane, after, BATCH).await?;
-            if let Some(same) = records.iter().position(|one| is_at(one, walk.at())) {
+            if let Some(same) = records.iter().position(|one| is_at(one, walk.position())) {
                 records.remove(same);
             }
             if records.is_empty() && !has_anchor_moved(store, walk).await? {
                 return Ok(Some(Break::CutOff {
-                    first: walk.at().seq.saturating_add(1),
+                    first: walk.position().seq.saturating_add(1),
                     last: head.mark.seq,
                 }));
             }
@@ -248,7 +248,9 @@ impl LaneVerification<'_> {
             let id = second.id.clone();
             return Ok(Some(Break::Stray { id }));
         }
-        if !head.authentic || (walk.at().seq == seq && walk.at().digest != head.mark.digest) {
+        if !head.authentic
+            || (walk.position().seq == seq && walk.position().digest != head.mark.digest)
+        {
             return Ok(Some(Break::HeadForged { seq }));
         }
         Ok(None)
@@ -270,14 +272,14 @@ impl LaneVerification<'_> {
 
     fn compare_with_root(&self, walk: &Walk) -> Option<Break> {
         let known = self.known?;
-        (known.seq == walk.at().seq && known.digest != walk.at().digest)
+        (known.seq == walk.position().seq && known.digest != walk.position().digest)
             .then_some(Break::HeadForged { seq: known.seq })
     }
 
     /// Returns the break if the lane ends before the head in the root.
     fn is_cut_off(&self, walk: &Walk) -> Option<Break> {
         let last = self.known?.seq;
-        let first = walk.at().seq.saturating_add(1);
+        let first = walk.position().seq.saturating_add(1);
         (first <= last).then_some(Break::CutOff { first, last })
     }
 }
@@ -459,7 +461,7 @@ impl ExportedLane {
         if self.recent.len() == REPEATED {
             self.recent.pop_front();
         }
-        self.recent.push_back(self.walk.at().clone());
+        self.recent.push_back(self.walk.position().clone());
         Ok(Step::Next)
     }
 }

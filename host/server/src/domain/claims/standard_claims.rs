@@ -211,7 +211,7 @@ pub async fn attributes_by(
     (user, account): (&User, &Account),
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<MapperRun>), MapFailure> {
-    let known = known(user, account, true)
+    let available = available_claims(user, account, true)
         .into_iter()
         .filter(|(_, value)| !value.is_null());
     let input = ClaimInput {
@@ -232,7 +232,7 @@ pub async fn attributes_by(
         requested: Vec::new(),
         acr: Some(authentication.acr().as_str().to_owned()),
         amr: amr_texts(authentication),
-        claims: known
+        claims: available
             .map(|(name, value)| (name.to_owned(), value))
             .collect(),
     };
@@ -279,10 +279,10 @@ fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
     // A pairwise subject prevents the correlation of applications, so claims with the same value in all applications
     // are then omitted.
     let public = subject.application.settings.subject_type == SubjectType::Public;
-    let known = known(subject.user, subject.account, public)
+    let available = available_claims(subject.user, subject.account, public)
         .into_iter()
         .filter(|(name, value)| is_released(name) && !value.is_null());
-    let mut claims: Map<String, Value> = known
+    let mut claims: Map<String, Value> = available
         .map(|(name, value)| (name.to_owned(), value))
         .collect();
     claims.insert("sub".to_owned(), json!(subject.sub));
@@ -290,7 +290,7 @@ fn standard(subject: &ClaimSubject<'_>, scopes: &Scopes) -> Map<String, Value> {
 }
 
 /// Returns whether an assertion's claim mappers may receive a claim of this name from the server. They may receive each
-/// [`known`] claim, and the members of the address, such as `address.locality`.
+/// [`available_claims`] claim, and the members of the address, such as `address.locality`.
 pub fn is_known_in_assertions(name: &str) -> bool {
     let is_member = |member: &str| {
         Address::default()
@@ -309,7 +309,7 @@ const NOT_OF_USERS: [&str; 2] = ["sub", "account"];
 
 /// Returns the data about the user, with `null` for missing values. With `public` it includes claims that permit the
 /// correlation of applications.
-fn known(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Value)> {
+fn available_claims(user: &User, account: &Account, public: bool) -> Vec<(&'static str, Value)> {
     let profile = &user.profile;
     // The verification status of a missing address or number would be meaningless.
     let verified = |there: bool, verified: bool| if there { json!(verified) } else { Value::Null };

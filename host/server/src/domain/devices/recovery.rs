@@ -107,7 +107,7 @@ pub async fn confirm(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn left(services: &Services, user: UserId) -> Result<u32, InternalError> {
+pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, InternalError> {
     Ok(services.store.recovery_codes_left(user).await?)
 }
 

@@ -29,7 +29,7 @@ pub struct FetchedKeys(Mutex<BoundedCache<Url, Arc<KeySet>>>);
 /// An application's key set.
 #[derive(Debug, Default)]
 pub(super) struct KeySet {
-    known: Mutex<KeySetState>,
+    state: Mutex<KeySetState>,
     /// The lock during a fetch. Other requests for the key set wait for the same fetch.
     pub(super) fetching: tokio::sync::Mutex<()>,
 }
@@ -60,18 +60,18 @@ impl FetchedKeys {
 }
 
 impl KeySet {
-    fn known(&self) -> KeySetState {
-        self.known
+    fn state(&self) -> KeySetState {
+        self.state
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone()
     }
 
     pub(super) fn note(&self, fetched: Option<Vec<Map<String, Value>>>, now: Timestamp) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        (known.tried_at, known.failed) = (Some(now), fetched.is_none());
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        (state.tried_at, state.failed) = (Some(now), fetched.is_none());
         if let Some(keys) = fetched {
-            (known.keys, known.fetched_at) = (Arc::new(keys), Some(now));
+            (state.keys, state.fetched_at) = (Arc::new(keys), Some(now));
         }
     }
 
@@ -86,7 +86,7 @@ impl KeySet {
             fetched_at,
             tried_at,
             failed,
-        } = self.known();
+        } = self.state();
         let within =
             |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
         let tried_lately = within(tried_at, REFETCH_INTERVAL);

@@ -72,11 +72,14 @@ pub async fn keys_with_stage(
 ///
 /// # Errors
 /// If the cryptographic library fails.
-pub async fn first(services: &Services, application: &Did) -> Result<SamlKey, InternalError> {
-    make(services, application, 1, Duration::ZERO).await
+pub async fn create_first_key(
+    services: &Services,
+    application: &Did,
+) -> Result<SamlKey, InternalError> {
+    create_key(services, application, 1, Duration::ZERO).await
 }
 
-async fn make(
+async fn create_key(
     services: &Services,
     application: &Did,
     generation: i64,
@@ -131,7 +134,7 @@ pub async fn renew(
             return Ok(waiting.clone());
         }
         let last = known.first().map_or(0, |(key, _)| key.generation);
-        let next = make(
+        let next = create_key(
             services,
             application,
             last + 1,

@@ -140,7 +140,7 @@ async fn create_next(
 
 /// Seals values again that are sealed with an older key than the current one.
 async fn seal_again(services: &Services, now: Timestamp) -> Result<(), InternalError> {
-    let sealing = services.sealing_keys.at(now)?;
+    let sealing = services.sealing_keys.key_at(now)?;
     let generation = sealing.generation;
     if services.sealing_keys.is_sealed_again(generation) {
         return Ok(());
@@ -228,7 +228,7 @@ pub async fn delete_replaced(services: &Services) -> Result<(), InternalError> {
 /// # Errors
 /// If the database fails.
 pub async fn delete_replaced_at(services: &Services, now: Timestamp) -> Result<(), InternalError> {
-    let sealing = services.sealing_keys.at(now)?;
+    let sealing = services.sealing_keys.key_at(now)?;
     let (generation, replaced) = (sealing.generation, sealing.seals_from);
     let is_expired = now >= replaced + RETENTION
         && !services
@@ -321,7 +321,7 @@ pub async fn replacement(services: &Services) -> Result<Replacement, InternalErr
     let wrapped = services.store.wrapped_keys().await?;
     let now = services.now();
     let own = services.master_keys.current.fingerprint();
-    let sealing = services.sealing_keys.at(now)?;
+    let sealing = services.sealing_keys.key_at(now)?;
     let keys = services.sealing_keys.all();
     let is_foreign = |key: &WrappedKey| key.master_key != own;
     let stage = if has_old_copy(services, &wrapped) {

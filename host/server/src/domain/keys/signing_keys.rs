@@ -102,7 +102,7 @@ fn is_work_due(services: &Services, now: Timestamp) -> bool {
     SigningAlgorithm::ALL
         .into_iter()
         .any(|algorithm| is_next_due(services, algorithm, now))
-        || services.key_ring.known(now).iter().any(|key| {
+        || services.key_ring.all_keys(now).iter().any(|key| {
             key.life.stage == KeyStage::Expired
                 || (key.life.stage == KeyStage::Archived && key.has_private_half)
         })
@@ -137,7 +137,7 @@ pub async fn maintain_at(services: &Services, now: Timestamp) -> Result<(), Inte
             changed = true;
         }
     }
-    for key in services.key_ring.known(now) {
+    for key in services.key_ring.all_keys(now) {
         match key.life.stage {
             KeyStage::Archived if key.has_private_half => {
                 services
@@ -209,7 +209,7 @@ pub async fn rotate(
     match published_key(services, algorithm) {
         Some(next) if made => Ok(RotationOutcome::Published(next)),
         Some(next) => Ok(RotationOutcome::Waiting(next)),
-        None => Ok(RotationOutcome::Signing(signing(services, algorithm)?)),
+        None => Ok(RotationOutcome::Signing(signing_key(services, algorithm)?)),
     }
 }
 
@@ -225,7 +225,7 @@ pub async fn revoke(
     by: &AuditContext,
 ) -> Result<RevocationOutcome, InternalError> {
     reload(services).await?;
-    let known = services.key_ring.known(services.now());
+    let known = services.key_ring.all_keys(services.now());
     let Some(key) = known.into_iter().find(|key| key.key_id == key_id) else {
         return Ok(RevocationOutcome::Unknown);
     };
@@ -264,7 +264,7 @@ pub async fn revoke(
     }
     Ok(RevocationOutcome::Done {
         algorithm: key.algorithm,
-        signing: signing(services, key.algorithm)?.key_id,
+        signing: signing_key(services, key.algorithm)?.key_id,
     })
 }
 
@@ -288,7 +288,7 @@ async fn publish_next(
 
 /// Returns the algorithm's published key that does not sign yet.
 fn published_key(services: &Services, algorithm: SigningAlgorithm) -> Option<KnownKey> {
-    known(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
+    keys_of(services, algorithm).find(|key| key.life.stage == KeyStage::Published)
 }
 
 /// Returns the audit entry about a published key.
@@ -323,16 +323,16 @@ async fn reload_in_time(services: &Services) {
 }
 
 /// Returns the algorithm's keys, the signing key first.
-fn known(services: &Services, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
+fn keys_of(services: &Services, algorithm: SigningAlgorithm) -> impl Iterator<Item = KnownKey> {
     services
         .key_ring
-        .known(services.now())
+        .all_keys(services.now())
         .into_iter()
         .filter(move |key| key.algorithm == algorithm)
 }
 
-fn signing(services: &Services, algorithm: SigningAlgorithm) -> Result<KnownKey, KeyError> {
-    known(services, algorithm)
+fn signing_key(services: &Services, algorithm: SigningAlgorithm) -> Result<KnownKey, KeyError> {
+    keys_of(services, algorithm)
         .find(|key| key.life.stage == KeyStage::Signing)
         .ok_or(KeyError::NoneToSign(algorithm))
 }
@@ -345,7 +345,7 @@ async fn next_key(
     now: Timestamp,
 ) -> Result<SigningKey, InternalError> {
     let purpose = KeyPurpose::IdToken(algorithm);
-    let last = known(services, algorithm)
+    let last = keys_of(services, algorithm)
         .map(|key| key.times.generation)
         .max()
         .unwrap_or_default();

@@ -169,7 +169,7 @@ fn expiry(services: &Services) -> Vec<Family> {
         return vec![certificates];
     };
     let mut signing: BTreeMap<&'static str, Timestamp> = BTreeMap::new();
-    for key in services.key_ring.known(services.now()) {
+    for key in services.key_ring.all_keys(services.now()) {
         if key.life.stage == KeyStage::Signing {
             signing.insert(
                 SigningAlgorithm::as_str(key.algorithm),

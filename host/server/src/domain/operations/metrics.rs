@@ -98,7 +98,7 @@ pub struct ApprovalMetrics {
 }
 
 impl ApprovalMetrics {
-    fn of(&self, subject: &ApprovalSubject) -> &SubjectMetrics {
+    fn metrics_of(&self, subject: &ApprovalSubject) -> &SubjectMetrics {
         match subject {
             ApprovalSubject::SignIn(_) => &self.sign_ins,
             ApprovalSubject::ProtectedAction { .. } => &self.actions,
@@ -107,14 +107,18 @@ impl ApprovalMetrics {
 
     /// Counts a request that was sent to the devices of a user.
     pub fn count_request(&self, approval: &Approval) {
-        self.of(&approval.subject)
+        self.metrics_of(&approval.subject)
             .requested
             .fetch_add(1, Ordering::Relaxed);
     }
 
     /// Counts a decision at this time.
     pub fn count_decision(&self, approval: &Approval, decision: DecisionKind, now: Timestamp) {
-        if let Some(times) = self.of(&approval.subject).decisions.get(decision as usize) {
+        if let Some(times) = self
+            .metrics_of(&approval.subject)
+            .decisions
+            .get(decision as usize)
+        {
             times.record_time(now.remaining(approval.requested_at));
         }
     }

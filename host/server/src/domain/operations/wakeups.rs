@@ -25,7 +25,7 @@ pub struct Wakeups {
 }
 
 impl Wakeups {
-    const fn of(&self, wakeup: Wakeup) -> &Notify {
+    const fn notifier_of(&self, wakeup: Wakeup) -> &Notify {
         match wakeup {
             Wakeup::Carried => &self.carried,
             Wakeup::MailQueued => &self.mail_queued,
@@ -35,11 +35,11 @@ impl Wakeups {
 
     /// Wakes the task that does this work.
     pub fn send(&self, wakeup: Wakeup) {
-        self.of(wakeup).notify_one();
+        self.notifier_of(wakeup).notify_one();
     }
 
     /// Waits for the wake-up. Returns at once if it was sent since the last call.
     pub async fn received(&self, wakeup: Wakeup) {
-        self.of(wakeup).notified().await;
+        self.notifier_of(wakeup).notified().await;
     }
 }

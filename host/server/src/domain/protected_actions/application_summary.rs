@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::action::{ChangedMember, ClientState, ServiceProviderState};
-use super::escape::{address, addresses, listed, unquoted};
+use super::escape::{address, addresses, name_list, unquoted};
 use super::joined::{in_a_row, joined_by_and, sentences};
 use crate::keys::client;
 use crate::messages::Message;
@@ -87,7 +87,7 @@ pub(super) fn applied_metadata(
 ) -> Message {
     let change = Message::new("action-apply-metadata")
         .text("application", name)
-        .message("members", listed(members.iter().map(String::as_str)));
+        .message("members", name_list(members.iter().map(String::as_str)));
     sentences([change].into_iter().chain(changed_provider(before, after)))
 }
 
@@ -366,8 +366,8 @@ fn kept_and_new(before: &[String], after: &[String]) -> (Option<Message>, Option
         .iter()
         .map(String::as_str)
         .partition(|uri| before.iter().any(|known| known == uri));
-    let listed = |all: Vec<&str>| (!all.is_empty()).then(|| addresses(&all));
-    (listed(kept), listed(new))
+    let list_of = |all: Vec<&str>| (!all.is_empty()).then(|| addresses(&all));
+    (list_of(kept), list_of(new))
 }
 
 /// Returns the redirect URIs or consumer services, the new ones first, because an attacker would add one.

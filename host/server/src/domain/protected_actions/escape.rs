@@ -50,7 +50,7 @@ pub(super) fn address(address: &str) -> String {
 }
 
 /// Returns a list of the server's own names: as many as fit, and the number of the others.
-pub(super) fn listed<'a>(texts: impl IntoIterator<Item = &'a str>) -> Message {
+pub(super) fn name_list<'a>(texts: impl IntoIterator<Item = &'a str>) -> Message {
     let (list, more) = fitting(texts.into_iter().map(shortened));
     and_more(list.join(", "), more.len(), BTreeSet::new())
 }

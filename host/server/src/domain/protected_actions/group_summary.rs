@@ -1,7 +1,7 @@
 //! Summaries of changes of groups and assignments, for approval by the administrator.
 
 use super::action::ProtectedAction;
-use super::escape::{listed, unquoted};
+use super::escape::{name_list, unquoted};
 use super::joined::sentences;
 use crate::messages::Message;
 use assent_model::group::Assignee;
@@ -68,7 +68,7 @@ fn instead_of(roles: &[String]) -> Message {
 
 fn list(roles: &[String]) -> Message {
     let roles: Vec<String> = roles.iter().map(|role| unquoted(role)).collect();
-    listed(roles.iter().map(String::as_str))
+    name_list(roles.iter().map(String::as_str))
 }
 
 fn number(count: u64) -> i64 {

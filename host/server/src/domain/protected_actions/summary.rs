@@ -5,7 +5,7 @@ use super::action::{
     ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
-use super::escape::{listed, shortened, unquoted};
+use super::escape::{name_list, shortened, unquoted};
 use super::group_summary;
 use super::joined::sentences;
 use crate::messages::Message;
@@ -254,7 +254,7 @@ fn manifest(owner: &str, digest: &str, changes: ManifestChanges, objects: &[Stri
         .number("created", number(changes.created))
         .number("updated", number(changes.updated))
         .number("deleted", number(changes.deleted))
-        .message("objects", listed(objects.iter().map(String::as_str)))
+        .message("objects", name_list(objects.iter().map(String::as_str)))
 }
 
 /// Returns the summary of an action on an application's secrets or certificates.

@@ -165,7 +165,7 @@ pub async fn end_named(
 ///
 /// # Errors
 /// If the database fails.
-pub async fn end_if_over(services: &Services, sid: &str) -> Result<SessionEnd, InternalError> {
+pub async fn end_if_expired(services: &Services, sid: &str) -> Result<SessionEnd, InternalError> {
     let ended = services
         .store
         .log_out_if_ended(sid.to_owned(), services.now())

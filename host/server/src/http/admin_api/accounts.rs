@@ -107,7 +107,10 @@ async fn view(
     account: Account,
 ) -> Result<VersionedResponse<AccountView>, Problem> {
     let names = names(services, std::slice::from_ref(&account)).await?;
-    Ok(VersionedResponse(account.version, shown(account, &names)))
+    Ok(VersionedResponse(
+        account.version,
+        account_view(account, &names),
+    ))
 }
 
 /// Reads the names of the users and applications of these accounts.
@@ -122,7 +125,7 @@ async fn names<'a>(
     Ok(Names::read(services, users.collect(), applications.collect()).await?)
 }
 
-fn shown(account: Account, names: &Names) -> AccountView {
+fn account_view(account: Account, names: &Names) -> AccountView {
     let effective_roles = account.effective_roles();
     // The pattern names each value, so that the compiler reports a value that the view lacks.
     let Account {
@@ -236,7 +239,7 @@ async fn list(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),
-        |(_, account)| shown(account, &names),
+        |(_, account)| account_view(account, &names),
     )))
 }
 
@@ -298,7 +301,7 @@ async fn of_user(
         rows,
         page.limit.get(),
         |row| row.id.to_string(),
-        |row| shown(row, &names),
+        |row| account_view(row, &names),
     )))
 }
 

@@ -68,7 +68,7 @@ fn all(services: &Services) -> Json<List<KeyView>> {
     Json(List::whole(
         services
             .key_ring
-            .known(services.now())
+            .all_keys(services.now())
             .into_iter()
             .map(view),
     ))

@@ -42,7 +42,7 @@ pub(super) fn routes() -> Area {
             "applications.by-key.set",
             Permission::ApplicationsWrite,
             ProtectedActionKind::ApplyManifest,
-            routes!(put),
+            routes!(put_application),
         )
         .protected(
             "applications.by-key.delete",
@@ -131,7 +131,7 @@ async fn read(
         (status = 201, description = "The new application.", body = RegisteredApplicationView)
     )
 )]
-async fn put(
+async fn put_application(
     context: Context,
     Path((owner, key)): Path<(String, String)>,
     UnparsedJson(body): UnparsedJson,

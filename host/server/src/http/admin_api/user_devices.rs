@@ -135,6 +135,6 @@ pub(super) async fn recovery_codes(
 ) -> Result<Json<RecoveryCodes>, Problem> {
     let user = admin::user(&services, id_of(&id, "user")?).await?;
     Ok(Json(RecoveryCodes {
-        unused: recovery::left(&services, user.id).await?,
+        unused: recovery::remaining_codes(&services, user.id).await?,
     }))
 }

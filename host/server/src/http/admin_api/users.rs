@@ -159,10 +159,10 @@ impl From<OrderQuery> for UserOrder {
 
 /// Returns the view of a user.
 pub(super) fn view(user: User) -> VersionedResponse<UserView> {
-    VersionedResponse(user.version, shown(user))
+    VersionedResponse(user.version, user_view(user))
 }
 
-fn shown(user: User) -> UserView {
+fn user_view(user: User) -> UserView {
     // The pattern names each value, so that the compiler reports a value that the view lacks.
     let User {
         id,
@@ -273,7 +273,7 @@ async fn list(
         |(cursor, _)| cursor.clone(),
         |(_, user)| ListedUserView {
             last_sign_in_at: sign_ins.get(&user.id).copied().map(moment),
-            user: shown(user),
+            user: user_view(user),
         },
     );
     Ok(Json(UserListView { items, next, total }))

@@ -46,6 +46,12 @@ pub(super) async fn set_push(call: SignedCall) -> Result<StatusCode, DeviceApiEr
 #[utoipa::path(delete, path = "/device", operation_id = "device.remove",
     responses((status = 204, description = "The device is revoked. The browsers that it signed in are signed out.")))]
 pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
-    device::revoke(&call.services, &call.device, CodesOfDevice::End, &call.by()).await?;
+    device::revoke(
+        &call.services,
+        &call.device,
+        CodesOfDevice::End,
+        &call.audit_context(),
+    )
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -55,7 +55,7 @@ pub(super) struct UnauthenticatedCaller;
 
 impl DeviceApiError {
     /// Adds the server's time.
-    pub(super) fn at(mut self, now: Timestamp) -> Self {
+    pub(super) fn with_server_time(mut self, now: Timestamp) -> Self {
         self.0.now = Some(now.seconds());
         self
     }

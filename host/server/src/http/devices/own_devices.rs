@@ -75,7 +75,7 @@ pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, DeviceApiErr
     let devices = device::all_of(&call.services, call.device.user_id).await?;
     Ok(Json(Devices {
         devices: devices.into_iter().map(view).collect(),
-        recovery_codes: recovery::left(&call.services, call.device.user_id).await?,
+        recovery_codes: recovery::remaining_codes(&call.services, call.device.user_id).await?,
     }))
 }
 
@@ -97,7 +97,15 @@ pub(super) async fn rename(
     let DeviceName { name } = parse(&call.body)?;
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
     within(&call.services.rate_limits.renames_per_device, &call)?;
-    match device::rename(&call.services, call.device.user_id, id, &name, &call.by()).await? {
+    match device::rename(
+        &call.services,
+        call.device.user_id,
+        id,
+        &name,
+        &call.audit_context(),
+    )
+    .await?
+    {
         RenameOutcome::Done => Ok(StatusCode::NO_CONTENT),
         RenameOutcome::BadName => Err(ErrorCode::InvalidName.into()),
         RenameOutcome::Unknown => Err(ErrorCode::DeviceNotFound.into()),
@@ -121,9 +129,14 @@ pub(super) async fn revoke(
     if id != call.device.id {
         confirmed(&call, &format!("DELETE /devices/{id}")).await?;
     }
-    device::revoke(&call.services, &found, CodesOfDevice::End, &call.by())
-        .await?
-        .ok_or(ErrorCode::DeviceNotFound)?;
+    device::revoke(
+        &call.services,
+        &found,
+        CodesOfDevice::End,
+        &call.audit_context(),
+    )
+    .await?
+    .ok_or(ErrorCode::DeviceNotFound)?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -151,7 +164,7 @@ pub(super) async fn enrolment_link(
 ) -> Result<(StatusCode, Json<DeviceEnrolmentLink>), DeviceApiError> {
     confirmed(&call, "POST /devices/enrolment-links").await?;
     within(&call.services.rate_limits.actions_per_device, &call)?;
-    let made = device::link_another(&call.services, &call.device, &call.by()).await?;
+    let made = device::link_another(&call.services, &call.device, &call.audit_context()).await?;
     let (link, until) = made.ok_or(ErrorCode::UserInactive)?;
     let body = DeviceEnrolmentLink {
         link_qr: qr_code(&link),
@@ -207,7 +220,7 @@ pub(super) async fn confirm_recovery_codes(
     let gone = ErrorCode::RecoveryCodesNotFound;
     let id: RecoveryBatchId = id.parse().map_err(|_| gone)?;
     let owner = (call.device.user_id, Some(call.device.id));
-    match recovery::confirm(&call.services, owner, id, &call.by()).await? {
+    match recovery::confirm(&call.services, owner, id, &call.audit_context()).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(gone.into()),
     }

@@ -78,7 +78,7 @@ pub(super) async fn offer(call: SignedCall) -> Result<Json<PasskeyOffer>, Device
     responses((status = 204, description = "The device approves only with the passkey from now on.")))]
 pub(super) async fn add(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
-    match passkey::add(&call.services, &call.device, &made, &call.by()).await? {
+    match passkey::add(&call.services, &call.device, &made, &call.audit_context()).await? {
         PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
         PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
         PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
@@ -104,9 +104,13 @@ pub(super) async fn allow_sign_in(
     call: SignedCall,
 ) -> Result<Json<PasskeyAgreement>, DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(&call)?;
-    let outcome =
-        passkey_agreement::agree(&call.services, &call.device, passkey.as_ref(), &call.by())
-            .await?;
+    let outcome = passkey_agreement::agree(
+        &call.services,
+        &call.device,
+        passkey.as_ref(),
+        &call.audit_context(),
+    )
+    .await?;
     match outcome {
         AgreementOutcome::Create(options) => Ok(Json(PasskeyAgreement {
             options: Some(options),
@@ -124,7 +128,8 @@ pub(super) async fn allow_sign_in(
     responses((status = 204, description = "The passkey confirms approvals, and signs in on login pages.")))]
 pub(super) async fn add_for_sign_in(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let made: RegisterPublicKeyCredential = parse(&call.body)?;
-    match passkey_agreement::add(&call.services, &call.device, &made, &call.by()).await? {
+    match passkey_agreement::add(&call.services, &call.device, &made, &call.audit_context()).await?
+    {
         PasskeyAddition::Added => Ok(StatusCode::NO_CONTENT),
         PasskeyAddition::Refused => Err(ErrorCode::InvalidPasskey.into()),
         PasskeyAddition::Taken => Err(ErrorCode::PasskeyExists.into()),
@@ -137,7 +142,14 @@ pub(super) async fn add_for_sign_in(call: SignedCall) -> Result<StatusCode, Devi
 pub(super) async fn stop_sign_in(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let device = &call.device;
     let from = Some(device.id);
-    passkey_agreement::withdraw(&call.services, device.user_id, device, from, &call.by()).await?;
+    passkey_agreement::withdraw(
+        &call.services,
+        device.user_id,
+        device,
+        from,
+        &call.audit_context(),
+    )
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -169,7 +181,7 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Devic
         &call.device,
         name,
         passkey.as_ref(),
-        &call.by(),
+        &call.audit_context(),
     )
     .await?
     {
@@ -185,7 +197,14 @@ pub(super) async fn confirmed(call: &SignedCall, name: &str) -> Result<(), Devic
     responses((status = 204, description = "The device has no passkey.")))]
 pub(super) async fn remove(call: SignedCall) -> Result<StatusCode, DeviceApiError> {
     let Confirmation { passkey } = Confirmation::read(&call)?;
-    match passkey::remove(&call.services, &call.device, passkey.as_ref(), &call.by()).await? {
+    match passkey::remove(
+        &call.services,
+        &call.device,
+        passkey.as_ref(),
+        &call.audit_context(),
+    )
+    .await?
+    {
         PasskeyRemoval::Removed | PasskeyRemoval::None => Ok(StatusCode::NO_CONTENT),
         PasskeyRemoval::Required(options) => Err(DeviceApiError::passkey_required(options)),
         PasskeyRemoval::Refused => Err(ErrorCode::InvalidPasskey.into()),

@@ -175,7 +175,7 @@ pub(crate) struct RecoveredQuery {
 }
 
 /// `GET /recover/done?link=..`
-pub(crate) async fn done(
+pub(crate) async fn show_link(
     State(services): State<Arc<Services>>,
     browser: Browser,
     query: Result<Query<RecoveredQuery>, QueryRejection>,

@@ -29,7 +29,7 @@ pub(crate) struct SignedCall {
 
 impl SignedCall {
     /// The device and the origin of the call.
-    pub(crate) fn by(&self) -> AuditContext {
+    pub(crate) fn audit_context(&self) -> AuditContext {
         AuditContext::new(Actor::Device(self.device.id), self.origin.clone())
     }
 }
@@ -89,7 +89,7 @@ impl FromRequest<Arc<Services>> for SignedCall {
             }),
             DeviceCaller::Unknown => Err(ErrorCode::DeviceNotEnrolled.into()),
             DeviceCaller::WrongClock(now) => {
-                Err(DeviceApiError::from(ErrorCode::ClockDifference).at(now))
+                Err(DeviceApiError::from(ErrorCode::ClockDifference).with_server_time(now))
             }
         }
     }

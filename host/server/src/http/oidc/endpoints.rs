@@ -75,7 +75,7 @@ pub(crate) async fn auth(
         let parameters = parameters?;
         let tried = parameters
             .get("redirect_uri")
-            .and_then(|address| test_sign_in::at(&services, address));
+            .and_then(|address| test_sign_in::id_from_address(&services, address));
         let tried = crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
         let accepted = authorize::check(
             &services,

@@ -49,7 +49,7 @@ pub(super) async fn list(owner: Owner, from: Result<Query<From>, QueryRejection>
     let from = from.map(|Query(from)| from).unwrap_or_default();
     // An id of another form selects the first page.
     let before = from.before.parse().ok();
-    owner.page(listed(&owner, ActivityKind::named(&from.kind), before).await)
+    owner.page(activity_page(&owner, ActivityKind::from_name(&from.kind), before).await)
 }
 
 /// Returns the names of the user's devices.
@@ -62,7 +62,7 @@ async fn device_names(owner: &Owner) -> Result<HashMap<DeviceId, String>, Intern
         .collect())
 }
 
-async fn listed(
+async fn activity_page(
     owner: &Owner,
     kind: ActivityKind,
     before: Option<AuditId>,

@@ -26,9 +26,9 @@ impl ActivityKind {
     pub(super) const ALL: [Self; 4] = [Self::All, Self::SignIns, Self::Devices, Self::Changes];
 
     /// Returns the kind that the query of an address names; by default every event.
-    pub(super) fn named(name: &str) -> Self {
-        let named = Self::ALL.into_iter().find(|kind| kind.name() == name);
-        named.unwrap_or_default()
+    pub(super) fn from_name(name: &str) -> Self {
+        let kind = Self::ALL.into_iter().find(|kind| kind.name() == name);
+        kind.unwrap_or_default()
     }
 
     pub(super) const fn is_all(self) -> bool {

@@ -30,7 +30,7 @@ struct Folding {
 pub(super) fn folded(rows: Vec<(StoredEntry, ActivityRow)>) -> Vec<ActivityRow> {
     with_approvals(with_requests(rows))
         .into_iter()
-        .map(shown)
+        .map(row_with_request)
         .collect()
 }
 
@@ -125,7 +125,7 @@ fn asking_browser(approval: &Folding) -> Option<&str> {
 
 /// Returns the row with the details of its request. There are none if the request came shortly before, from the same
 /// browser and place.
-fn shown(
+fn row_with_request(
     Folding {
         entry,
         row,

@@ -31,7 +31,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser
                 signed_in,
                 notice: FormNotice::default(),
             };
-            owner.page(listed(&owner).await)
+            owner.page(applications_page(&owner).await)
         }
         Ok(_) => {
             let home = HomePage {
@@ -43,14 +43,14 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, browser: Browser
     }
 }
 
-async fn listed(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
+async fn applications_page(owner: &Owner) -> Result<ApplicationsPage, InternalError> {
     let user = &owner.signed_in.user;
     let usable = portal::applications(&owner.services, user).await?;
     let devices = device::all_of(&owner.services, user.id).await?;
     let security = SecurityCard {
         devices: devices.len(),
         locked: devices.iter().filter(|device| device.has_passkey).count(),
-        codes: recovery::left(&owner.services, user.id).await?,
+        codes: recovery::remaining_codes(&owner.services, user.id).await?,
     };
     let mut tiles = usable
         .into_iter()

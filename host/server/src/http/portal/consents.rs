@@ -17,10 +17,13 @@ pub(super) async fn list(
 ) -> Response {
     // An address with a malformed query leads to the page, too.
     let notice = notice.map(|Query(notice)| notice).unwrap_or_default();
-    owner.page(listed(&owner, &notice).await)
+    owner.page(consents_page(&owner, &notice).await)
 }
 
-async fn listed(owner: &Owner, notice: &WithdrawalNotice) -> Result<ConsentsPage, InternalError> {
+async fn consents_page(
+    owner: &Owner,
+    notice: &WithdrawalNotice,
+) -> Result<ConsentsPage, InternalError> {
     let Owner {
         services,
         browser,

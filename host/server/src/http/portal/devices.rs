@@ -24,11 +24,14 @@ use assent_model::recovery::CodesOfDevice;
 
 /// `GET /devices`
 pub(super) async fn list(owner: Owner) -> Response {
-    owner.page(listed(&owner, None).await)
+    owner.page(devices_page(&owner, None).await)
 }
 
 /// The page of the devices. `unfit` is the device with an invalid new name.
-async fn listed(owner: &Owner, unfit: Option<DeviceId>) -> Result<DevicesPage, InternalError> {
+async fn devices_page(
+    owner: &Owner,
+    unfit: Option<DeviceId>,
+) -> Result<DevicesPage, InternalError> {
     let devices = device::all_of(&owner.services, owner.signed_in.user.id).await?;
     Ok(DevicesPage {
         layout: owner.layout(),
@@ -77,10 +80,12 @@ pub(super) async fn rename(Path(id): Path<String>, posted: PortalForm) -> Respon
         let user = owner.signed_in.user.id;
         let by = AuditContext::new(Actor::User(user), owner.browser.origin());
         match device::rename(&owner.services, user, id, posted.field("name"), &by).await? {
-            RenameOutcome::Done => owner.done(LocalPage::Devices, FormResult::Renamed),
+            RenameOutcome::Done => {
+                owner.redirect_with_result(LocalPage::Devices, FormResult::Renamed)
+            }
             RenameOutcome::Unknown => Ok(owner.nothing_here(Tab::Devices)),
             RenameOutcome::BadName => {
-                let mut response = page(&listed(owner, Some(id)).await?, None);
+                let mut response = page(&devices_page(owner, Some(id)).await?, None);
                 *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
                 Ok(response)
             }
@@ -103,7 +108,7 @@ pub(super) async fn stop_passkey(Path(id): Path<String>, posted: PortalForm) -> 
         };
         let by = AuditContext::new(Actor::User(user.id), owner.browser.origin());
         passkey_agreement::withdraw(&owner.services, user.id, &device, None, &by).await?;
-        owner.done(LocalPage::Devices, FormResult::PasskeyStopped)
+        owner.redirect_with_result(LocalPage::Devices, FormResult::PasskeyStopped)
     };
     owner.reply(reply.await)
 }
@@ -171,7 +176,7 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
             Revocation::Done {
                 here: None,
                 not_notified,
-            } => owner.done(
+            } => owner.redirect_with_result(
                 LocalPage::Devices,
                 if not_notified {
                     FormResult::RevokedNotNotified

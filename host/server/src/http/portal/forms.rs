@@ -35,19 +35,19 @@ impl Owner {
     }
 
     /// Redirects to a page of the portal, which shows the result.
-    pub(super) fn done(
+    pub(super) fn redirect_with_result(
         &self,
         page: LocalPage,
-        done: FormResult,
+        result: FormResult,
     ) -> Result<Response, InternalError> {
         let token = csrf::token(
             &self.services,
             &self.browser,
-            &csrf_purpose(done, &self.signed_in.user),
+            &csrf_purpose(result, &self.signed_in.user),
         )?;
         let mut query = form_urlencoded::Serializer::new(String::new());
         query
-            .append_pair("done", done.as_str())
+            .append_pair("done", result.as_str())
             .append_pair("token", &token);
         Ok(see_other(&format!("{}?{}", page.path(), query.finish())))
     }

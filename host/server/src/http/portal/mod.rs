@@ -69,7 +69,7 @@ pub(super) fn routes() -> Router<Arc<Services>> {
         .route("/consents", get(consents::list))
         .route("/activity", get(activity::list))
         .route("/profile", get(profile::show))
-        .route("/profile/{application}", get(profile::seen))
+        .route("/profile/{application}", get(profile::show_claims))
 }
 
 /// The query of the address that begins a login.
@@ -89,7 +89,7 @@ pub(super) async fn sign_in(
 ) -> Response {
     let SignInTarget { to } = to.map(|Query(to)| to).unwrap_or_default();
     let request = LoginRequest::Local {
-        page: LocalPage::at(&to),
+        page: LocalPage::from_path(&to),
     };
     let from = Some(browser.network());
     match login::begin(

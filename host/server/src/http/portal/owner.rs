@@ -46,7 +46,7 @@ impl FromRequestParts<Arc<Services>> for Owner {
     ) -> Result<Self, Response> {
         let Ok(browser) = Browser::from_request_parts(parts, services).await;
         let notice = FormNotice::of_query(parts.uri.query().unwrap_or_default());
-        let page = LocalPage::at(parts.uri.path());
+        let page = LocalPage::from_path(parts.uri.path());
         match browser.signed_in(services).await {
             Ok(Some(signed_in)) if is_enough(services, page, &signed_in) => Ok(Self {
                 services: Arc::clone(services),

@@ -166,14 +166,18 @@ pub struct SecurityCard {
 struct SecurityItem {
     label: Message,
     state: Message,
-    is_good: bool,
+    is_sufficient: bool,
     step: Message,
     address: &'static str,
 }
 
 impl SecurityItem {
     const fn tone(&self) -> Tone {
-        if self.is_good { Tone::Good } else { Tone::Warn }
+        if self.is_sufficient {
+            Tone::Good
+        } else {
+            Tone::Warn
+        }
     }
 }
 
@@ -197,7 +201,7 @@ impl SecurityCard {
                     1 => Message::new("security-devices-one"),
                     _ => Message::new("security-devices-several").number("count", count(devices)),
                 },
-                is_good: devices > 1,
+                is_sufficient: devices > 1,
                 step: if devices > 1 {
                     Message::new("security-devices-manage")
                 } else {
@@ -215,7 +219,7 @@ impl SecurityCard {
                     0 => Message::new("security-codes-none"),
                     _ => Message::new("security-codes-left").number("count", i64::from(codes)),
                 },
-                is_good: codes >= FEW_CODES,
+                is_sufficient: codes >= FEW_CODES,
                 step: match codes {
                     0 => Message::new("security-codes-create"),
                     _ => Message::new("security-codes-renew"),
@@ -229,7 +233,7 @@ impl SecurityCard {
                     _ if locked == 0 => Message::new("security-lock-off"),
                     _ => Message::new("security-lock-partly").number("count", count(unlocked)),
                 },
-                is_good: unlocked == 0 && devices > 0,
+                is_sufficient: unlocked == 0 && devices > 0,
                 step: if unlocked == 0 && devices > 0 {
                     Message::new("security-lock-manage")
                 } else {

@@ -5,7 +5,7 @@ use axum::response::Response;
 use serde_json::Value;
 
 use super::pages::{Fact, ProfilePage, Tab, VisibleClaimsPage, VisibleClaimsStop};
-use super::words::{FactValue, claim, shown};
+use super::words::{FactValue, claim, fact_values};
 use crate::domain::InternalError;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::portal::{self, VisibleClaims};
@@ -21,7 +21,7 @@ pub(super) async fn show(owner: Owner) -> Response {
     let made = async {
         let user = &owner.signed_in.user;
         let usable = portal::applications(&owner.services, user).await?;
-        let seen = usable
+        let applications = usable
             .into_iter()
             .map(|usable| (format!("/profile/{}", usable.id), usable.name));
         Ok(ProfilePage {
@@ -32,7 +32,7 @@ pub(super) async fn show(owner: Owner) -> Response {
                 label: Message::new("claim-user-did"),
                 values: vec![written(user.did.as_str())],
             }],
-            applications: seen.collect(),
+            applications: applications.collect(),
         })
     };
     owner.page(made.await)
@@ -102,7 +102,7 @@ fn written(text: &str) -> FactValue {
 }
 
 /// `GET /profile/{application}`
-pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
+pub(super) async fn show_claims(owner: Owner, Path(id): Path<String>) -> Response {
     let reply = async {
         let Some(_held) = owner
             .services
@@ -122,21 +122,21 @@ pub(super) async fn seen(owner: Owner, Path(id): Path<String>) -> Response {
                 again,
             ));
         };
-        let seen = match id.parse::<Did>() {
+        let visible = match id.parse::<Did>() {
             Ok(id) => portal::seen_by(&owner.services, &owner.signed_in.user, &id).await?,
             Err(_) => None,
         };
-        let Some(seen) = seen else {
+        let Some(visible) = visible else {
             return Ok(owner.nothing_here(Tab::Profile));
         };
-        Ok(page(&seen_page(&owner, seen)?, None))
+        Ok(page(&claims_page(&owner, visible)?, None))
     };
     owner.reply(reply.await)
 }
 
-fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {
-    let ((facts, technical), stopped) = match seen.claims {
-        Ok(claims) => (visible(claims), None),
+fn claims_page(owner: &Owner, visible: VisibleClaims) -> Result<VisibleClaimsPage, InternalError> {
+    let ((facts, technical), stopped) = match visible.claims {
+        Ok(claims) => (split_facts(claims), None),
         // A denial has the text that the user sees at a sign-in. A failure has its details in the log.
         Err(stopped) if stopped.denied => {
             let stop = VisibleClaimsStop::Denied(stopped.reason);
@@ -154,8 +154,8 @@ fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, In
     Ok(VisibleClaimsPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Profile)?,
-        application: seen.application,
-        after_consent: seen.after_consent,
+        application: visible.application,
+        after_consent: visible.after_consent,
         facts,
         technical,
         stopped,
@@ -166,7 +166,7 @@ fn seen_page(owner: &Owner, seen: VisibleClaims) -> Result<VisibleClaimsPage, In
 const TECHNICAL: [&str; 3] = ["sub", "user_did", "user_short_code"];
 
 /// The data that an application receives: the facts for the user, and those for programs. Each value appears once.
-fn visible(mut claims: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
+fn split_facts(mut claims: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
     claims.iter_mut().for_each(|(name, values)| {
         if name == "account" {
             values.iter_mut().for_each(read_object);
@@ -180,7 +180,7 @@ fn visible(mut claims: Vec<(String, Vec<Value>)>) -> (Vec<Fact>, Vec<Fact>) {
         label: claim(&name),
         values: values
             .iter()
-            .flat_map(|value| shown(&name, value))
+            .flat_map(|value| fact_values(&name, value))
             .collect(),
     };
     (

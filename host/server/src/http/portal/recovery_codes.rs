@@ -39,7 +39,7 @@ async fn overview(owner: &Owner, problem: Option<Message>) -> Result<Response, I
     let template = RecoveryCodesPage {
         layout: owner.layout(),
         frame: owner.frame(Tab::Devices)?,
-        left: recovery::left(&owner.services, user).await?,
+        left: recovery::remaining_codes(&owner.services, user).await?,
         problem,
         create: owner.form(PATH)?,
     };
@@ -141,7 +141,7 @@ pub(super) async fn create(Path(id): Path<String>, posted: PortalForm) -> Respon
             layout: owner.layout(),
             frame: owner.frame(Tab::Devices)?,
             codes: codes.iter().map(|code| code.grouped()).collect(),
-            has_earlier: recovery::left(&owner.services, user.id).await? > 0,
+            has_earlier: recovery::remaining_codes(&owner.services, user.id).await? > 0,
             file_title: file_title.plain(owner.browser.language()),
             recover: format!("{}/recover", owner.services.settings.origin()),
             confirm: owner.form(&format!("{PATH}/{id}/confirm"))?,
@@ -159,7 +159,7 @@ pub(super) async fn confirm(Path(id): Path<String>, posted: PortalForm) -> Respo
             return Ok(owner.nothing_here(Tab::Devices));
         };
         match portal::confirm_codes(&owner.services, &console(owner), id).await? {
-            true => owner.done(LocalPage::Devices, FormResult::CodesConfirmed),
+            true => owner.redirect_with_result(LocalPage::Devices, FormResult::CodesConfirmed),
             false => overview(owner, Some(Message::new("portal-codes-unconfirmed"))).await,
         }
     };

@@ -21,10 +21,10 @@ use assent_store::OpenSession;
 
 /// `GET /sessions`
 pub(super) async fn list(owner: Owner) -> Response {
-    owner.page(listed(&owner).await)
+    owner.page(sessions_page(&owner).await)
 }
 
-async fn listed(owner: &Owner) -> Result<SessionsPage, InternalError> {
+async fn sessions_page(owner: &Owner) -> Result<SessionsPage, InternalError> {
     let sessions = portal::sessions(&owner.services, &owner.signed_in.user).await?;
     Ok(SessionsPage {
         layout: owner.layout(),
@@ -80,7 +80,7 @@ pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response 
         let Some(EndedSession { not_notified }) = ended else {
             return Ok(owner.nothing_here(Tab::Sessions));
         };
-        owner.done(
+        owner.redirect_with_result(
             LocalPage::Sessions,
             if not_notified {
                 FormResult::EndedNotNotified
@@ -98,7 +98,7 @@ pub(super) async fn end_others(posted: PortalForm) -> Response {
     let reply = async {
         let EndedSession { not_notified } =
             portal::end_others(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
-        owner.done(
+        owner.redirect_with_result(
             LocalPage::Sessions,
             if not_notified {
                 FormResult::OthersEndedNotNotified

@@ -510,7 +510,7 @@ pub(super) fn claim(name: &str) -> Message {
 
 /// The values of a claim or attribute on a page: times for the browser's script, and objects with one member for each
 /// line.
-pub(super) fn shown(name: &str, value: &Value) -> Vec<FactValue> {
+pub(super) fn fact_values(name: &str, value: &Value) -> Vec<FactValue> {
     let text = |text: String| FactValue::Words(Message::new("claim-value").text("value", text));
     match value {
         Value::Number(seconds) if is_moment(name) => {
@@ -576,8 +576,8 @@ mod tests {
     #[test]
     fn an_object_is_shown_as_its_members_and_an_empty_list_as_none() {
         let account = serde_json::json!({"name": "ada", "nickname": null, "roles": ["reader", "editor"], "teams": []});
-        let shown = shown("account", &account);
-        let lines: Vec<String> = shown
+        let values = fact_values("account", &account);
+        let lines: Vec<String> = values
             .iter()
             .map(|value| match value {
                 FactValue::Words(words) => words.plain(Language::English),

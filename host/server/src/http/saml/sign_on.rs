@@ -48,7 +48,7 @@ pub(crate) async fn sign_on(
                 let tried = incoming.relay_state().and_then(|state| state.parse().ok());
                 let tried =
                     crate::http::sign_in::test_sign_in::open(&services, &browser, tried).await?;
-                asked(
+                accept_request(
                     &services,
                     &application,
                     &incoming,
@@ -83,7 +83,7 @@ pub(crate) async fn sign_on_by_post(
         }
         match Incoming::read_post(&body) {
             Ok(incoming) => {
-                asked(
+                accept_request(
                     &services,
                     &application,
                     &incoming,
@@ -105,7 +105,7 @@ pub(crate) async fn sign_on_by_post(
 
 /// Checks and stores a request. The browser then continues with a GET, because it sends no `SameSite=Lax` cookie when
 /// another site posts.
-async fn asked(
+async fn accept_request(
     services: &Services,
     application: &str,
     incoming: &Incoming,
@@ -132,7 +132,7 @@ pub(crate) async fn proceed(
         };
         match request {
             Some(request) => Box::pin(begin(&services, &browser, request)).await,
-            None => Ok(gone(&services, browser.language())),
+            None => Ok(unusable_request_page(&services, browser.language())),
         }
     };
     let response = reply
@@ -158,7 +158,7 @@ async fn begin(
         .service_provider(&request.application)
         .await?
     else {
-        return Ok(gone(services, browser.language()));
+        return Ok(unusable_request_page(services, browser.language()));
     };
     if !provider.settings.enabled {
         return Ok(login::disabled_application(
@@ -261,8 +261,8 @@ async fn start_page(
     application: &str,
     query: &str,
 ) -> Result<Response, SignOnError> {
-    let asked = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
-    let relay_state = asked.map(|(_, value)| value.into_owned());
+    let parameter = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "RelayState");
+    let relay_state = parameter.map(|(_, value)| value.into_owned());
     let (_, provider) = sign_on::unsolicited(services, application, relay_state.as_deref()).await?;
     let purpose = start_purpose(application);
     let start = SamlStartPage {
@@ -303,7 +303,7 @@ async fn started(
     ))
 }
 
-fn gone(services: &Services, language: Language) -> Response {
+fn unusable_request_page(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::BAD_REQUEST,
         title: Message::new("error-login-replayed"),
@@ -398,7 +398,7 @@ async fn refused(
         "{why}; the application in the address is {}",
         QuotedText::new(application)
     );
-    let mut details = operator_details::named(services, application).await;
+    let mut details = operator_details::named_application(services, application).await;
     if let Unanswerable::Acs(received) = &why {
         details.push(operator_details::address(received));
     }

@@ -79,13 +79,13 @@ pub(crate) async fn confirm(posted: LoginPost) -> Response {
     } = &posted;
     let reply = async {
         let LoginView::Approved(login, approved) = view else {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         };
         let old = session_before(services, browser, login).await?;
         let Some(authenticated_user) =
             login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await?
         else {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         };
         let AuthenticatedUser { signed_in, .. } = &authenticated_user;
         if !csrf::is_token(
@@ -94,7 +94,7 @@ pub(crate) async fn confirm(posted: LoginPost) -> Response {
             &shown_to(login.id, &signed_in.user),
             &form.user,
         )? {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         }
         finish(
             services,

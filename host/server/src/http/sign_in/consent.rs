@@ -57,12 +57,12 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                 (login, resumed(services, browser, login, *session).await?)
             }
             LoginView::Answered(_) => return Ok(answered_before(services, browser.language())),
-            _ => return Ok(posted.shown()),
+            _ => return Ok(posted.redirect_to_current_page()),
         };
         let (Some(authenticated_user), LoginRequest::Oidc(request)) =
             (authenticated_user, &login.request)
         else {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         };
         if !csrf::is_token(
             services,
@@ -70,7 +70,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
             &shown_to(login.id, &authenticated_user.signed_in.user),
             &form.user,
         )? {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         }
         match form.decision.as_str() {
             "allow" => {
@@ -97,7 +97,7 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                     None => answered_before(services, browser.language()),
                 })
             }
-            _ => Ok(posted.shown()),
+            _ => Ok(posted.redirect_to_current_page()),
         }
     };
     posted.reply(Box::pin(reply).await)

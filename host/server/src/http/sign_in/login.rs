@@ -152,7 +152,7 @@ pub(crate) async fn cancel(posted: LoginPost) -> Response {
         if let LoginView::Waiting(login, _) = &posted.view {
             login::cancel(&posted.services, login).await?;
         }
-        Ok(posted.shown())
+        Ok(posted.redirect_to_current_page())
     };
     posted.reply(reply.await)
 }
@@ -164,14 +164,14 @@ pub(crate) async fn again(posted: LoginPost) -> Response {
         match &posted.view {
             LoginView::Ended(login, _) | LoginView::Waiting(login, _) => {
                 login::again(&posted.services, login).await?;
-                Ok(posted.shown_again())
+                Ok(posted.redirect_to_retry())
             }
             LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => {
                 login::again(&posted.services, login).await?;
-                Ok(posted.shown())
+                Ok(posted.redirect_to_current_page())
             }
             LoginView::Identify(_) | LoginView::Answered(_) | LoginView::Unknown => {
-                Ok(posted.shown())
+                Ok(posted.redirect_to_current_page())
             }
         }
     };

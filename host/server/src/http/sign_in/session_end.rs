@@ -206,7 +206,7 @@ async fn signed_out(
             .await?
             .held_by(browser.digest()),
         // The session has expired, and its applications have not been notified.
-        (None, Some(sid)) => session::end_if_over(services, sid).await?,
+        (None, Some(sid)) => session::end_if_expired(services, sid).await?,
         (None, None) => SessionEnd::default(),
     };
     let response =

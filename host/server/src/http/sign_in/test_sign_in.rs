@@ -55,7 +55,7 @@ pub(crate) async fn answered(
         }
         oidc::take_up(&services, &open, &parameters).await.map(Some)
     };
-    shown(&services, browser.language(), reply.await)
+    outcome_page(&services, browser.language(), reply.await)
 }
 
 /// `POST /admin/test-sign-ins/{id}`: the response of a SAML test sign-in.
@@ -81,7 +81,7 @@ pub(crate) async fn answered_by_post(
             .await
             .map(Some)
     };
-    shown(&services, browser.language(), reply.await)
+    outcome_page(&services, browser.language(), reply.await)
 }
 
 /// Claims the single response of a test sign-in.
@@ -95,7 +95,7 @@ async fn claim_answer(
         .await?)
 }
 
-fn shown(
+fn outcome_page(
     services: &Services,
     language: Language,
     outcome: Result<Option<TestSignInOutcome>, InternalError>,

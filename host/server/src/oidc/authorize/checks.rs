@@ -155,8 +155,8 @@ impl UncheckedRequest<'_> {
 
     /// Returns the requested scopes that the application may have. Others are ignored, as the specification requires.
     pub(super) fn scopes(&self) -> Result<Scopes, CheckError> {
-        let asked = Scopes::known(self.parameters.get("scope").unwrap_or_default());
-        let mut scopes = asked.both(&self.application.settings.scopes);
+        let requested = Scopes::parse_known(self.parameters.get("scope").unwrap_or_default());
+        let mut scopes = requested.both(&self.application.settings.scopes);
         // The specification permits `offline_access` only with `prompt=consent`.
         let consent = self
             .parameters
@@ -257,11 +257,11 @@ impl UncheckedRequest<'_> {
         let Some(text) = self.parameters.get("claims") else {
             return Ok(ClaimsRequest::default());
         };
-        let asked = ClaimsRequest::parse(text)
+        let requested = ClaimsRequest::parse(text)
             .or_else(|error| fail(AuthorizeErrorCode::InvalidRequest, error.to_string()))?;
         let delegated = channels::are_delegated(services, Some(&self.application.id));
         let passkeys = services.passkeys.is_some() && self.application.settings.passkey_sign_in;
-        let ours: Vec<Acr> = [
+        let supported: Vec<Acr> = [
             Some(Acr::Device),
             delegated.then_some(Acr::Delegated),
             passkeys.then_some(Acr::PhishingResistant),
@@ -269,17 +269,23 @@ impl UncheckedRequest<'_> {
         .into_iter()
         .flatten()
         .collect();
-        for wanted in asked.wanted("acr").filter(|wanted| wanted.essential) {
-            if !ours.iter().any(|acr| wanted.admits(&json!(acr.as_str()))) {
-                let ours: Vec<&str> = ours.iter().map(|acr| acr.as_str()).collect();
+        for requirement in requested
+            .requirements_of("acr")
+            .filter(|requirement| requirement.essential)
+        {
+            if !supported
+                .iter()
+                .any(|acr| requirement.admits(&json!(acr.as_str())))
+            {
+                let supported: Vec<&str> = supported.iter().map(|acr| acr.as_str()).collect();
                 return fail(
                     AuthorizeErrorCode::UnmetAuthenticationRequirements,
-                    format!("acr must be {}", ours.join(" or ")),
+                    format!("acr must be {}", supported.join(" or ")),
                 );
             }
         }
         let allowed = &self.application.settings.scopes;
-        Ok(asked.retaining(|name| {
+        Ok(requested.retaining(|name| {
             let of_sign_in = ["sub", "acr", "auth_time", "amr"].contains(&name);
             of_sign_in || Scope::of_claim(name).is_some_and(|scope| allowed.has(scope))
         }))

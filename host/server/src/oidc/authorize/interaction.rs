@@ -104,6 +104,6 @@ pub(super) fn is_requested_subject(
     Ok(hinted
         && request
             .claims
-            .wanted("sub")
-            .all(|wanted| wanted.admits(&subject)))
+            .requirements_of("sub")
+            .all(|requirement| requirement.admits(&subject)))
 }

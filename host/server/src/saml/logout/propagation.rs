@@ -132,7 +132,7 @@ pub async fn view(
     let Some((logout, mut turns)) = services.store.saml_logout(id, now).await? else {
         return Ok(LogoutView::Unknown);
     };
-    let held = held(&logout, cookies);
+    let held = sessions_held(&logout, cookies);
     let has_begun = turns.iter().any(|turn| turn.requested_at.is_some());
     if held.is_empty() && has_begun {
         return Ok(LogoutView::Unknown);
@@ -186,7 +186,7 @@ pub async fn view(
 }
 
 /// Returns the sessions that a browser with these cookies held.
-fn held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
+fn sessions_held<'l>(logout: &'l Logout, cookies: &[Digest]) -> Vec<&'l str> {
     let cookies: Vec<String> = cookies.iter().map(|cookie| cookie.to_text()).collect();
     let held = logout
         .browsers
@@ -212,7 +212,7 @@ pub async fn ask(
     let Some(turn) = turns.iter().find(|turn| turn.outcome.is_none()) else {
         return Ok(None);
     };
-    if turn.request != request || !held(&logout, cookies).contains(&turn.sid.as_str()) {
+    if turn.request != request || !sessions_held(&logout, cookies).contains(&turn.sid.as_str()) {
         return Ok(None);
     }
     let provider = services.store.service_provider(&turn.application).await?;

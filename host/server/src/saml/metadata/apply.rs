@@ -203,7 +203,7 @@ fn differences(
 
 /// Returns the members of a request that creates an equal service provider.
 fn members(provider: &ServiceProvider) -> admin::Result<Map<String, Value>> {
-    match serde_json::to_value(ServiceProviderChange::to(provider)) {
+    match serde_json::to_value(ServiceProviderChange::from_provider(provider)) {
         Ok(Value::Object(members)) => Ok(members),
         Ok(_) => Err(unwritable("it is not an object")),
         Err(error) => Err(unwritable(error)),

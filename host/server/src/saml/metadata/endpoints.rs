@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::admin::{AcsChange, SingleLogoutChange};
-use crate::saml::metadata::entity::listed;
+use crate::saml::metadata::entity::name_list;
 use crate::saml::metadata::error::MetadataError;
 use crate::saml::metadata::names::{ASSERTION_CONSUMER_SERVICE, BINDINGS, SINGLE_LOGOUT_SERVICE};
 use assent_model::saml::Binding;
@@ -47,7 +47,7 @@ fn note_others(
         .filter(|binding| taken.iter().all(|one| one.uri() != *binding))
         .collect();
     if !others.is_empty() {
-        let bindings = listed(
+        let bindings = name_list(
             others
                 .into_iter()
                 .map(|binding| binding.strip_prefix(BINDINGS).unwrap_or(binding)),

@@ -48,7 +48,7 @@ pub(super) fn find<'d>(
             ));
         }
     }
-    let known = listed(providers.iter().map(|(id, _)| id.as_str()));
+    let known = name_list(providers.iter().map(|(id, _)| id.as_str()));
     let is_meant = |id: &str| entity_id.is_none_or(|wanted| wanted == id);
     let mut meant = providers.into_iter().filter(|(id, _)| is_meant(id));
     let (entity_id, entity) = match (meant.next(), entity_id) {
@@ -111,7 +111,7 @@ fn speaks_saml2(role: Element<'_>) -> bool {
 }
 
 /// Formats a list for a message.
-pub(super) fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
+pub(super) fn name_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let mut names = names.peekable();
     let mut list = names.by_ref().take(NAMED).collect::<Vec<_>>().join(", ");
     if names.peek().is_some() {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::entity::{FoundEntity, find, listed};
+use super::entity::{FoundEntity, find, name_list};
 use super::error::MetadataError;
 use super::names::{
     ATTRIBUTE_CONSUMING_SERVICE, DISPLAY_NAME, EXTENSIONS, KEY_DESCRIPTOR, KEY_INFO, LANG,
@@ -199,7 +199,7 @@ fn name_id_formats(
         }
     }
     if !unknown.is_empty() {
-        let formats = listed(unknown.iter().map(String::as_str));
+        let formats = name_list(unknown.iter().map(String::as_str));
         notes.push(format!(
             "These NameID formats were omitted, because they are not supported: {formats}."
         ));
@@ -230,7 +230,7 @@ fn requested_attributes(role: Element<'_>, notes: &mut Vec<String>) {
     });
     let names: BTreeSet<&str> = names.collect();
     if !names.is_empty() {
-        let names = listed(names.into_iter());
+        let names = name_list(names.into_iter());
         notes.push(format!(
             "It requests attributes ({names}); custom_attributes and the plugins determine the sent ones."
         ));

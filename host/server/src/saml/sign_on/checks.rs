@@ -338,7 +338,7 @@ fn name_id_format(
         None => Ok(settings.name_id.default),
         Some(uri) => settings
             .name_id
-            .asked(uri)
+            .requested_format(uri)
             .ok_or(SignOnDenied::InvalidNameIdPolicy),
     }
 }

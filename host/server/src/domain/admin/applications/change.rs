@@ -277,7 +277,7 @@ pub(super) fn scopes(names: &[String]) -> Result<Scopes> {
             ),
         ));
     }
-    let scopes = Scopes::known(&names.join(" "));
+    let scopes = Scopes::parse_known(&names.join(" "));
     if !scopes.has(Scope::OpenId) {
         return Err(invalid("scopes", "expected openid among them"));
     }

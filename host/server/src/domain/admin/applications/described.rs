@@ -15,7 +15,7 @@ use assent_model::redirect::RedirectUri;
 
 impl ClientChange {
     /// Returns the change that creates a client like this one. It sets every member that a client can have.
-    pub(in crate::domain::admin) fn to(name: &str, settings: &OidcSettings) -> Self {
+    pub(in crate::domain::admin) fn from_settings(name: &str, settings: &OidcSettings) -> Self {
         let OidcSettings {
             enabled,
             application_type,

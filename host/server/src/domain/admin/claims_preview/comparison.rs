@@ -67,8 +67,10 @@ pub(super) async fn compare(
             };
             invalid(field, error.to_string())
         })?;
-    let current = previewed.by(services, &services.plugins.set()).await?;
-    let candidate = previewed.by(services, &set).await?;
+    let current = previewed
+        .preview_with(services, &services.plugins.set())
+        .await?;
+    let candidate = previewed.preview_with(services, &set).await?;
     let differences = current
         .iter()
         .zip(&candidate)

@@ -145,7 +145,7 @@ pub async fn preview(
 ) -> Result<Vec<Preview>> {
     PreviewSubject::find(services, application, request)
         .await?
-        .by(services, &services.plugins.set())
+        .preview_with(services, &services.plugins.set())
         .await
 }
 
@@ -160,7 +160,7 @@ pub async fn preview_of(
 ) -> Result<Vec<Preview>> {
     PreviewSubject::new(services, (user, account), scope.as_deref(), sinks)
         .await?
-        .by(services, &services.plugins.set())
+        .preview_with(services, &services.plugins.set())
         .await
 }
 
@@ -261,7 +261,7 @@ impl PreviewSubject {
         })
     }
 
-    pub(super) async fn by(
+    pub(super) async fn preview_with(
         &self,
         services: &Services,
         plugins: &PluginSet,

@@ -16,12 +16,12 @@ pub(super) type Members = Map<String, Value>;
 
 /// Returns all members of a client except the key.
 pub(super) fn client(client: &Application) -> Members {
-    members(&ClientChange::to(&client.name, &client.settings))
+    members(&ClientChange::from_settings(&client.name, &client.settings))
 }
 
 /// Returns all members of a service provider except the key.
 pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
-    let mut members = members(&ServiceProviderChange::to(provider));
+    let mut members = members(&ServiceProviderChange::from_provider(provider));
     members.insert("protocol".to_owned(), json!("saml"));
     members
 }
@@ -29,7 +29,7 @@ pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
 /// Returns the members of a client that a manifest must name: those that differ from a new client.
 pub(super) fn named_of_client(known: &Application) -> Members {
     let defaults = OidcSettings::new(known.settings.application_type);
-    let defaults = members(&ClientChange::to("", &defaults));
+    let defaults = members(&ClientChange::from_settings("", &defaults));
     without(client(known), &defaults, &["application_type"])
 }
 

@@ -184,7 +184,7 @@ impl Writer<'_> {
         provider: &ServiceProvider,
         key: &ManifestKey,
     ) -> Result<Writes> {
-        let signing = saml_keys::first(self.services, &provider.id).await?;
+        let signing = saml_keys::create_first_key(self.services, &provider.id).await?;
         let entry = self
             .entry(Event::ApplicationCreated)
             .in_application(provider.id.clone());

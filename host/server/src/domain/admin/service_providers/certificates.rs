@@ -134,7 +134,7 @@ impl AdminCommand for ActivateCertificate {
         } = plan;
         let changed =
             saml_keys::take_over(&context.services, &application, certificate, by).await?;
-        done(changed, EXPECTED_PUBLISHED).map(Execution::Done)
+        changed_key(changed, EXPECTED_PUBLISHED).map(Execution::Done)
     }
 }
 
@@ -179,11 +179,14 @@ impl AdminCommand for WithdrawCertificate {
             certificate,
         } = plan;
         let changed = saml_keys::withdraw(&context.services, &application, certificate, by).await?;
-        done(changed, EXPECTED_IDLE).map(Execution::Done)
+        changed_key(changed, EXPECTED_IDLE).map(Execution::Done)
     }
 }
 
-pub(super) fn done(changed: saml_keys::KeyChange, expected: &'static str) -> Result<SamlKey> {
+pub(super) fn changed_key(
+    changed: saml_keys::KeyChange,
+    expected: &'static str,
+) -> Result<SamlKey> {
     match changed {
         saml_keys::KeyChange::Done(key) => Ok(key),
         saml_keys::KeyChange::Unknown => Err(AdminError::NotFound("certificate")),

@@ -78,7 +78,7 @@ assent_model::admin_command! {
 
 impl ServiceProviderChange {
     /// Returns the change that creates a service provider like this one. It sets every member.
-    pub fn to(provider: &ServiceProvider) -> Self {
+    pub fn from_provider(provider: &ServiceProvider) -> Self {
         let ServiceProvider { name, settings, .. } = provider;
         let SamlSettings {
             enabled,

@@ -67,7 +67,7 @@ impl AdminCommand for CreateServiceProvider {
     ) -> Result<Execution<ServiceProvider>> {
         let provider = approved.into_plan();
         let services = &context.services;
-        let key = saml_keys::first(services, &provider.id).await?;
+        let key = saml_keys::create_first_key(services, &provider.id).await?;
         let entry = audit::entry(services, Event::ApplicationCreated, by)
             .in_application(provider.id.clone());
         let entry = AuditedSettings::of_service_provider(&provider).made(entry);

@@ -169,7 +169,7 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
             true => user.state_after_suspension(),
             false => user
                 .state
-                .to(state)
+                .transition_to(state)
                 .map_err(|error| invalid("state", error.to_string()))?,
         };
         user.was_active |= user.state == LifecycleState::Active;
@@ -219,7 +219,7 @@ pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
     let expected = || invalid("email", "expected an address such as ada@example.org");
     // As HTML's email fields validate an address, but with letters of all alphabets.
     let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
-    let is_good = text
+    let is_valid = text
         .trim()
         .split_once('@')
         .is_some_and(|(local, services)| {
@@ -229,7 +229,7 @@ pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
                 && services.split('.').all(|label| !label.is_empty())
                 && !local.contains(['"', ',', ';', '\\'])
         });
-    if is_good {
+    if is_valid {
         text.parse().map_err(|_| expected())
     } else {
         Err(expected())

@@ -19,7 +19,7 @@ pub(in crate::domain::admin) fn creation(
         Some(role) => entry.with("console_role", role.as_str()),
         None => entry,
     };
-    entry.personal("after", Value::Object(shown(user)))
+    entry.personal("after", Value::Object(audited_members(user)))
 }
 
 /// Returns the entries about a change, with the old and new values of the changed members.
@@ -31,7 +31,7 @@ pub(in crate::domain::admin) fn differences(
 ) -> Vec<Entry> {
     let entry = |event| audit::entry(services, event, by).about(after.id);
     let mut entries = Vec::new();
-    let (was, is) = changed(shown(before), shown(after));
+    let (was, is) = changed(audited_members(before), audited_members(after));
     let role = |user: &User| user.console_role.map(ConsoleRole::as_str);
     if !is.is_empty() || !was.is_empty() || role(before) != role(after) {
         let mut changed = entry(Event::UserUpdated);
@@ -57,14 +57,14 @@ pub(in crate::domain::admin) fn differences(
 }
 
 /// Returns the members that identify a user.
-fn shown(user: &User) -> Map<String, Value> {
-    let mut shown = match serde_json::to_value(&user.profile) {
+fn audited_members(user: &User) -> Map<String, Value> {
+    let mut members = match serde_json::to_value(&user.profile) {
         Ok(Value::Object(profile)) => profile,
         _ => Map::new(),
     };
-    shown.insert("login_name".to_owned(), json!(user.name));
-    shown.insert("email".to_owned(), json!(user.email));
-    shown
+    members.insert("login_name".to_owned(), json!(user.name));
+    members.insert("email".to_owned(), json!(user.email));
+    members
 }
 
 /// Returns the members that differ.

@@ -127,7 +127,7 @@ pub fn address(services: &Services, id: TestSignInId) -> String {
 }
 
 /// Returns the test sign-in with this address.
-pub fn at(services: &Services, address: &str) -> Option<TestSignInId> {
+pub fn id_from_address(services: &Services, address: &str) -> Option<TestSignInId> {
     let base = services.settings.base_url.as_str().trim_end_matches('/');
     address.strip_prefix(base)?.strip_prefix(PATH)?.parse().ok()
 }

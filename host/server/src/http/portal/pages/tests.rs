@@ -11,7 +11,7 @@ fn text() -> String {
     MARKUP.to_owned()
 }
 
-fn said() -> Message {
+fn message() -> Message {
     Message::new("claim-value").text("value", MARKUP)
 }
 
@@ -35,7 +35,7 @@ fn frame(tab: Tab) -> Frame {
     Frame {
         user,
         tab,
-        notice: Some(said()),
+        notice: Some(message()),
     }
 }
 
@@ -114,7 +114,7 @@ fn sessions() -> SessionsPage {
     SessionsPage {
         layout: Layout::default(),
         frame: frame(Tab::Sessions),
-        sessions: vec![session(true, Some(said())), session(false, None)],
+        sessions: vec![session(true, Some(message())), session(false, None)],
         end_others: Some(form()),
         end_all: form(),
     }
@@ -147,17 +147,17 @@ fn consents(offline: bool) -> ConsentsPage {
 fn activity() -> ActivityPage {
     let row = ActivityRow {
         tone: Tone::Calm,
-        what: said(),
+        what: message(),
         when: when(),
-        by: Some(said()),
-        place: Some(said()),
-        browser: Some(said()),
+        by: Some(message()),
+        place: Some(message()),
+        browser: Some(message()),
         is_access: true,
-        approved: Some(said()),
+        approved: Some(message()),
         request: Some(AnsweredRequest {
             when: when(),
-            place: Some(said()),
-            browser: Some(said()),
+            place: Some(message()),
+            browser: Some(message()),
         }),
     };
     let older = Some("/activity?before=1".to_owned());
@@ -174,12 +174,12 @@ fn activity() -> ActivityPage {
 fn facts() -> Vec<Fact> {
     vec![
         Fact {
-            label: said(),
-            values: vec![FactValue::Words(said())],
+            label: message(),
+            values: vec![FactValue::Words(message())],
         },
         Fact {
-            label: said(),
-            values: vec![FactValue::Words(said()), FactValue::Moment(when())],
+            label: message(),
+            values: vec![FactValue::Words(message()), FactValue::Moment(when())],
         },
     ]
 }
@@ -195,7 +195,7 @@ fn profile() -> ProfilePage {
     }
 }
 
-fn seen(stopped: Option<VisibleClaimsStop>, after_consent: bool) -> VisibleClaimsPage {
+fn visible_claims(stopped: Option<VisibleClaimsStop>, after_consent: bool) -> VisibleClaimsPage {
     let (layout, frame) = (Layout::default(), frame(Tab::Profile));
     VisibleClaimsPage {
         layout,
@@ -301,7 +301,7 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
         },
         revoke(),
         recovery_codes(None),
-        recovery_codes(Some(said())),
+        recovery_codes(Some(message())),
         RecoveryCodesPage {
             left: 2,
             ..recovery_codes(None)
@@ -337,15 +337,15 @@ pub(in crate::http) fn every_page_in(language: Language) -> Vec<String> {
             applications: Vec::new(),
             ..profile()
         },
-        seen(None, false),
-        seen(None, true),
+        visible_claims(None, false),
+        visible_claims(None, true),
         VisibleClaimsPage {
             facts: Vec::new(),
             technical: Vec::new(),
-            ..seen(None, false)
+            ..visible_claims(None, false)
         },
-        seen(Some(VisibleClaimsStop::Denied(text())), false),
-        seen(Some(VisibleClaimsStop::Failed), false),
+        visible_claims(Some(VisibleClaimsStop::Denied(text())), false),
+        visible_claims(Some(VisibleClaimsStop::Failed), false),
     );
     pages
 }

@@ -40,11 +40,11 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
     let reply = async {
         // A second click, or a stale page: the browser goes to the page for the current state.
         let LoginView::Identify(login) = view else {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         };
         // This check is the same for each name, and comes before any count or query.
         if disabled(services, login).await?.is_some() {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         }
         let Ok(valid) = form.name.parse::<LoginName>() else {
             let unfit = IdentifyError::Name(form.name.clone());
@@ -96,7 +96,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
             return too_many((RateLimitError::within(wait), by_name()));
         }
         Ok(remembering(
-            posted.shown(),
+            posted.redirect_to_current_page(),
             services,
             browser,
             (!form.remember.is_empty()).then_some(&valid),
@@ -150,7 +150,7 @@ pub(crate) async fn proceed(posted: LoginPost) -> Response {
         {
             login::continue_with_session(services, login, &signed_in).await?;
         }
-        Ok(posted.shown())
+        Ok(posted.redirect_to_current_page())
     };
     posted.reply(reply.await)
 }

@@ -52,10 +52,10 @@ pub(crate) async fn passkey(posted: LoginPost) -> Response {
     let reply = async {
         // A second assertion, or a stale page: the browser goes to the page for the current state.
         let LoginView::Identify(login) = view else {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         };
         if disabled(services, login).await?.is_some() {
-            return Ok(posted.shown());
+            return Ok(posted.redirect_to_current_page());
         }
         // Cooldowns and the limits of names do not apply to a passkey or a QR sign-in. They protect against requests
         // that the user did not begin, and an attacker must not lock the user out.
@@ -78,7 +78,9 @@ pub(crate) async fn passkey(posted: LoginPost) -> Response {
         };
         let context = browser.context(services);
         match passkey::answer(services, login, &answer, context, browser.origin()).await? {
-            PasskeySignInOutcome::Approved | PasskeySignInOutcome::NotOpen => Ok(posted.shown()),
+            PasskeySignInOutcome::Approved | PasskeySignInOutcome::NotOpen => {
+                Ok(posted.redirect_to_current_page())
+            }
             PasskeySignInOutcome::Rejected => rejected().await,
         }
     };

@@ -102,12 +102,12 @@ impl FromRequest<Arc<Services>> for LoginPost {
 
 impl LoginPost {
     /// Redirects to the page for the state of the login.
-    pub(crate) fn shown(&self) -> Response {
+    pub(crate) fn redirect_to_current_page(&self) -> Response {
         see_other(&self.address())
     }
 
     /// Redirects to the login page, with the previously typed name.
-    pub(super) fn shown_again(&self) -> Response {
+    pub(super) fn redirect_to_retry(&self) -> Response {
         see_other(&format!("{}?{RETRY}", self.address()))
     }
 
