@@ -71,14 +71,14 @@ impl Authority {
 /// # Errors
 /// The certificate cannot be created or stored.
 pub fn prepare(folder: &Path, address: &Address) -> anyhow::Result<Authority> {
-    if !is_good(folder, address) {
+    if !is_valid(folder, address) {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-        make(folder, address)?;
+        create_certificates(folder, address)?;
     }
     Authority::read(folder)
 }
 
-fn is_good(folder: &Path, address: &Address) -> bool {
+fn is_valid(folder: &Path, address: &Address) -> bool {
     let check = || -> anyhow::Result<bool> {
         let [authority, certificate] =
             ["authority.pem", "certificate.pem"].map(|name| fs::read(folder.join(name)));
@@ -106,7 +106,7 @@ fn octets(ip: std::net::IpAddr) -> Vec<u8> {
     }
 }
 
-fn make(folder: &Path, address: &Address) -> anyhow::Result<()> {
+fn create_certificates(folder: &Path, address: &Address) -> anyhow::Result<()> {
     let (authority_key, key) = (fresh_key()?, fresh_key()?);
     let subject = name(&format!("Assent trial at {address}"))?;
     let mut authority = builder(&subject, &subject, &authority_key)?;
@@ -138,12 +138,12 @@ fn make(folder: &Path, address: &Address) -> anyhow::Result<()> {
     certificate.sign(&authority_key, MessageDigest::sha256())?;
     let certificate = certificate.build();
 
-    keep(
+    write_private_file(
         &folder.join("certificate.key"),
         &key.private_key_to_pem_pkcs8()?,
     )?;
-    keep(&folder.join("certificate.pem"), &certificate.to_pem()?)?;
-    keep(&Authority::file(folder), &authority.to_pem()?)
+    write_private_file(&folder.join("certificate.pem"), &certificate.to_pem()?)?;
+    write_private_file(&Authority::file(folder), &authority.to_pem()?)
 }
 
 fn fresh_key() -> anyhow::Result<PKey<Private>> {
@@ -178,7 +178,7 @@ fn builder(
 }
 
 /// Writes a file atomically. Only its owner can read it.
-fn keep(file: &Path, content: &[u8]) -> anyhow::Result<()> {
+fn write_private_file(file: &Path, content: &[u8]) -> anyhow::Result<()> {
     let beside = file.with_extension("new");
     let write = || -> std::io::Result<()> {
         // A file of an aborted run is deleted and not reused, because it may have another owner or be readable by

@@ -157,16 +157,16 @@ impl Browser {
     async fn page(&self, url: Url, response: reqwest::Response) -> Page {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.read_text().await;
-        self.shown(url, status, headers, body)
+        self.checked_page(url, status, headers, body)
     }
 
     async fn received(&self, url: Url, response: reqwest::Response) -> reqwest::Result<Page> {
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.text().await?;
-        Ok(self.shown(url, status, headers, body))
+        Ok(self.checked_page(url, status, headers, body))
     }
 
-    fn shown(&self, url: Url, status: StatusCode, headers: HeaderMap, body: String) -> Page {
+    fn checked_page(&self, url: Url, status: StatusCode, headers: HeaderMap, body: String) -> Page {
         if url.origin() == self.base.origin() {
             assert_unframeable(&url, &headers);
         }

@@ -33,7 +33,7 @@ struct OwnedDatabase {
 
 impl DatabaseUrl {
     /// Returns the same database with another URL.
-    fn by(&self, url: &url::Url) -> Self {
+    fn with_url(&self, url: &url::Url) -> Self {
         Self {
             url: url.to_string(),
             owned: self.owned.clone(),
@@ -82,7 +82,7 @@ impl DatabaseUrl {
     pub fn at_socket_of(&self, folder: &Path) -> Self {
         let mut url = url::Url::parse(&self.url).expect("a URL");
         url.set_query(Some(&format!("host={}", folder.display())));
-        self.by(&url)
+        self.with_url(&url)
     }
 
     /// Returns the same database behind a proxy.
@@ -91,7 +91,7 @@ impl DatabaseUrl {
         url.set_query(None);
         url.set_host(Some("127.0.0.1")).expect("a host name");
         url.set_port(Some(port)).expect("a port");
-        self.by(&url)
+        self.with_url(&url)
     }
 
     /// Opens a connection for the test, for reads and writes that the APIs do not offer.

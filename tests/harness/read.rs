@@ -214,29 +214,29 @@ fn chain(error: &dyn std::error::Error) -> String {
 /// Creates a folder that is deleted when the value is dropped.
 #[track_caller]
 pub fn temp_folder() -> TempDir {
-    done("create", "a temporary folder", tempfile::tempdir())
+    expect_success("create", "a temporary folder", tempfile::tempdir())
 }
 
 #[track_caller]
 pub fn write_file(path: impl AsRef<Path>, content: impl AsRef<[u8]>) {
     let path = path.as_ref();
-    done("write", path.display(), std::fs::write(path, content));
+    expect_success("write", path.display(), std::fs::write(path, content));
 }
 
 #[track_caller]
 pub fn read_file(path: impl AsRef<Path>) -> String {
     let path = path.as_ref();
-    done("read", path.display(), std::fs::read_to_string(path))
+    expect_success("read", path.display(), std::fs::read_to_string(path))
 }
 
 #[track_caller]
 pub fn read_bytes(path: impl AsRef<Path>) -> Vec<u8> {
     let path = path.as_ref();
-    done("read", path.display(), std::fs::read(path))
+    expect_success("read", path.display(), std::fs::read(path))
 }
 
 #[track_caller]
-fn done<T>(action: &str, object: impl Display, result: std::io::Result<T>) -> T {
+fn expect_success<T>(action: &str, object: impl Display, result: std::io::Result<T>) -> T {
     result.unwrap_or_else(|error| panic!("cannot {action} {object}: {error}"))
 }
 
@@ -254,7 +254,7 @@ pub async fn listen() -> (TcpListener, u16) {
 #[track_caller]
 pub fn free_port() -> u16 {
     let address = std::net::TcpListener::bind("127.0.0.1:0").and_then(|free| free.local_addr());
-    done("find", "a free port", address).port()
+    expect_success("find", "a free port", address).port()
 }
 
 /// Returns the text after the first `start`.

@@ -144,7 +144,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn known(name: &str) -> Vec<String> {
+    fn texts_of(name: &str) -> Vec<String> {
         let texts: &[&str] = match name {
             "email" => &["ada@example.org"],
             "roles" => &["admin", "auditor"],
@@ -159,7 +159,7 @@ mod tests {
     fn filled(text: &str) -> Vec<String> {
         Template::parse(text)
             .expect("a value")
-            .fill(known)
+            .fill(texts_of)
             .expect("values")
     }
 
@@ -203,13 +203,13 @@ mod tests {
     #[test]
     fn the_number_of_values_from_lists_is_limited() {
         assert_eq!(
-            Template::parse("{many}").expect("a value").fill(known),
+            Template::parse("{many}").expect("a value").fill(texts_of),
             Err(TooManyValuesError)
         );
         assert_eq!(
             Template::parse("{nothing}{many}")
                 .expect("a value")
-                .fill(known),
+                .fill(texts_of),
             Ok(Vec::new())
         );
     }
@@ -287,7 +287,7 @@ mod tests {
         #[test]
         fn no_text_panics(text in prop_oneof![".*", "[{}a\"é ]{0,20}"]) {
             if let Ok(template) = Template::parse(&text) {
-                let _ = template.fill(known);
+                let _ = template.fill(texts_of);
             }
         }
 
@@ -296,7 +296,7 @@ mod tests {
             let written = text.replace('{', "{{").replace('}', "}}");
             let template = Template::parse(&written).expect("a value");
             prop_assert!(template.is_literal());
-            prop_assert_eq!(template.fill(known), Ok(vec![text]));
+            prop_assert_eq!(template.fill(texts_of), Ok(vec![text]));
         }
 
         #[test]
@@ -304,7 +304,7 @@ mod tests {
             let written = |text: &str| text.replace('{', "{{").replace('}', "}}");
             let template = Template::parse(&format!("{}{{email}}{}", written(&before), written(&after)));
             let expected = vec![format!("{before}ada@example.org{after}")];
-            prop_assert_eq!(template.expect("a value").fill(known), Ok(expected));
+            prop_assert_eq!(template.expect("a value").fill(texts_of), Ok(expected));
         }
     }
 }

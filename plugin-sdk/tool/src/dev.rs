@@ -93,7 +93,7 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
         if let Err(error) = round.run() {
             report(&error);
         }
-        say(&format!(
+        print_line(&format!(
             "\nWatching {}. Ctrl-C ends.",
             round.folder.display()
         ));
@@ -130,7 +130,7 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
     clippy::print_stdout,
     reason = "the differences are the command's result"
 )]
-fn say(text: &str) {
+fn print_line(text: &str) {
     println!("{text}");
 }
 
@@ -177,7 +177,7 @@ impl Round {
             "{} {} ({size} bytes) {}",
             described.name, described.version, self.subject
         ));
-        say(&format!("\n{what}:\n{}", report.trim_end()));
+        print_line(&format!("\n{what}:\n{}", report.trim_end()));
         Ok(())
     }
 
@@ -199,7 +199,7 @@ impl Round {
 
     fn watched(&self) -> FileStates {
         let mut watched = FileStates::new();
-        look(&self.folder, &mut watched);
+        scan_folder(&self.folder, &mut watched);
         if let Some(file) = &self.plugin_config {
             note(file, &mut watched);
         }
@@ -208,7 +208,7 @@ impl Round {
 }
 
 /// Records the files below a folder, without the output of a build.
-fn look(folder: &Path, watched: &mut FileStates) {
+fn scan_folder(folder: &Path, watched: &mut FileStates) {
     let Ok(entries) = std::fs::read_dir(folder) else {
         return;
     };
@@ -220,7 +220,7 @@ fn look(folder: &Path, watched: &mut FileStates) {
         }
         if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
             if !BUILT.contains(&name.as_ref()) {
-                look(&path, watched);
+                scan_folder(&path, watched);
             }
         } else {
             note(&path, watched);
@@ -248,7 +248,7 @@ mod tests {
         };
         let watched = || {
             let mut watched = FileStates::new();
-            look(folder.path(), &mut watched);
+            scan_folder(folder.path(), &mut watched);
             watched
         };
         write("src/lib.rs", "one");

@@ -15,11 +15,13 @@ pub(crate) fn run(rule: &Rule, mut value: Value) -> Option<Value> {
     }
     if rule.only.is_some() || rule.except.is_some() {
         let kept = |value: &Value| {
-            rule.only.as_ref().is_none_or(|only| listed(only, value))
+            rule.only
+                .as_ref()
+                .is_none_or(|only| matches_any(only, value))
                 && !rule
                     .except
                     .as_ref()
-                    .is_some_and(|except| listed(except, value))
+                    .is_some_and(|except| matches_any(except, value))
         };
         value = each(value, |value| Some(value).filter(&kept))?;
     }
@@ -73,7 +75,7 @@ fn split(value: Value, separator: &str) -> Value {
     }
 }
 
-fn listed(patterns: &Several<String>, value: &Value) -> bool {
+fn matches_any(patterns: &Several<String>, value: &Value) -> bool {
     values::text(value).is_some_and(|text| {
         patterns
             .0

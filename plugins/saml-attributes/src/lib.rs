@@ -135,7 +135,7 @@ impl ClaimMapper for SamlAttributes {
         let made = custom
             .iter()
             .chain(&config.attributes)
-            .map(|attribute| attribute.make(input));
+            .map(|attribute| attribute.build(input));
         let made: Vec<SamlAttribute> = made.collect::<Result<_, _>>().map_err(Failure::Fault)?;
         Ok(made
             .into_iter()
@@ -172,7 +172,7 @@ impl Attribute {
     }
 
     /// Returns the attribute of one user. An error is a sentence.
-    fn make(&self, input: &Input) -> Result<SamlAttribute, String> {
+    fn build(&self, input: &Input) -> Result<SamlAttribute, String> {
         let name_format = self
             .name_format()
             .map_err(|error| format!("the attribute `{}`: {error}", self.name))?;
@@ -196,9 +196,11 @@ impl Attribute {
 
     /// Returns the values of one setting. An error is logged, so it must not contain data of the user.
     fn fill(&self, value: &str, template: &Template, input: &Input) -> Result<Vec<String>, String> {
-        let texts = template.fill(|name| known(input, name)).map_err(|error| {
-            format!("the attribute `{}`: the value `{value}` {error}", self.name)
-        })?;
+        let texts = template
+            .fill(|name| texts_of(input, name))
+            .map_err(|error| {
+                format!("the attribute `{}`: the value `{value}` {error}", self.name)
+            })?;
         let typed = texts
             .into_iter()
             .map(|text| values::write(self.value_type, text))
@@ -241,7 +243,7 @@ fn custom_attributes(application: &Value) -> Result<Vec<Attribute>, Failure> {
 }
 
 /// Returns the texts for a name in a value: one for each member of a list, none if there is no value.
-fn known(input: &Input, name: &str) -> Vec<String> {
+fn texts_of(input: &Input, name: &str) -> Vec<String> {
     if name == "roles" {
         return input.roles.clone();
     }

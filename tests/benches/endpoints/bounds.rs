@@ -21,7 +21,7 @@ const RSA: &str = "rsa-signatures";
 const FORM_POST: &str = "form-post";
 
 /// Returns whether this is the second process.
-pub fn is_wanted() -> bool {
+pub fn is_selected() -> bool {
     std::env::args().any(|argument| argument == RSA || argument == FORM_POST)
 }
 

@@ -128,7 +128,7 @@ impl Subject {
 }
 
 fn main() {
-    if bounds::is_wanted() {
+    if bounds::is_selected() {
         return bounds::run();
     }
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -140,7 +140,7 @@ fn main() {
         for backend in Backend::ALL {
             let subjects: Vec<Subject> = Subject::ALL
                 .into_iter()
-                .filter(|subject| wanted(&format!("{backend:?} {}", subject.name())))
+                .filter(|subject| is_selected(&format!("{backend:?} {}", subject.name())))
                 .collect();
             if subjects.is_empty() {
                 continue;
@@ -151,10 +151,10 @@ fn main() {
                 Backend::Postgres | Backend::DistantPostgres => compare(&on_sqlite, &loads),
             }
         }
-        if wanted("instances") {
+        if is_selected("instances") {
             measure_instances().await;
         }
-        if wanted("tracing") {
+        if is_selected("tracing") {
             measure_tracing().await;
         }
     });
@@ -298,7 +298,7 @@ async fn measure_tracing() {
 }
 
 /// Returns whether the command line selects this name: the name must contain all words of the command line.
-fn wanted(called: &str) -> bool {
+fn is_selected(called: &str) -> bool {
     let called = called.to_lowercase();
     std::env::args()
         .skip(1)

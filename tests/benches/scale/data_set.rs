@@ -46,7 +46,7 @@ pub struct DataSet {
 }
 
 impl DataSet {
-    pub async fn make(host: &TestHost, count: u32) -> Self {
+    pub async fn create(host: &TestHost, count: u32) -> Self {
         let ada = host.ada().await;
         let small = host.native_application().await;
         let large = ada.application.clone();
@@ -329,6 +329,6 @@ fn sign_in(
 }
 
 /// Returns the id of an object in an answer.
-pub fn shown(value: &Value) -> &str {
+pub fn object_id(value: &Value) -> &str {
     id(value)
 }

@@ -54,7 +54,7 @@ async fn measure(database: Database, count: u32) -> Vec<String> {
         ..HostOptions::default()
     })
     .await;
-    let made = DataSet::make(&host, count).await;
+    let made = DataSet::create(&host, count).await;
     println!(
         "\n{database:?}: {count} users, accounts and entries, made in {:.0?}",
         started.elapsed()

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use reqwest::Client;
 
-use super::data_set::{DataSet, shown};
+use super::data_set::{DataSet, object_id};
 use super::names::Draw;
 
 /// The number of requests of each kind.
@@ -185,7 +185,7 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
         ),
         (
             "a user's devices",
-            vec![format!("/users/{}/devices", shown(&made.ada.user))],
+            vec![format!("/users/{}/devices", object_id(&made.ada.user))],
         ),
         ("accounts", vec![large.clone()]),
         (
@@ -231,7 +231,7 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
             "claims preview",
             vec![format!(
                 "/applications/{application}/claims-preview?account={}",
-                shown(&made.ada.account)
+                object_id(&made.ada.account)
             )],
         ),
         ("overview", one("/overview")),

@@ -99,7 +99,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
 
     // An RSA signature is slow, so the target computes it only if it can matter.
     if header.contains(&keys.kid) {
-        let token = signed(by(&keys.ours, message.as_bytes()));
+        let token = signed(rs256_signature(&keys.ours, message.as_bytes()));
         let verified = keys.ring.verify_own(&token);
         let must_pass = header == format!(r#"{{"alg":"RS256","kid":"{}","typ":"JWT"}}"#, keys.kid) && payload == "{}";
         assert!(verified.is_ok() || !must_pass, "a token of the server was rejected: {verified:?}");
@@ -111,7 +111,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
         assert!(verify(&token, &keys.client_keys).is_err(), "a token of the server was accepted as one of a client");
     }
 
-    let token = signed(by_client(&keys.client, message.as_bytes()));
+    let token = signed(es256_signature(&keys.client, message.as_bytes()));
     let verified = verify(&token, &keys.client_keys);
     let must_pass = header == r#"{"alg":"ES256","kid":"1"}"# && payload == "{}";
     assert!(verified.is_ok() || !must_pass, "a token of a client was rejected: {verified:?}");
@@ -125,7 +125,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
     assert!(keys.ring.verify_own(&token).is_err(), "a token of a client was accepted as one of the server");
 
     let secret = PKey::hmac(SECRET).expect("a key");
-    let token = signed(by(&secret, message.as_bytes()));
+    let token = signed(rs256_signature(&secret, message.as_bytes()));
     let verified = verify_with_secret(&token, SECRET);
     let must_pass = header == r#"{"alg":"HS256"}"# && payload == "{}";
     assert!(verified.is_ok() || !must_pass, "a token of a client was rejected: {verified:?}");
@@ -136,12 +136,12 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
     assert!(verify(&token, &keys.client_keys).is_err() && keys.ring.verify_own(&token).is_err());
 });
 
-fn by(key: &PKey<Private>, message: &[u8]) -> Vec<u8> {
+fn rs256_signature(key: &PKey<Private>, message: &[u8]) -> Vec<u8> {
     let mut signer = Signer::new(MessageDigest::sha256(), key).expect("a signer");
     signer.sign_oneshot_to_vec(message).expect("a signature")
 }
 
-fn by_client(key: &EcKey<Private>, message: &[u8]) -> Vec<u8> {
+fn es256_signature(key: &EcKey<Private>, message: &[u8]) -> Vec<u8> {
     let signature = EcdsaSig::sign(&openssl::sha::sha256(message), key).expect("a signature");
     [signature.r(), signature.s()]
         .map(|part| part.to_vec_padded(32).expect("32 bytes"))

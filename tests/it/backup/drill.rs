@@ -9,7 +9,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Restored, back_up, export, one, run_ok};
+use super::{Restored, back_up, export, query_value, run_ok};
 use crate::harness::{
     Application, Browser, Database, Device, HostOptions, TestHost, TestUser, Text, connect, id,
     in_time,
@@ -17,7 +17,7 @@ use crate::harness::{
 use crate::oidc::refresh::{offline_tokens, refresh, refresh_token};
 use crate::oidc::token::userinfo;
 
-fn on(database: Database) -> HostOptions<'static> {
+fn options_on(database: Database) -> HostOptions<'static> {
     HostOptions {
         database,
         ..HostOptions::default()
@@ -166,7 +166,7 @@ async fn a_restore_invalidates_credentials_and_reapplies_revocations(database: D
     let verified = run_ok(&host, &url_text, &["audit", "verify"]).await;
     assert!(verified.contains("Intact"), "{verified}");
     assert!(verified.contains("in 2 lanes"), "{verified}");
-    let host = host.replace(url, on(database)).await;
+    let host = host.replace(url, options_on(database)).await;
 
     // Tokens, sessions, codes and links.
     for token in [&before, &after, &last] {
@@ -252,7 +252,7 @@ async fn check_log(host: &TestHost, url: &str) {
     }
     assert_eq!(detail["audit_export"], true, "{detail}");
     let mut connection = connect(url).await;
-    let markers: i64 = one(&mut connection, "SELECT COUNT(*) FROM approvals").await;
+    let markers: i64 = query_value(&mut connection, "SELECT COUNT(*) FROM approvals").await;
     assert_eq!(markers, 1, "only the entry of the suspended user's sign-in");
     connection.close().await;
 }
@@ -289,7 +289,7 @@ async fn a_restore_without_an_export_needs_consent(database: Database) {
         folder,
         database: url,
     } = restored;
-    let host = host.replace(url, on(database)).await;
+    let host = host.replace(url, options_on(database)).await;
     is_rejected(&host, &ada.application, refresh_token(&tokens)).await;
     drop(folder);
 }
@@ -342,8 +342,8 @@ async fn a_backup_under_writes_is_consistent(database: Database) {
             "SELECT COUNT(*) FROM accounts",
         ),
     ] {
-        let events: i64 = one(&mut connection, event).await;
-        let rows: i64 = one(&mut connection, table).await;
+        let events: i64 = query_value(&mut connection, event).await;
+        let rows: i64 = query_value(&mut connection, table).await;
         assert_eq!(events, rows, "{table}");
         assert!(rows > 0, "{table}");
     }

@@ -40,7 +40,7 @@ impl Restored {
             true => files(self.folder.path()).is_empty(),
             false => {
                 let mut connection = connect(self.url()).await;
-                let tables: i64 = one(
+                let tables: i64 = query_value(
                     &mut connection,
                     "SELECT COUNT(*) FROM pg_tables WHERE schemaname = 'public'",
                 )
@@ -59,7 +59,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the single value of a statement.
-async fn one<T>(connection: &mut Connection, statement: &'static str) -> T
+async fn query_value<T>(connection: &mut Connection, statement: &'static str) -> T
 where
     T: FromValue,
 {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assent_test_macros::both_databases;
 
-use super::{Restored, back_up, command, export, files, one, run_err, run_ok};
+use super::{Restored, back_up, command, export, files, query_value, run_err, run_ok};
 use crate::harness::{Database, Run, TestHost, Text, connect, read_bytes, read_file, write_file};
 
 const ACCEPT: &str = "--accept-lost-revocations";
@@ -107,7 +107,7 @@ async fn a_database_that_is_not_empty_is_rejected(database: Database) {
         "{message}"
     );
     let mut connection = connect(&url).await;
-    let users: i64 = one(&mut connection, "SELECT COUNT(*) FROM users").await;
+    let users: i64 = query_value(&mut connection, "SELECT COUNT(*) FROM users").await;
     assert_eq!(users, 1);
     connection.close().await;
 }

@@ -31,7 +31,7 @@ pub struct Vendor {
 struct Shared {
     port: u16,
     poll_after_ms: u32,
-    seen: Mutex<Received>,
+    received: Mutex<Received>,
 }
 
 #[derive(Default)]
@@ -56,7 +56,7 @@ impl Vendor {
         let shared = Arc::new(Shared {
             port,
             poll_after_ms,
-            seen: Mutex::default(),
+            received: Mutex::default(),
         });
         let router = Router::new()
             .route("/v1/approvals", post(begin))
@@ -99,12 +99,12 @@ impl Vendor {
     pub async fn question(&self, user: &str) -> Value {
         let mut found = None;
         wait_until("the vendor receives the request", async || {
-            let mut seen = self.seen();
-            let at = seen
+            let mut received = self.received();
+            let at = received
                 .fresh
                 .iter()
                 .position(|question| question["user"] == user);
-            found = at.map(|at| seen.fresh.remove(at));
+            found = at.map(|at| received.fresh.remove(at));
             found.is_some()
         })
         .await;
@@ -114,7 +114,7 @@ impl Vendor {
     /// Sets the user's answer to this question. From now on the question has this status.
     pub fn answer(&self, question: &Value, status: &str) {
         let previous = self
-            .seen()
+            .received()
             .statuses
             .insert(id_of(question), status.to_owned());
         assert!(previous.is_some(), "the request exists");
@@ -122,7 +122,7 @@ impl Vendor {
 
     /// Returns the number of polls for this question.
     pub fn polls(&self, question: &Value) -> usize {
-        self.seen()
+        self.received()
             .polls
             .get(&id_of(question))
             .copied()
@@ -140,7 +140,7 @@ impl Vendor {
     /// Returns the number of cancellations of this question.
     pub fn cancelled(&self, question: &Value) -> usize {
         let id = id_of(question);
-        self.seen()
+        self.received()
             .cancelled
             .iter()
             .filter(|cancelled| **cancelled == id)
@@ -149,26 +149,26 @@ impl Vendor {
 
     /// Returns the number of questions, including invalid ones.
     pub fn started(&self) -> usize {
-        self.seen().started
+        self.received().started
     }
 
     /// Returns the number of hanging requests of the instance.
     pub fn hanging(&self) -> usize {
-        self.seen().hanging
+        self.received().hanging
     }
 
     /// Returns the number of push messages.
     pub fn pushed(&self) -> usize {
-        self.seen().pushed
+        self.received().pushed
     }
 
     /// Returns the number of requests without a valid signature.
     pub fn forged(&self) -> usize {
-        self.seen().forged
+        self.received().forged
     }
 
-    fn seen(&self) -> std::sync::MutexGuard<'_, Received> {
-        locked(&self.shared.seen)
+    fn received(&self) -> std::sync::MutexGuard<'_, Received> {
+        locked(&self.shared.received)
     }
 }
 
@@ -177,14 +177,14 @@ struct HangingCall(Arc<Shared>);
 
 impl HangingCall {
     fn new(shared: &Arc<Shared>) -> Self {
-        locked(&shared.seen).hanging += 1;
+        locked(&shared.received).hanging += 1;
         Self(Arc::clone(shared))
     }
 }
 
 impl Drop for HangingCall {
     fn drop(&mut self) {
-        locked(&self.0.seen).hanging -= 1;
+        locked(&self.0.received).hanging -= 1;
     }
 }
 
@@ -227,7 +227,7 @@ fn is_genuine(
     };
     let genuine = genuine().unwrap_or_default();
     if !genuine {
-        locked(&shared.seen).forged += 1;
+        locked(&shared.received).forged += 1;
     }
     genuine
 }
@@ -244,7 +244,7 @@ async fn begin(
     }
     let question: Value = parse_json(&body);
     assert_eq!(headers["idempotency-key"], question["request_id"].text());
-    locked(&shared.seen).started += 1;
+    locked(&shared.received).started += 1;
     match question["user"].text() {
         "unknown" => return StatusCode::NOT_FOUND.into_response(),
         "broken" => return StatusCode::INTERNAL_SERVER_ERROR.into_response(),
@@ -257,10 +257,10 @@ async fn begin(
         _ => {}
     }
     let id = id_of(&question);
-    let mut seen = locked(&shared.seen);
-    seen.fresh.push(question.clone());
-    seen.questions.insert(id.clone(), question);
-    seen.statuses.insert(id.clone(), "pending".to_owned());
+    let mut received = locked(&shared.received);
+    received.fresh.push(question.clone());
+    received.questions.insert(id.clone(), question);
+    received.statuses.insert(id.clone(), "pending".to_owned());
     (
         StatusCode::CREATED,
         axum::Json(json!({"id": id, "poll_after_ms": shared.poll_after_ms})),
@@ -279,12 +279,12 @@ async fn status(
         return StatusCode::UNAUTHORIZED.into_response();
     }
     let (question, status) = {
-        let mut seen = locked(&shared.seen);
-        *seen.polls.entry(id.clone()).or_default() += 1;
-        let Some(question) = seen.questions.get(&id) else {
+        let mut received = locked(&shared.received);
+        *received.polls.entry(id.clone()).or_default() += 1;
+        let Some(question) = received.questions.get(&id) else {
             return StatusCode::NOT_FOUND.into_response();
         };
-        (question.clone(), seen.statuses[&id].clone())
+        (question.clone(), received.statuses[&id].clone())
     };
     match status.as_str() {
         "hangs" => {
@@ -321,11 +321,11 @@ async fn cancel(
     if !is_genuine(&shared, &method, &uri, &headers, b"") {
         return StatusCode::UNAUTHORIZED;
     }
-    locked(&shared.seen).cancelled.push(id);
+    locked(&shared.received).cancelled.push(id);
     StatusCode::NO_CONTENT
 }
 
 async fn push(State(shared): State<Arc<Shared>>) -> StatusCode {
-    locked(&shared.seen).pushed += 1;
+    locked(&shared.received).pushed += 1;
     StatusCode::CREATED
 }

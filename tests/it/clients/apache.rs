@@ -57,7 +57,7 @@ impl Apache {
     }
 
     /// Returns the data of this browser's session in the module.
-    async fn known(&self, browser: &Browser) -> Value {
+    async fn session_data(&self, browser: &Browser) -> Value {
         let page = browser.get(&self.callback("info=json")).await;
         serde_json::from_str(&page.body)
             .unwrap_or_else(|_| panic!("{} {}: {}", page.status, page.body, self.log()))
@@ -193,7 +193,7 @@ async fn signs_in(authentication: Authentication) {
     let (host, apache, ada) = served(authentication, ONLINE).await;
     let browser = Browser::new(&host.base);
     opens_the_private_page(&host, &apache, &ada, &browser).await;
-    let known = apache.known(&browser).await;
+    let known = apache.session_data(&browser).await;
     assert_eq!(known["userinfo"]["email"], "ada@example.org", "{known}");
     assert_eq!(known["id_token"]["aud"], apache.registration.id, "{known}");
 }
@@ -251,13 +251,13 @@ async fn apache_refreshes_and_signs_out_at_the_provider() {
     let browser = Browser::new(&host.base);
     opens_the_private_page(&host, &apache, &ada, &browser).await;
 
-    let before = apache.known(&browser).await;
+    let before = apache.session_data(&browser).await;
     let token = before["access_token"].text();
     let back = apache.private();
     let query = encoded(&[("refresh", &back), ("access_token", token)]);
     let page = browser.get(&apache.callback(&query)).await;
     assert_eq!(page.location().as_str(), back, "{}", apache.log());
-    let after = apache.known(&browser).await;
+    let after = apache.session_data(&browser).await;
     for token in ["access_token", "refresh_token"] {
         assert!(
             after[token].is_string() && after[token] != before[token],
@@ -286,7 +286,7 @@ async fn apache_receives_the_backchannel_logout() {
     let (host, apache, ada) = served(Authentication::SecretBasic, OFFLINE).await;
     let browser = Browser::new(&host.base);
     opens_the_private_page(&host, &apache, &ada, &browser).await;
-    let known = apache.known(&browser).await;
+    let known = apache.session_data(&browser).await;
 
     // She signs out at the provider itself, in the same browser.
     let page = browser.get("/oidc/session/end").await;

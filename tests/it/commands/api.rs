@@ -74,7 +74,7 @@ async fn run(host: &TestHost, arguments: &[&str]) -> Output {
 }
 
 /// Runs a command that must succeed. Returns its output.
-pub(super) async fn done(host: &TestHost, arguments: &[&str]) -> String {
+pub(super) async fn output_of(host: &TestHost, arguments: &[&str]) -> String {
     let output = run(host, arguments).await;
     assert_eq!(
         output.status.code(),
@@ -87,7 +87,7 @@ pub(super) async fn done(host: &TestHost, arguments: &[&str]) -> String {
 
 pub(super) async fn json_of(host: &TestHost, arguments: &[&str]) -> Value {
     let arguments = [arguments, &["--json"]].concat();
-    parse_json(&done(host, &arguments).await)
+    parse_json(&output_of(host, &arguments).await)
 }
 
 /// Runs a command that must fail. Returns its exit code and its message.
@@ -149,7 +149,7 @@ async fn commands_create_a_user_an_application_and_an_account() {
         "--profile",
         "email_verified=true",
     ];
-    let ada = done(&host, &[&user[..], &profile[..]].concat()).await;
+    let ada = output_of(&host, &[&user[..], &profile[..]].concat()).await;
     let ada = ada.trim();
     let shown = json_of(&host, &["users", "show", "ada@example.org"]).await;
     assert_eq!(
@@ -176,7 +176,7 @@ async fn commands_create_a_user_an_application_and_an_account() {
         "web",
         "--json",
     ];
-    let application = done(&host, &[&application[..], &uris[..]].concat()).await;
+    let application = output_of(&host, &[&application[..], &uris[..]].concat()).await;
     let application: Value = parse_json(&application);
     assert_eq!(
         application["redirect_uris"],
@@ -196,7 +196,7 @@ async fn commands_create_a_user_an_application_and_an_account() {
         (&account["user_id"], &account["roles"]),
         (&json!(ada), &json!(["approver", "reader"]))
     );
-    let listed = done(&host, &["accounts", "list", "Expenses"]).await;
+    let listed = output_of(&host, &["accounts", "list", "Expenses"]).await;
     assert!(
         listed.contains("approver, reader") && listed.lines().count() == 2,
         "{listed}"
@@ -218,7 +218,7 @@ async fn commands_create_a_user_an_application_and_an_account() {
         preview["sinks"][0]["claims"]["email"], "ada@example.org",
         "{preview}"
     );
-    let link = done(&host, &["users", "devices", "enrol", "ada", "-q"]).await;
+    let link = output_of(&host, &["users", "devices", "enrol", "ada", "-q"]).await;
     assert!(link.contains("/authenticator#enrol=en_"), "{link}");
 }
 
@@ -234,7 +234,7 @@ async fn users_and_groups_are_found_by_name_and_lists_have_columns() {
         "invitations create --user ada@example.org --delivery link",
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
-        done(&host, &arguments).await;
+        output_of(&host, &arguments).await;
     }
     let ada = json_of(&host, &["users", "show", "ada"]).await;
     for (arguments, words) in [
@@ -248,10 +248,10 @@ async fn users_and_groups_are_found_by_name_and_lists_have_columns() {
         ("users list --order -created", "ada"),
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
-        let listed = done(&host, &arguments).await;
+        let listed = output_of(&host, &arguments).await;
         assert!(listed.contains(words), "{arguments:?}: {listed}");
     }
-    let secret = done(
+    let secret = output_of(
         &host,
         &["applications", "secrets", "create", "Wiki", "--quiet"],
     )
@@ -368,12 +368,12 @@ async fn commands_update_and_delete_a_user_and_an_application() {
         (deleted.status.code(), out(&deleted), err(&deleted)),
         (Some(0), String::new(), "Deleted.\n".to_owned())
     );
-    done(&host, &["users", "delete", "ada", "--yes"]).await;
+    output_of(&host, &["users", "delete", "ada", "--yes"]).await;
     assert_eq!(
         json_of(&host, &["users", "list"]).await,
         json!({"items": [], "total": 0})
     );
-    let returned = done(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
+    let returned = output_of(&host, &["audit", "list", "--event", "user.deleted", "-q"]).await;
     assert_eq!(returned.lines().count(), 1, "{returned}");
 }
 
@@ -503,7 +503,7 @@ async fn lists_are_printed_page_by_page() {
     let several = json_of(&host, &["users", "list", "--limit", "205"]).await;
     assert!(names(&several).len() == 205 && several["next"].is_string());
     assert_eq!(
-        done(&host, &["users", "list", "--all", "-q"])
+        output_of(&host, &["users", "list", "--all", "-q"])
             .await
             .lines()
             .count(),
@@ -513,7 +513,7 @@ async fn lists_are_printed_page_by_page() {
         json_of(&host, &["users", "list", "--all", "--search", "nobody"]).await,
         json!({"items": []})
     );
-    let none = done(&host, &["users", "list", "--search", "nobody"]).await;
+    let none = output_of(&host, &["users", "list", "--search", "nobody"]).await;
     assert_eq!(none.lines().count(), 1, "{none}");
 
     // A reader such as `head` that closes the pipe early causes no error.
@@ -732,10 +732,13 @@ async fn deletion_at_a_terminal_requires_the_name() {
         "{said}"
     );
     assert_eq!(
-        done(&host, &["users", "list", "-q"]).await.lines().count(),
+        output_of(&host, &["users", "list", "-q"])
+            .await
+            .lines()
+            .count(),
         1
     );
     let (code, said) = at_terminal(&host, "users delete ada@example.org", "ada\n").await;
     assert!(code == 0 && said.contains("Deleted."), "{said}");
-    assert_eq!(done(&host, &["users", "list", "-q"]).await, "");
+    assert_eq!(output_of(&host, &["users", "list", "-q"]).await, "");
 }

@@ -3,7 +3,7 @@
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::api::{done, json_of};
+use super::api::{json_of, output_of};
 use crate::harness::{TestHost, component, id, write_file};
 use crate::saml::service_provider::TestServiceProvider;
 
@@ -52,7 +52,7 @@ async fn a_preview_is_a_table_of_names_values_and_sources() {
         "--account",
         id(&ada.account),
     ];
-    let shown = done(&host, &preview).await;
+    let shown = output_of(&host, &preview).await;
     let token = part(&shown, "ID token\n");
     assert!(
         token.contains("Scopes: openid ") && row(token, "NAME") == ["NAME", "VALUE", "FROM"],
@@ -87,7 +87,7 @@ async fn a_preview_is_a_table_of_names_values_and_sources() {
     )
     .await;
     assert!(
-        part(&done(&host, &preview).await, "ID token\n").contains("slim_id_token"),
+        part(&output_of(&host, &preview).await, "ID token\n").contains("slim_id_token"),
         "the preview gives the reason for missing claims"
     );
 }
@@ -103,7 +103,7 @@ async fn a_preview_first_names_the_reason_for_a_rejection() {
         "--account",
         id(&ada.account),
     ];
-    let shown = done(&host, &preview).await;
+    let shown = output_of(&host, &preview).await;
     let token = part(&shown, "ID token\n");
     assert!(
         token.contains("Stopped: the plugin second rejects this user: "),
@@ -112,7 +112,7 @@ async fn a_preview_first_names_the_reason_for_a_rejection() {
     let path = format!("/accounts/{}", id(&ada.account));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
         .await;
-    let shown = done(&host, &preview).await;
+    let shown = output_of(&host, &preview).await;
     assert!(
         shown.contains(
             "Stopped: no user would be signed in: the account in this application is suspended"
@@ -128,7 +128,7 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
     let service_provider =
         TestServiceProvider::register(&host, json!({"custom_attributes": attributes})).await;
     let ada = service_provider.ada(&host).await;
-    let shown = done(
+    let shown = output_of(
         &host,
         &[
             "claims",
@@ -154,7 +154,7 @@ async fn a_preview_of_a_service_provider_shows_its_name_and_attributes() {
     let path = format!("/applications/{}", service_provider.id);
     host.admin_ok(Method::PATCH, &path, json!({"name_id_format": "transient"}))
         .await;
-    let shown = done(
+    let shown = output_of(
         &host,
         &[
             "claims",
@@ -188,7 +188,10 @@ async fn a_comparison_is_a_table_of_differences() {
             "--file",
             "candidate.json",
         ];
-        (done(&host, &compare).await, json_of(&host, &compare).await)
+        (
+            output_of(&host, &compare).await,
+            json_of(&host, &compare).await,
+        )
     };
     let (shown, whole) = compared("43").await;
     assert_eq!(

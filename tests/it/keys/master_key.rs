@@ -196,7 +196,7 @@ async fn replaced(installation: &Installation) -> Arc<Services> {
 }
 
 /// Lets the instance delete unused sealing keys. Returns the number of the remaining ones.
-async fn left(host: &Services) -> usize {
+async fn remaining_sealing_keys(host: &Services) -> usize {
     sealing_keys::delete_replaced_at(host, host.now())
         .await
         .expect("maintained");
@@ -208,9 +208,13 @@ async fn replaced_sealing_keys_are_deleted_when_nothing_needs_them(database: Dat
     let installation = Installation::new(database).await;
     let host = replaced(&installation).await;
     installation.clock.advance(RETENTION);
-    assert_eq!(left(&host).await, 2, "a refresh token is valid");
+    assert_eq!(
+        remaining_sealing_keys(&host).await,
+        2,
+        "a refresh token is valid"
+    );
     installation.clock.advance(10 * DAYS);
-    assert_eq!(left(&host).await, 1);
+    assert_eq!(remaining_sealing_keys(&host).await, 1);
     assert_eq!(stage(&host).await, ReplacementStage::None);
     let mut connection = connect(installation.database.url()).await;
     let events = "SELECT event FROM audit_entries WHERE event LIKE 'sealing-key.%' ORDER BY event";
@@ -233,9 +237,13 @@ async fn a_revocation_of_all_tokens_ends_the_need_for_replaced_sealing_keys(data
     installation
         .clock
         .advance(RETENTION - Duration::from_secs(1));
-    assert_eq!(left(&host).await, 2, "browsers are known by cookies");
+    assert_eq!(
+        remaining_sealing_keys(&host).await,
+        2,
+        "browsers are known by cookies"
+    );
     installation.clock.advance(Duration::from_secs(1));
-    assert_eq!(left(&host).await, 1);
+    assert_eq!(remaining_sealing_keys(&host).await, 1);
 }
 
 /// An attacker with write access to the database and a replaced key could try to put that key back into use.

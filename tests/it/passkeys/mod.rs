@@ -52,7 +52,7 @@ async fn add(device: &Device, passkey: &Software) {
         device,
         Method::PUT,
         DEVICE,
-        &passkey.make(&offer.body["options"]),
+        &passkey.create_credential(&offer.body["options"]),
     )
     .await;
     assert_eq!(added.status, StatusCode::NO_CONTENT, "{}", added.body);
@@ -181,7 +181,7 @@ async fn a_passkey_approval_is_visible_in_amr_and_acr(database: Database) {
     let options = it.question().await;
     assert_eq!(options["userVerification"], "required");
     assert_eq!(options["rpId"], "localhost");
-    let approved = it.approve(it.passkey.show(&options)).await;
+    let approved = it.approve(it.passkey.create_assertion(&options)).await;
     assert_eq!(approved.body["outcome"], "approved", "{}", approved.body);
 
     let browser = it.waiting.browser();
@@ -250,13 +250,13 @@ async fn a_passkey_is_removed_with_its_own_assertion(database: Database) {
         ..Software::new(&it.host.base)
     };
     assert_eq!(
-        message(&removal(other.show(&requested.body["options"])).await),
+        message(&removal(other.create_assertion(&requested.body["options"])).await),
         (StatusCode::FORBIDDEN, "invalid_passkey")
     );
     assert_eq!(it.standing().await, "set");
     let options = removal(Value::Null).await.body["options"].clone();
     assert_eq!(
-        removal(it.passkey.show(&options)).await.status,
+        removal(it.passkey.create_assertion(&options)).await.status,
         StatusCode::NO_CONTENT
     );
     assert_eq!(
@@ -300,11 +300,11 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
             ..it.passkey.clone()
         };
         assert_eq!(
-            message(&confirm(path, passkey.show(&elsewhere)).await),
+            message(&confirm(path, passkey.create_assertion(&elsewhere)).await),
             (StatusCode::FORBIDDEN, "invalid_passkey")
         );
         let options = confirm(path, Value::Null).await.body["options"].clone();
-        let shown = passkey.show(&options);
+        let shown = passkey.create_assertion(&options);
         assert_eq!(
             confirm(path, shown.clone()).await.status,
             StatusCode::CREATED
@@ -327,7 +327,7 @@ async fn enrolment_links_and_recovery_codes_need_the_passkey_and_notify_other_de
         counter: 4,
         ..it.passkey.clone()
     };
-    let shown = json!({"passkey": passkey.show(&bare.body["options"])});
+    let shown = json!({"passkey": passkey.create_assertion(&bare.body["options"])});
     assert_eq!(
         call(device, Method::DELETE, &removal, &shown).await.status,
         StatusCode::NO_CONTENT

@@ -25,7 +25,7 @@ impl Fixture {
     }
 
     async fn assert_rejected_as(&self, changed: Software, why: &str) {
-        self.assert_rejected(changed.show(&self.question().await), why)
+        self.assert_rejected(changed.create_assertion(&self.question().await), why)
             .await;
     }
 }
@@ -84,17 +84,20 @@ async fn a_foreign_assertion_approves_nothing() {
     it.assert_rejected_as(Software { counter: 2, ..hers }, "another device's passkey")
         .await;
 
-    let mut forged = it.passkey.show(&it.question().await);
-    let other = it.passkey.show(&json!({"challenge": "AAAA"}));
+    let mut forged = it.passkey.create_assertion(&it.question().await);
+    let other = it.passkey.create_assertion(&json!({"challenge": "AAAA"}));
     forged["response"]["signature"] = other["response"]["signature"].clone();
     it.assert_rejected(forged, "another signature").await;
     let mut created = it.question().await;
     created["challenge"] = json!("QUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUE");
-    it.assert_rejected(it.passkey.show(&created), "a challenge of the app's own")
-        .await;
+    it.assert_rejected(
+        it.passkey.create_assertion(&created),
+        "a challenge of the app's own",
+    )
+    .await;
 
     assert_eq!(
-        it.approve(it.passkey.show(&it.question().await))
+        it.approve(it.passkey.create_assertion(&it.question().await))
             .await
             .status,
         StatusCode::OK
@@ -106,7 +109,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     let it = Fixture::on(Database::Sqlite).await;
     let device = &it.ada.device;
     it.assert_rejected(
-        it.passkey.show(&json!({"challenge": "AAAA"})),
+        it.passkey.create_assertion(&json!({"challenge": "AAAA"})),
         "no challenge was issued",
     )
     .await;
@@ -118,17 +121,23 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
             verified: false,
             ..it.passkey.clone()
         }
-        .show(&options),
+        .create_assertion(&options),
         "not unlocked",
     )
     .await;
-    it.assert_rejected(it.passkey.show(&options), "an answered challenge")
-        .await;
+    it.assert_rejected(
+        it.passkey.create_assertion(&options),
+        "an answered challenge",
+    )
+    .await;
 
     // The challenge for the removal of the passkey is a different one.
     let removal = call(device, Method::POST, REMOVAL, &json!({})).await.body["options"].clone();
-    it.assert_rejected(it.passkey.show(&removal), "a challenge for another purpose")
-        .await;
+    it.assert_rejected(
+        it.passkey.create_assertion(&removal),
+        "a challenge for another purpose",
+    )
+    .await;
 
     // So is the challenge of an earlier request.
     let earlier = it.question().await;
@@ -144,7 +153,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
             .expect("beside the first")
     };
     let request = newest().await;
-    let assertion = it.passkey.show(&earlier);
+    let assertion = it.passkey.create_assertion(&earlier);
     let sent = send(
         device,
         &request,
@@ -155,7 +164,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
     assert_eq!(next.again().await.number(), next.number());
 
     let options = question(device, &request, &next.number()).await;
-    let good = it.passkey.show(&options);
+    let good = it.passkey.create_assertion(&options);
     let body = proof(device, &request, &next.number(), Some(good.clone()));
     assert_eq!(
         send(device, &request, &body).await.body["outcome"],
@@ -184,7 +193,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
         counter: 3,
         ..it.passkey.clone()
     }
-    .show(&removal);
+    .create_assertion(&removal);
     let late = call(device, Method::POST, REMOVAL, &json!({"passkey": shown})).await;
     assert_eq!(
         message(&late),
@@ -196,7 +205,7 @@ async fn a_challenge_is_valid_once_for_one_approval_and_a_short_time() {
 #[both_databases]
 async fn of_concurrent_uses_of_an_assertion_one_approves(database: Database) {
     let it = Fixture::on(database).await;
-    let assertion = it.passkey.show(&it.question().await);
+    let assertion = it.passkey.create_assertion(&it.question().await);
     let answers = join_all((0..20).map(|_| it.approve(assertion.clone()))).await;
     let approved = answers
         .iter()
@@ -214,7 +223,9 @@ async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
         ..it.passkey.clone()
     };
     assert_eq!(
-        it.approve(used.show(&it.question().await)).await.status,
+        it.approve(used.create_assertion(&it.question().await))
+            .await
+            .status,
         StatusCode::OK
     );
     it.host.advance(1);
@@ -228,7 +239,7 @@ async fn a_decreased_counter_is_rejected_and_audited(database: Database) {
         &it.ada.device,
         &request,
         &next.number(),
-        Some(copy.show(&options)),
+        Some(copy.create_assertion(&options)),
     );
     let sent = send(&it.ada.device, &request, &body).await;
     assert_eq!(message(&sent), (StatusCode::FORBIDDEN, "invalid_passkey"));
@@ -265,7 +276,7 @@ async fn a_channel_proof_without_the_passkey_approves_nothing() {
     };
     assert_eq!(accept(&carried).await, EvidenceOutcome::Ignored);
     assert_eq!(it.waiting.again().await.number(), it.number);
-    carried["passkey"] = it.passkey.show(&it.question().await);
+    carried["passkey"] = it.passkey.create_assertion(&it.question().await);
     assert_eq!(accept(&carried).await, EvidenceOutcome::Decided);
 }
 
@@ -283,7 +294,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         async || call(device, Method::POST, DEVICE, &json!({})).await.body["options"].clone();
     let refused = (StatusCode::FORBIDDEN, "invalid_passkey");
     assert_eq!(
-        message(&put(fresh().make(&json!({"challenge": "AAAA"}))).await),
+        message(&put(fresh().create_credential(&json!({"challenge": "AAAA"}))).await),
         refused,
         "without a challenge"
     );
@@ -292,7 +303,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         ..fresh()
     };
     assert_eq!(
-        message(&put(unlocked.make(&offer().await)).await),
+        message(&put(unlocked.create_credential(&offer().await)).await),
         refused,
         "not unlocked"
     );
@@ -301,7 +312,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         ..fresh()
     };
     assert_eq!(
-        message(&put(elsewhere.make(&offer().await)).await),
+        message(&put(elsewhere.create_credential(&offer().await)).await),
         refused,
         "another origin"
     );
@@ -310,13 +321,13 @@ async fn a_passkey_with_other_options_is_not_registered() {
         ..fresh()
     };
     assert_eq!(
-        message(&put(party.make(&offer().await)).await),
+        message(&put(party.create_credential(&offer().await)).await),
         refused,
         "another relying party"
     );
     // A passkey of another device, which the server would recognize by its key.
     assert_eq!(
-        message(&put(it.passkey.make(&offer().await)).await),
+        message(&put(it.passkey.create_credential(&offer().await)).await),
         (StatusCode::CONFLICT, "passkey_exists")
     );
     let options = offer().await;
@@ -327,7 +338,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
     assert_eq!(options["attestation"], "none");
     let good = fresh();
     assert_eq!(
-        put(good.make(&options)).await.status,
+        put(good.create_credential(&options)).await.status,
         StatusCode::NO_CONTENT
     );
     // The device has a passkey now, and the earlier challenge is used up.
@@ -335,5 +346,8 @@ async fn a_passkey_with_other_options_is_not_registered() {
         message(&call(device, Method::POST, DEVICE, &json!({})).await),
         (StatusCode::CONFLICT, "passkey_exists")
     );
-    assert_eq!(message(&put(fresh().make(&options)).await), refused);
+    assert_eq!(
+        message(&put(fresh().create_credential(&options)).await),
+        refused
+    );
 }

@@ -28,7 +28,13 @@ pub(crate) async fn agree(device: &Device, passkey: &mut Software) {
 }
 
 async fn create(device: &Device, passkey: &mut Software, options: &Value) {
-    let added = call(device, Method::PUT, AGREEMENT, &passkey.make(options)).await;
+    let added = call(
+        device,
+        Method::PUT,
+        AGREEMENT,
+        &passkey.create_credential(options),
+    )
+    .await;
     assert_eq!(added.status, StatusCode::NO_CONTENT, "{}", added.body);
     passkey.handle = options["user"]["id"].clone();
     passkey.counter += 1;
@@ -71,7 +77,7 @@ async fn send(login: &Page, assertion: &str) -> Page {
 pub(crate) async fn use_passkey(browser: &Browser, login: &Page, passkey: &Software) -> Page {
     let (status, options) = challenge(browser, login).await;
     assert_eq!(status, StatusCode::OK, "{}", login.body);
-    send(login, &sent(&passkey.show(&options))).await
+    send(login, &sent(&passkey.create_assertion(&options))).await
 }
 
 /// Ada's device has a passkey that signs in, and her application permits it.
@@ -117,8 +123,8 @@ impl SignIn {
     }
 
     /// Returns an assertion of this passkey for a new challenge.
-    async fn shown(&self, passkey: &Software) -> String {
-        sent(&passkey.show(&self.challenge().await))
+    async fn assertion_of(&self, passkey: &Software) -> String {
+        sent(&passkey.create_assertion(&self.challenge().await))
     }
 
     /// Checks that this assertion signs no user in: the page still asks for a name, and shows the error.
@@ -168,7 +174,7 @@ async fn a_passkey_signs_in_without_an_approval(database: Database) {
         json!([]),
         "without a name, no credential ids"
     );
-    send(&it.login, &sent(&it.passkey.show(&options))).await;
+    send(&it.login, &sent(&it.passkey.create_assertion(&options))).await;
     assert_eq!(it.ada.device.pending_requests(0).await.len(), 0);
     let claims = it.claims().await;
     assert_eq!(claims["amr"], json!(["pop", "user", "mfa"]));
@@ -209,7 +215,7 @@ async fn passkey_sign_in_is_off_by_default() {
     let (status, _) = challenge(&it.browser, &login).await;
     assert_eq!(status, StatusCode::NOT_FOUND);
     // A challenge from before the setting was turned off is not valid either.
-    let assertion = it.shown(&it.passkey).await;
+    let assertion = it.assertion_of(&it.passkey).await;
     permit(&it.host, &it.ada.application.id, false).await;
     let page = send(&it.login, &assertion).await;
     assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY);
@@ -224,22 +230,28 @@ async fn a_challenge_is_answered_once(database: Database) {
         verified: false,
         ..it.passkey.clone()
     };
-    it.assert_rejected(&sent(&bad.show(&options)), "without user verification")
-        .await;
-    it.assert_rejected(&sent(&it.passkey.show(&options)), "used up")
+    it.assert_rejected(
+        &sent(&bad.create_assertion(&options)),
+        "without user verification",
+    )
+    .await;
+    it.assert_rejected(&sent(&it.passkey.create_assertion(&options)), "used up")
         .await;
     let (first, second) = (it.challenge().await, it.challenge().await);
-    it.assert_rejected(&sent(&it.passkey.show(&first)), "replaced")
-        .await;
-    it.assert_rejected(&sent(&it.passkey.show(&second)), "used up by that")
+    it.assert_rejected(&sent(&it.passkey.create_assertion(&first)), "replaced")
         .await;
     it.assert_rejected(
-        &sent(&it.passkey.show(&json!({"challenge": "AAAA"}))),
+        &sent(&it.passkey.create_assertion(&second)),
+        "used up by that",
+    )
+    .await;
+    it.assert_rejected(
+        &sent(&it.passkey.create_assertion(&json!({"challenge": "AAAA"}))),
         "none",
     )
     .await;
     it.assert_rejected("{}", "not an assertion").await;
-    let good = it.shown(&it.passkey).await;
+    let good = it.assertion_of(&it.passkey).await;
     send(&it.login, &good).await;
     it.claims().await;
     // A replay of the same assertion, in another sign-in of the browser.
@@ -262,7 +274,7 @@ async fn of_many_concurrent_assertions_one_counts(database: Database) {
             counter: it.passkey.counter + more,
             ..it.passkey.clone()
         };
-        let assertion = sent(&passkey.show(&options));
+        let assertion = sent(&passkey.create_assertion(&options));
         let login = &it.login;
         async move { send(login, &assertion).await.status }
     });
@@ -284,13 +296,16 @@ async fn a_challenge_is_bound_to_one_sign_in_in_one_browser() {
     let other = it.ada.application.login_page(&it.browser, &[]).await;
     let (_, options) = challenge(&it.browser, &other).await;
     it.challenge().await;
-    it.assert_rejected(&sent(&it.passkey.show(&options)), "of another sign-in")
-        .await;
+    it.assert_rejected(
+        &sent(&it.passkey.create_assertion(&options)),
+        "of another sign-in",
+    )
+    .await;
     // A relay: the attacker's sign-in, with an assertion from the victim's browser.
     let attacker = Browser::new(&it.host.base);
     let theirs = it.ada.application.login_page(&attacker, &[]).await;
     let (_, options) = challenge(&attacker, &theirs).await;
-    let assertion = sent(&it.passkey.show(&options));
+    let assertion = sent(&it.passkey.create_assertion(&options));
     let (status, _) = challenge(&it.browser, &theirs).await;
     assert_eq!(
         status,
@@ -375,10 +390,11 @@ async fn only_an_assertion_for_this_server_counts() {
         (Software::new(&it.host.base), "an unknown passkey"),
     ];
     for (passkey, why) in bad {
-        it.assert_rejected(&it.shown(&passkey).await, why).await;
+        it.assert_rejected(&it.assertion_of(&passkey).await, why)
+            .await;
     }
-    let mut forged = it.passkey.show(&it.challenge().await);
-    let other = it.passkey.show(&json!({"challenge": "AAAA"}));
+    let mut forged = it.passkey.create_assertion(&it.challenge().await);
+    let other = it.passkey.create_assertion(&json!({"challenge": "AAAA"}));
     forged["response"]["signature"] = other["response"]["signature"].clone();
     it.assert_rejected(&sent(&forged), "another signature")
         .await;
@@ -392,7 +408,7 @@ async fn an_assertion_with_a_decreased_counter_does_not_sign_in() {
         counter: 9,
         ..it.passkey.clone()
     };
-    send(&it.login, &it.shown(&ahead).await).await;
+    send(&it.login, &it.assertion_of(&ahead).await).await;
     it.claims().await;
     let again = it
         .ada
@@ -400,7 +416,7 @@ async fn an_assertion_with_a_decreased_counter_does_not_sign_in() {
         .login_page(&it.browser, &[("prompt", Some("login"))])
         .await;
     let (_, options) = challenge(&it.browser, &again).await;
-    let page = send(&again, &sent(&it.passkey.show(&options))).await;
+    let page = send(&again, &sent(&it.passkey.create_assertion(&options))).await;
     assert_eq!(page.status, StatusCode::UNPROCESSABLE_ENTITY);
     let path = format!("user={}&event=passkey.clone-suspected", id(&it.ada.user));
     assert_eq!(entries(&it.host, &path).await.len(), 1);
@@ -416,24 +432,24 @@ async fn a_passkey_without_an_agreement_does_not_sign_in() {
     let mut hers = Software::new(&it.host.base);
     add(&eve.device, &hers).await;
     hers.counter = 2;
-    it.assert_rejected(&it.shown(&hers).await, "for approvals only")
+    it.assert_rejected(&it.assertion_of(&hers).await, "for approvals only")
         .await;
     // Enabling sign-in needs her existing passkey, and creates another one.
     let bare = call(&eve.device, Method::POST, AGREEMENT, &json!({})).await;
     assert_eq!(message(&bare), (StatusCode::CONFLICT, "passkey_required"));
-    let unproven = json!({"passkey": it.passkey.show(&bare.body["options"])});
+    let unproven = json!({"passkey": it.passkey.create_assertion(&bare.body["options"])});
     let refused = call(&eve.device, Method::POST, AGREEMENT, &unproven).await;
     assert_eq!(
         message(&refused),
         (StatusCode::FORBIDDEN, "invalid_passkey")
     );
     let bare = call(&eve.device, Method::POST, AGREEMENT, &json!({})).await;
-    let proven = json!({"passkey": hers.show(&bare.body["options"])});
+    let proven = json!({"passkey": hers.create_assertion(&bare.body["options"])});
     let offered = call(&eve.device, Method::POST, AGREEMENT, &proven).await;
     assert_eq!(offered.status, StatusCode::OK, "{}", offered.body);
     let mut discoverable = Software::new(&it.host.base);
     create(&eve.device, &mut discoverable, &offered.body["options"]).await;
-    send(&it.login, &it.shown(&discoverable).await).await;
+    send(&it.login, &it.assertion_of(&discoverable).await).await;
     let back = it.browser.finish(&it.login.url).await;
     assert!(back.parameter("code").starts_with("ac_"));
     // The old passkey is removed for approvals as well.
@@ -456,7 +472,7 @@ async fn an_agreement_is_withdrawn_on_the_device_and_in_the_portal_and_given_aga
             let number = waiting.number();
             let proof = super::proof(device, &request, &number, None);
             let asked = super::send(device, &request, &proof).await;
-            let shown = passkey.show(&asked.body["options"]);
+            let shown = passkey.create_assertion(&asked.body["options"]);
             passkey.counter += 1;
             let proof = super::proof(device, &request, &number, Some(shown));
             super::send(device, &request, &proof).await;
@@ -470,16 +486,16 @@ async fn an_agreement_is_withdrawn_on_the_device_and_in_the_portal_and_given_aga
             let stopped = call(device, Method::DELETE, AGREEMENT, &Value::Null).await;
             assert_eq!(stopped.status, StatusCode::NO_CONTENT, "{}", stopped.body);
         }
-        it.assert_rejected(&it.shown(&passkey).await, "withdrawn")
+        it.assert_rejected(&it.assertion_of(&passkey).await, "withdrawn")
             .await;
         // The same passkey is sufficient to enable sign-in again.
         let bare = call(device, Method::POST, AGREEMENT, &json!({})).await;
-        let proven = json!({"passkey": passkey.show(&bare.body["options"])});
+        let proven = json!({"passkey": passkey.create_assertion(&bare.body["options"])});
         passkey.counter += 1;
         let agreed = call(device, Method::POST, AGREEMENT, &proven).await;
         assert_eq!(agreed.body["options"], Value::Null, "{}", agreed.body);
     }
-    send(&it.login, &it.shown(&passkey).await).await;
+    send(&it.login, &it.assertion_of(&passkey).await).await;
     it.claims().await;
     let about = |event: &str| format!("user={}&event={event}", id(&it.ada.user));
     for (event, times) in [
@@ -500,7 +516,7 @@ async fn a_revoked_device_and_a_suspended_user_are_rejected() {
         it.host.admin_ok(Method::PATCH, &path, change).await
     };
     set("suspended").await;
-    it.assert_rejected(&it.shown(&it.passkey).await, "suspended")
+    it.assert_rejected(&it.assertion_of(&it.passkey).await, "suspended")
         .await;
     set("active").await;
     let account = format!("/accounts/{}", id(&it.ada.account));
@@ -510,11 +526,11 @@ async fn a_revoked_device_and_a_suspended_user_are_rejected() {
         counter: it.passkey.counter + 1,
         ..it.passkey.clone()
     };
-    it.assert_rejected(&it.shown(&next).await, "a suspended account")
+    it.assert_rejected(&it.assertion_of(&next).await, "a suspended account")
         .await;
     let active = json!({"state": "active"});
     it.host.admin_ok(Method::PATCH, &account, active).await;
-    let assertion = it.shown(&it.passkey).await;
+    let assertion = it.assertion_of(&it.passkey).await;
     let revoked = call(
         &it.ada.device,
         Method::DELETE,
@@ -529,7 +545,7 @@ async fn a_revoked_device_and_a_suspended_user_are_rejected() {
 #[tokio::test]
 async fn a_disabled_application_receives_no_sign_in() {
     let it = SignIn::sqlite().await;
-    let assertion = it.shown(&it.passkey).await;
+    let assertion = it.assertion_of(&it.passkey).await;
     let path = format!("/applications/{}", it.ada.application.id);
     it.host
         .admin_ok(Method::PATCH, &path, json!({"enabled": false}))
@@ -548,7 +564,7 @@ async fn an_approval_ends_with_the_agreement() {
     let consent = [("prompt", Some("consent"))];
     let login = it.ada.application.login_page(&it.browser, &consent).await;
     let (_, options) = challenge(&it.browser, &login).await;
-    send(&login, &sent(&it.passkey.show(&options))).await;
+    send(&login, &sent(&it.passkey.create_assertion(&options))).await;
     let asked = it.browser.get(&login.url).await;
     assert!(asked.asks_for_consent(), "{}", asked.body);
     call(&it.ada.device, Method::DELETE, AGREEMENT, &Value::Null).await;
@@ -562,7 +578,7 @@ async fn an_approval_ends_with_the_agreement() {
 #[tokio::test]
 async fn a_passkey_of_another_device_requires_confirmation_of_the_account() {
     let it = SignIn::sqlite().await;
-    let mut assertion = it.passkey.show(&it.challenge().await);
+    let mut assertion = it.passkey.create_assertion(&it.challenge().await);
     assertion["authenticatorAttachment"] = "cross-platform".into();
     send(&it.login, &assertion.to_string()).await;
     let page = it.browser.get(&it.login.url).await;
@@ -583,7 +599,7 @@ async fn a_passkey_of_another_device_requires_confirmation_of_the_account() {
         counter: it.passkey.counter + 1,
         ..it.passkey.clone()
     };
-    let mut assertion = next.show(&options);
+    let mut assertion = next.create_assertion(&options);
     assertion["authenticatorAttachment"] = "cross-platform".into();
     send(&again, &assertion.to_string()).await;
     let back = it.browser.get(&again.url).await;
@@ -599,7 +615,7 @@ async fn a_cooldown_does_not_block_a_passkey() {
     let request = it.ada.device.pending_requests(5).await.remove(0);
     it.ada.device.submit_report(&request).await;
     assert!(it.ada.device.cooldown_end().await.is_some());
-    send(&it.login, &it.shown(&it.passkey).await).await;
+    send(&it.login, &it.assertion_of(&it.passkey).await).await;
     it.claims().await;
     assert!(it.ada.device.cooldown_end().await.is_some());
 }
@@ -611,7 +627,7 @@ async fn an_application_can_require_a_passkey() {
     let claims = [("claims", Some(REQUIRED))];
     let login = it.ada.application.login_page(&it.browser, &claims).await;
     let (_, options) = challenge(&it.browser, &login).await;
-    send(&login, &sent(&it.passkey.show(&options))).await;
+    send(&login, &sent(&it.passkey.create_assertion(&options))).await;
     let back = it.browser.finish(&login.url).await;
     assert!(back.parameter("code").starts_with("ac_"));
     // An approval does not meet this requirement.
@@ -644,7 +660,7 @@ async fn refresh_tokens_end_with_the_setting() {
     let it = SignIn::sqlite().await;
     let login = it.ada.application.login_page(&it.browser, &OFFLINE).await;
     let (_, options) = challenge(&it.browser, &login).await;
-    send(&login, &sent(&it.passkey.show(&options))).await;
+    send(&login, &sent(&it.passkey.create_assertion(&options))).await;
     let mut page = it.browser.get(&login.url).await;
     if page.asks_for_consent() {
         page = page.decide("allow").await;
@@ -700,7 +716,7 @@ async fn a_service_provider_receives_the_class_of_phishing_resistant_sign_ins() 
         let login = provider.begin(&browser, &request, None).await;
         let (status, options) = challenge(&browser, &login).await;
         assert_eq!(status, StatusCode::OK, "{class}: {}", login.body);
-        send(&login, &sent(&passkey.show(&options))).await;
+        send(&login, &sent(&passkey.create_assertion(&options))).await;
         passkey.counter += 1;
         let response = Response::from_page(&browser.get(&login.url).await);
         assert!(response.is_success(), "{class}");

@@ -55,7 +55,7 @@ impl Software {
     }
 
     /// Returns the result of `navigator.credentials.create` for these options, without attestation.
-    pub fn make(&self, options: &Value) -> Value {
+    pub fn create_credential(&self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.create", options);
         let mut data = self.data(HAS_KEY);
         data.extend([0; 16]);
@@ -72,7 +72,7 @@ impl Software {
     }
 
     /// Returns the result of `navigator.credentials.get` for these options.
-    pub fn show(&self, options: &Value) -> Value {
+    pub fn create_assertion(&self, options: &Value) -> Value {
         let client_data = self.client_data("webauthn.get", options);
         let data = self.data(0);
         let signed = [data.as_slice(), &sha256(&client_data)].concat();

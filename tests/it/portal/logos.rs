@@ -10,7 +10,7 @@ use crate::harness::{Browser, Database, Respond, TestHost, Text, get, http_clien
 
 const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.png");
 
-async fn put(host: &TestHost, id: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
+async fn put_logo(host: &TestHost, id: &str, bytes: Vec<u8>) -> (StatusCode, Value) {
     let url = format!("{}/admin/api/v1/applications/{id}/logo", host.base);
     // The server ignores the declared type.
     let request = http_client()
@@ -37,7 +37,7 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
     let application = &ada.application.id;
-    let (status, view) = put(&host, application, PNG.to_vec()).await;
+    let (status, view) = put_logo(&host, application, PNG.to_vec()).await;
     assert_eq!(status, StatusCode::OK, "{database:?}: {view}");
     assert_eq!(
         (view["media_type"].as_str(), view["bytes"].as_u64()),
@@ -92,7 +92,7 @@ async fn a_logo_is_set_shown_replaced_and_removed(database: Database) {
         .header("if-none-match", &headers["etag"]);
     assert_eq!(known.response().await.status(), StatusCode::NOT_MODIFIED);
 
-    let (_, view) = put(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
+    let (_, view) = put_logo(&host, application, b"\xff\xd8\xff\xe0 JFIF".to_vec()).await;
     assert_ne!(view["url"], address, "another picture has another address");
     assert_eq!(
         load(&host, unversioned).await.1["content-type"],
@@ -119,7 +119,7 @@ async fn the_pages_of_a_sign_in_show_the_logo() {
         .login_page(&Browser::new(&host.base), &[])
         .await;
     assert!(!without.body.contains("app-logo"), "{}", without.body);
-    let (_, view) = put(&host, &ada.application.id, PNG.to_vec()).await;
+    let (_, view) = put_logo(&host, &ada.application.id, PNG.to_vec()).await;
     let logo = format!(
         "<img class=\"app-logo\" src=\"{}\" alt=\"\"",
         view["url"].text()
@@ -139,7 +139,7 @@ async fn the_pages_of_a_sign_in_show_the_logo() {
 async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
     let host = TestHost::start().await;
     let application = host.web_application().await;
-    put(&host, &application.id, PNG.to_vec()).await;
+    put_logo(&host, &application.id, PNG.to_vec()).await;
     let mut large = PNG.to_vec();
     large.resize(64 * 1024 + 1, 0);
     let svg = b"<svg xmlns=\"http://www.w3.org/2000/svg\"><script>alert(1)</script></svg>".to_vec();
@@ -149,7 +149,7 @@ async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
         (Vec::new(), StatusCode::UNPROCESSABLE_ENTITY),
         (large, StatusCode::PAYLOAD_TOO_LARGE),
     ] {
-        let (found, problem) = put(&host, &application.id, bytes).await;
+        let (found, problem) = put_logo(&host, &application.id, bytes).await;
         assert_eq!(found, status, "{problem}");
         if status == StatusCode::UNPROCESSABLE_ENTITY {
             assert_eq!(
@@ -162,7 +162,7 @@ async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
         load(&host, &format!("/logos/{}", application.id)).await.2,
         PNG
     );
-    let (status, _) = put(
+    let (status, _) = put_logo(
         &host,
         "did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK",
         PNG.to_vec(),

@@ -30,7 +30,7 @@ async fn approved(ada: &TestUser, waiting: &Page) -> Page {
 }
 
 /// Returns the codes on the page.
-fn shown(page: &Page) -> Vec<String> {
+fn codes_on(page: &Page) -> Vec<String> {
     let codes = page.body.split("<li><code>").skip(1);
     codes
         .map(|rest| rest.split('<').next().unwrap_or_default().to_owned())
@@ -62,13 +62,13 @@ async fn old_codes_stay_valid_until_the_new_ones_are_confirmed(database: Databas
     let ready = approved(&ada, &waiting).await;
     assert_eq!(browser.get(&script).await.status, StatusCode::OK);
     let created = ready.submit(&ready.path(), &[]).await;
-    let new = shown(&created);
+    let new = codes_on(&created);
     assert_eq!(new.len(), 10, "{database:?}: {}", created.body);
     assert!(created.body.contains("Your old codes stay valid"));
     // The page shows the codes only once.
     let again = ready.submit(&ready.path(), &[]).await;
     assert!(
-        shown(&again).is_empty() && again.body.contains("its codes were shown already."),
+        codes_on(&again).is_empty() && again.body.contains("its codes were shown already."),
         "{}",
         again.body
     );
@@ -130,7 +130,7 @@ async fn unconfirmed_codes_expire(database: Database) {
         late.body
     );
     assert!(is_valid(&host, &old[0]).await, "{database:?}");
-    assert!(!is_valid(&host, &shown(&created)[0]).await);
+    assert!(!is_valid(&host, &codes_on(&created)[0]).await);
 }
 
 #[tokio::test]
@@ -148,9 +148,9 @@ async fn no_session_gets_codes_without_its_own_approval() {
     let ready = approved(&ada, &waiting).await;
     let foreign = thief.post(&ready.path(), &[("csrf", &page.csrf())]).await;
     assert_eq!(foreign.status, StatusCode::FORBIDDEN, "{}", foreign.body);
-    assert!(shown(&foreign).is_empty());
+    assert!(codes_on(&foreign).is_empty());
     let created = ready.submit(&ready.path(), &[]).await;
-    assert_eq!(shown(&created).len(), 10);
+    assert_eq!(codes_on(&created).len(), 10);
     assert!(
         !created.body.contains("old codes"),
         "no codes exist before: {}",

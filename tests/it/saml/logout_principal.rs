@@ -44,7 +44,7 @@ impl Journey {
         }
     }
 
-    async fn known(&self) -> SessionRecord {
+    async fn sign_in(&self) -> SessionRecord {
         // The pause keeps the approvals below the rate limits.
         self.host.advance(60);
         signed_in(&self.service_provider, &self.ada, &self.browser, &self.host).await
@@ -55,7 +55,7 @@ impl Journey {
         &self,
         change: &dyn Fn(&mut LogoutRequest),
     ) -> (String, Option<String>, bool) {
-        let mut request = request(&self.service_provider, &self.host, &self.known().await);
+        let mut request = request(&self.service_provider, &self.host, &self.sign_in().await);
         change(&mut request);
         let signs = self.signs_requests();
         let page = if signs {
@@ -208,7 +208,7 @@ async fn an_unsigned_request_with_a_live_index_does_not_reveal_names() {
         browser,
     } = &journey;
     host.user("carol").await;
-    let known = journey.known().await;
+    let known = journey.sign_in().await;
     let account = |of: &TestUser| of.account["name"].text().to_owned();
     let (adas, bobs) = (account(ada), account(bob));
     let opaque = format!("_{}", "0f".repeat(32));
@@ -312,7 +312,7 @@ async fn a_changed_email_does_not_match_an_open_session() {
     let mut request = request(
         &journey.service_provider,
         &journey.host,
-        &journey.known().await,
+        &journey.sign_in().await,
     );
     let path = format!("/users/{}", journey.ada.user["id"].text());
     journey
@@ -349,7 +349,7 @@ async fn an_application_without_single_logout_gets_an_explaining_page() {
     let mut request = request(
         &journey.service_provider,
         &journey.host,
-        &journey.known().await,
+        &journey.sign_in().await,
     );
     request.name_id.value = "bob@example.org".to_owned();
     let page = send(&journey.service_provider, &journey.browser, &request, None).await;
@@ -386,7 +386,7 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
             r#"{before}<saml:EncryptedID xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion"/>{after}"#
         )
     };
-    let known = journey.known().await;
+    let known = journey.sign_in().await;
     for (message, expected) in [
         (
             xml(&version, &known),
@@ -422,7 +422,7 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_name_id_may_omit_its_format() {
     let journey = Journey::new(json!({"name_id_format": "persistent"})).await;
-    let known = journey.known().await;
+    let known = journey.sign_in().await;
     let mut request = request(&journey.service_provider, &journey.host, &known);
     request.name_id = NameId {
         value: known.name.to_uppercase(),

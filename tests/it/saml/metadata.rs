@@ -38,17 +38,19 @@ impl Metadata {
     }
 
     fn role(&self) -> Element<'_> {
-        self.named("IDPSSODescriptor").next().expect("a role")
+        self.elements_named("IDPSSODescriptor")
+            .next()
+            .expect("a role")
     }
 
-    fn named(&self, local: &'static str) -> impl Iterator<Item = Element<'_>> {
+    fn elements_named(&self, local: &'static str) -> impl Iterator<Item = Element<'_>> {
         self.root()
             .descendants()
             .filter(move |element| element.local_name() == local)
     }
 
     fn attributes(&self, local: &'static str, attribute: &'static str) -> Vec<&str> {
-        self.named(local)
+        self.elements_named(local)
             .map(|element| element.attribute(attribute).expect("a value"))
             .collect()
     }
@@ -157,7 +159,7 @@ async fn metadata_lists_endpoints_and_bindings() {
         );
     }
     let formats: Vec<_> = metadata
-        .named("NameIDFormat")
+        .elements_named("NameIDFormat")
         .map(|format| format.text().expect("text"))
         .collect();
     assert_eq!(
@@ -174,7 +176,7 @@ async fn metadata_lists_endpoints_and_bindings() {
         Some(&"http://www.w3.org/2001/04/xmldsig-more#rsa-sha256")
     );
     let digests: Vec<_> = metadata
-        .named("Extensions")
+        .elements_named("Extensions")
         .flat_map(Element::children)
         .collect();
     assert_eq!(digests.len(), signing.len() + 3);

@@ -72,7 +72,7 @@ pub async fn import_ok(host: &TestHost, metadata: &str, members: Value) -> Value
 }
 
 /// Returns the changes that the metadata would make to a service provider, and the notes.
-async fn shown(host: &TestHost, application: &Value, metadata: &str) -> Value {
+async fn preview_import(host: &TestHost, application: &Value, metadata: &str) -> Value {
     let path = format!("/applications/{}/metadata", id(application));
     host.admin_ok(Method::POST, &path, json!({"metadata": metadata}))
         .await
@@ -219,9 +219,9 @@ async fn metadata_of_common_service_providers_is_imported() {
             )
             .await;
         assert_eq!(read, created);
-        let audited = shown(&host, &created, &metadata).await["notes"].to_string();
+        let audited = preview_import(&host, &created, &metadata).await["notes"].to_string();
         assert_eq!(
-            shown(&host, &created, &metadata).await["notes"]
+            preview_import(&host, &created, &metadata).await["notes"]
                 .as_array()
                 .map(Vec::len),
             Some(notes.len()),
@@ -410,7 +410,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
     let chain = certificates.in_text(&chain);
     let created = import_ok(&host, &chain, json!({"name": "Wiki"})).await;
     assert_eq!(created["certificates"], json!([pem(&certificates.first)]));
-    let notes = shown(&host, &created, &chain).await["notes"].to_string();
+    let notes = preview_import(&host, &created, &chain).await["notes"].to_string();
     assert!(notes.contains("only the first one was used"), "{notes}");
     // A service provider that signs requests, but whose metadata contains no certificate.
     let nameless = MELLON
@@ -424,7 +424,7 @@ async fn common_schema_violations_are_accepted_with_a_note() {
         ),
         (&json!(false), &json!([]))
     );
-    let notes = shown(&host, &created, &nameless).await["notes"].to_string();
+    let notes = preview_import(&host, &created, &nameless).await["notes"].to_string();
     assert!(
         notes.contains("metadata has no certificate") && notes.contains("has no X509Certificate"),
         "{notes}"
@@ -500,7 +500,7 @@ async fn metadata_signatures_are_verified_with_a_certificate() {
     assert_eq!(created["acs"][0]["url"], "https://sp.example/acs");
     let notes = |answer: Value| answer["notes"].clone();
     assert!(
-        notes(shown(&host, &created, &signed).await)
+        notes(preview_import(&host, &created, &signed).await)
             .to_string()
             .contains("signature was not checked")
     );

@@ -432,7 +432,7 @@ mod tests {
     use super::cycles;
 
     /// Returns the cycles of a crate with these files, each given as path and text.
-    fn found(files: &[(&str, &str)]) -> Vec<Vec<String>> {
+    fn cycles_of(files: &[(&str, &str)]) -> Vec<Vec<String>> {
         let files = files
             .iter()
             .map(|(file, text)| ((*file).to_owned(), (*text).to_owned()));
@@ -447,7 +447,7 @@ mod tests {
             ("a.rs", "pub struct A;\n"),
             ("b.rs", "use super::A;\npub struct B(A);\n"),
         ];
-        assert_eq!(found(&files), Vec::<Vec<String>>::new());
+        assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new());
     }
 
     #[test]
@@ -465,7 +465,7 @@ mod tests {
                 ("a.rs", back),
                 ("b.rs", "use super::A;\npub struct B(A);\npub fn g() {}\n"),
             ];
-            let cycles = found(&files);
+            let cycles = cycles_of(&files);
             let [cycle] = cycles.as_slice() else {
                 panic!("{back}: {cycles:?}")
             };
@@ -480,7 +480,7 @@ mod tests {
             ("a.rs", "mod b;\npub use b::B;\nfn f(_: B) {}\n"),
             ("a/b.rs", "pub(in crate::a) struct B;\n"),
         ];
-        assert_eq!(found(&files), Vec::<Vec<String>>::new());
+        assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new());
     }
 
     #[test]
@@ -493,6 +493,6 @@ mod tests {
             ("a.rs", a),
             ("b.rs", "use crate::a::A;\npub fn g() {}\n"),
         ];
-        assert_eq!(found(&files), Vec::<Vec<String>>::new());
+        assert_eq!(cycles_of(&files), Vec::<Vec<String>>::new());
     }
 }

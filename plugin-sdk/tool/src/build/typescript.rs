@@ -100,7 +100,7 @@ fn advised(line: &str) -> String {
     clippy::print_stderr,
     reason = "the compiler's messages go to the same stream as cargo's"
 )]
-fn say(text: &str) {
+fn print_message(text: &str) {
     eprint!("{text}");
 }
 
@@ -145,10 +145,12 @@ impl Project<'_> {
             .output()
             .context("tsc can't be run; is Node.js installed?")?;
         let said = [output.stdout, output.stderr].concat();
-        say(&String::from_utf8_lossy(&said)
-            .lines()
-            .map(|line| advised(line) + "\n")
-            .collect::<String>());
+        print_message(
+            &String::from_utf8_lossy(&said)
+                .lines()
+                .map(|line| advised(line) + "\n")
+                .collect::<String>(),
+        );
         if !output.status.success() {
             bail!("the TypeScript compiler found errors; see above");
         }

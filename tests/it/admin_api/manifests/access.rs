@@ -4,7 +4,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{applied, by_key, changes, export, one, plan, web};
+use super::{applied, by_key, changes, export, plan, web, web_manifest};
 use crate::harness::{Database, Json, TestHost, Text, id};
 
 fn manifest(members: &[&str], roles: &[&str], accounts: &Value) -> Value {
@@ -189,7 +189,7 @@ async fn one_mistake_causes_one_error(database: Database) {
     let terminated = json!({"state": "terminated"});
     host.admin_ok(Method::PATCH, &format!("/users/{ada}"), terminated)
         .await;
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["groups"] = json!([{"key": "staff", "name": "Staff", "members": ["ada"]}]);
     manifest["assignments"] = json!([{"application": "wiki", "group": "staff"}]);
     let expected = json!([{"pointer": "/manifest/groups/0/members", "detail": "staff: the user ada is terminated"}]);

@@ -9,7 +9,8 @@ use serde_json::{Value, json};
 use super::super::transfers::wait_for_locks;
 use super::super::{Caller, console_caller, sent, service};
 use super::{
-    applied, apply, by_key, changes, count_applications, everything, export, one, plan, rename, web,
+    applied, apply, by_key, changes, count_applications, everything, export, plan, rename, web,
+    web_manifest,
 };
 use crate::harness::{Database, Json, TestHost, Text, id};
 use crate::lifecycle::entries;
@@ -59,12 +60,12 @@ async fn applying_is_idempotent_and_an_export_creates_the_same_elsewhere(databas
 #[both_databases]
 async fn a_member_that_the_manifest_does_not_name_has_its_default(database: Database) {
     let host = TestHost::start_on(database).await;
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["applications"][0]["slim_id_token"] = json!(true);
     manifest["applications"][0]["consent"] = json!("implied");
     applied(&host, &manifest, false).await;
     let before = by_key(&host, "team", "wiki").await;
-    let update = applied(&host, &one("team", "wiki", "Knowledge"), false).await;
+    let update = applied(&host, &web_manifest("team", "wiki", "Knowledge"), false).await;
     assert_eq!(
         update["changes"][0]["fields"],
         json!([
@@ -84,9 +85,9 @@ async fn a_member_that_the_manifest_does_not_name_has_its_default(database: Data
 #[both_databases]
 async fn only_the_plan_that_was_shown_is_applied(database: Database) {
     let host = TestHost::start_on(database).await;
-    applied(&host, &one("team", "wiki", "Wiki"), false).await;
+    applied(&host, &web_manifest("team", "wiki", "Wiki"), false).await;
     let wiki = by_key(&host, "team", "wiki").await;
-    let mut manifest = one("team", "wiki", "Knowledge");
+    let mut manifest = web_manifest("team", "wiki", "Knowledge");
     manifest["applications"]
         .as_array_mut()
         .expect("applications")
@@ -189,7 +190,7 @@ async fn one_invalid_object_rejects_the_whole_manifest(database: Database) {
 async fn prune_deletes_only_objects_of_the_same_owner(database: Database) {
     let host = host_with_users(database).await;
     applied(&host, &everything(), false).await;
-    applied(&host, &one("others", "wiki", "Theirs"), false).await;
+    applied(&host, &web_manifest("others", "wiki", "Theirs"), false).await;
     let console = host.web_application().await;
     host.admin_ok(Method::POST, "/groups", json!({"name": "Console"}))
         .await;
@@ -265,7 +266,7 @@ async fn objects_are_adopted_only_by_id_and_once(database: Database) {
     let group = host
         .admin_ok(Method::POST, "/groups", json!({"name": "Staff"}))
         .await;
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["applications"][0]["adopt"] = application["id"].clone();
     manifest["groups"] = json!([{"key": "staff", "name": "Staff", "adopt": group["id"]}]);
     let adopted = applied(&host, &manifest, false).await;
@@ -278,7 +279,7 @@ async fn objects_are_adopted_only_by_id_and_once(database: Database) {
     let again = applied(&host, &manifest, true).await;
     assert_eq!(again["changes"], json!([]), "{database:?}");
 
-    let mut theirs = one("others", "wiki", "Wiki");
+    let mut theirs = web_manifest("others", "wiki", "Wiki");
     theirs["applications"][0]["adopt"] = application["id"].clone();
     theirs["groups"] = json!([{"key": "staff", "name": "Staff", "adopt": group["id"]}]);
     let (status, problem) = host
@@ -291,7 +292,7 @@ async fn objects_are_adopted_only_by_id_and_once(database: Database) {
             && details.contains("manages the group already"),
         "{details}"
     );
-    let mut unknown = one("others", "x", "X");
+    let mut unknown = web_manifest("others", "x", "X");
     unknown["applications"][0]["adopt"] =
         json!("did:key:z6MkhaXgBZDvotDkL5257faiztiGiC2QtKLGpbnnEGta2doK");
     let (_, problem) = host
@@ -338,7 +339,7 @@ async fn each_change_is_in_the_audit_log_with_the_plan(database: Database) {
 #[both_databases]
 async fn no_secret_is_in_a_plan_or_an_export(database: Database) {
     let host = TestHost::start_on(database).await;
-    let manifest = one("team", "wiki", "Wiki");
+    let manifest = web_manifest("team", "wiki", "Wiki");
     let planned = applied(&host, &manifest, false).await;
     assert!(
         planned["warnings"]
@@ -353,7 +354,7 @@ async fn no_secret_is_in_a_plan_or_an_export(database: Database) {
 
     let again = applied(&host, &manifest, true).await;
     assert_eq!(again["changes"], json!([]), "a secret is not a difference");
-    let mut other = one("team", "wiki", "Other");
+    let mut other = web_manifest("team", "wiki", "Other");
     let renamed = applied(&host, &other, false).await;
     assert_eq!(by_key(&host, "team", "wiki").await["has_secret"], true);
     other["applications"][0]["token_endpoint_auth_method"] = json!("client_secret_jwt");
@@ -383,7 +384,7 @@ async fn a_logo_is_in_the_manifest(database: Database) {
     let host = TestHost::start_on(database).await;
     let image = |byte: u8| STANDARD.encode([b"\x89PNG\r\n\x1a\n".as_slice(), &[byte]].concat());
     let with = |logo: Value| {
-        let mut manifest = one("team", "wiki", "Wiki");
+        let mut manifest = web_manifest("team", "wiki", "Wiki");
         manifest["applications"][0]["logo"] = logo;
         manifest
     };
@@ -405,7 +406,7 @@ async fn a_logo_is_in_the_manifest(database: Database) {
         9
     );
     assert!(changes(&applied(&host, &with(json!(image(1))), false).await).is_empty());
-    let without = plan(&host, &one("team", "wiki", "Wiki"), true).await;
+    let without = plan(&host, &web_manifest("team", "wiki", "Wiki"), true).await;
     assert!(changes(&without).is_empty(), "not named, not changed");
 
     let second = with(json!(image(2)));
@@ -449,7 +450,7 @@ async fn an_object_shows_the_manifest_that_manages_it(database: Database) {
     let caller = Caller::machine(&host);
     let before = caller.get(&path).await;
     assert!(before.body["managed_by"].is_null());
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["applications"][0]["adopt"] = json!(id(&application));
     manifest["groups"] = json!([{"key": "staff", "name": "Staff"}]);
     let plan = applied(&host, &manifest, false).await;
@@ -483,7 +484,7 @@ async fn an_object_shows_the_manifest_that_manages_it(database: Database) {
 async fn plans_are_limited_for_each_caller_and_together() {
     let host = TestHost::start().await;
     let limits = &host.host.rate_limits;
-    let body = json!({"manifest": one("team", "wiki", "Wiki")});
+    let body = json!({"manifest": web_manifest("team", "wiki", "Wiki")});
     let first = service(&host, &["admin:applications"]).await;
     let second = service(&host, &["admin:applications"]).await;
     let ask = async |caller: &Caller, path: &str, body: &Value| {

@@ -5,12 +5,12 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::super::{Answer, Caller, sent};
-use super::{changes, one, plan};
+use super::{changes, plan, web_manifest};
 use crate::harness::{Database, TestHost, Text, id};
 
 const PATH: &str = "/applications/by-key/team/wiki";
 
-async fn put(caller: &Caller, body: &Value, if_match: Option<&str>) -> Answer {
+async fn put_application(caller: &Caller, body: &Value, if_match: Option<&str>) -> Answer {
     let request = caller.request(Method::PUT, PATH).json(body);
     sent(match if_match {
         Some(version) => request.header("if-match", version),
@@ -26,12 +26,12 @@ async fn an_application_is_created_then_replaced_by_its_key(database: Database) 
     assert_eq!(caller.get(PATH).await.status, StatusCode::NOT_FOUND);
     let body = json!({"name": "Wiki", "application_type": "web", "redirect_uris": ["https://wiki.example/cb"],
                       "slim_id_token": true});
-    let early = put(&caller, &body, Some("\"1\"")).await;
+    let early = put_application(&caller, &body, Some("\"1\"")).await;
     assert_eq!(early.status, StatusCode::PRECONDITION_FAILED);
-    let created = put(&caller, &body, None).await;
+    let created = put_application(&caller, &body, None).await;
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
     let first = created.etag().to_owned();
-    let again = put(&caller, &body, Some(&first)).await;
+    let again = put_application(&caller, &body, Some(&first)).await;
     assert_eq!(
         (again.status, again.etag(), &again.body),
         (StatusCode::OK, first.as_str(), &created.body),
@@ -42,14 +42,14 @@ async fn an_application_is_created_then_replaced_by_its_key(database: Database) 
 
     let less = json!({"protocol": "openid_connect", "name": "Wiki", "application_type": "web",
                       "redirect_uris": ["https://wiki.example/cb"]});
-    let replaced = put(&caller, &less, Some(&first)).await;
+    let replaced = put_application(&caller, &less, Some(&first)).await;
     assert_eq!(replaced.status, StatusCode::OK, "{}", replaced.body);
     assert_eq!(replaced.body["slim_id_token"], false, "a PUT is the whole");
     assert_eq!(replaced.body["id"], created.body["id"]);
-    let stale = put(&caller, &body, Some(&first)).await;
+    let stale = put_application(&caller, &body, Some(&first)).await;
     assert_eq!(stale.status, StatusCode::PRECONDITION_FAILED);
     // A manifest of the owner identifies the application by the same key.
-    let shown = plan(&host, &one("team", "wiki", "Renamed"), false).await;
+    let shown = plan(&host, &web_manifest("team", "wiki", "Renamed"), false).await;
     assert_eq!(changes(&shown), ["update application wiki"]);
 
     for (body, status, pointer) in [
@@ -71,7 +71,7 @@ async fn an_application_is_created_then_replaced_by_its_key(database: Database) 
         ),
         (json!({"nam": "Wiki"}), 400, "/nam"),
     ] {
-        let answer = put(&caller, &body, None).await;
+        let answer = put_application(&caller, &body, None).await;
         assert_eq!(
             (
                 answer.status.as_u16(),
@@ -105,14 +105,17 @@ async fn a_service_provider_is_described_by_its_key_too(database: Database) {
     let caller = Caller::machine(&host);
     let body = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
                       "acs": [{"url": "https://wiki.example/acs"}], "clock_skew_seconds": 30});
-    let created = put(&caller, &body, None).await;
+    let created = put_application(&caller, &body, None).await;
     assert_eq!(created.status, StatusCode::CREATED, "{}", created.body);
     let path = format!("/applications/{}/certificates", id(&created.body));
     let certificates = caller.get(&path).await.success();
-    assert_eq!(put(&caller, &body, None).await.body, created.body);
+    assert_eq!(
+        put_application(&caller, &body, None).await.body,
+        created.body
+    );
     let less = json!({"protocol": "saml", "name": "Wiki", "entity_id": "https://wiki.example/saml",
                       "acs": [{"url": "https://wiki.example/acs"}]});
-    let replaced = put(&caller, &less, None).await;
+    let replaced = put_application(&caller, &less, None).await;
     assert_eq!(replaced.status, StatusCode::OK, "{database:?}");
     assert_ne!(replaced.body["clock_skew_seconds"], 30);
     assert_eq!(

@@ -52,7 +52,7 @@ fn everything() -> Value {
 }
 
 /// Returns a manifest of `owner` with one web application.
-fn one(owner: &str, key: &str, name: &str) -> Value {
+fn web_manifest(owner: &str, key: &str, name: &str) -> Value {
     json!({"owner": owner, "applications": [web(key, name)]})
 }
 

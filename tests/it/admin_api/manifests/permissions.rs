@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::protected_actions::{number, owner, requested, waiting};
 use super::super::{Administrator, Caller, console_caller, service};
-use super::{by_key, count_applications, one, plan};
+use super::{by_key, count_applications, plan, web_manifest};
 use crate::harness::{Database, Json, TestHost, Text, id};
 use crate::lifecycle::entries;
 
@@ -25,8 +25,8 @@ async fn each_change_needs_the_permission_of_its_own_request(database: Database)
     let admin = console_caller(&host, "alan", "admin").await;
     let support = console_caller(&host, "sue", "support").await;
 
-    let client = one("team", "wiki", "Wiki");
-    let mut robot = one("team", "robot", "Robot");
+    let client = web_manifest("team", "wiki", "Wiki");
+    let mut robot = web_manifest("team", "robot", "Robot");
     robot["applications"][0]["grant_types"] = json!(["client_credentials"]);
     robot["applications"][0]["redirect_uris"] = json!([]);
     robot["applications"][0]["admin_scopes"] = json!(["admin:read"]);
@@ -82,11 +82,11 @@ async fn each_change_needs_the_permission_of_its_own_request(database: Database)
 async fn an_application_by_its_key_needs_no_permission_for_groups(database: Database) {
     let host = TestHost::start_on(database).await;
     host.user("ada").await;
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["groups"] = json!([{"key": "staff", "name": "Staff", "members": ["ada"]}]);
     super::applied(&host, &manifest, false).await;
     let caller = service(&host, &["admin:applications"]).await;
-    let (status, answer) = planned(&caller, &one("team", "wiki", "Wiki")).await;
+    let (status, answer) = planned(&caller, &web_manifest("team", "wiki", "Wiki")).await;
     assert_eq!(
         status,
         StatusCode::FORBIDDEN,
@@ -106,7 +106,7 @@ async fn an_application_by_its_key_needs_no_permission_for_groups(database: Data
 async fn in_the_console_the_device_approves_exactly_this_plan(database: Database) {
     let host = TestHost::start_on(database).await;
     let (console, grace) = owner(&host).await;
-    let manifest = one("team", "wiki", "Wiki");
+    let manifest = web_manifest("team", "wiki", "Wiki");
     let (status, shown) = planned(&console, &manifest).await;
     assert_eq!(status, StatusCode::OK, "a plan needs no approval");
     let body = json!({"manifest": manifest, "digest": shown["digest"]});
@@ -125,7 +125,7 @@ async fn in_the_console_the_device_approves_exactly_this_plan(database: Database
             .await,
         "approved"
     );
-    let other = one("team", "wiki", "Other");
+    let other = web_manifest("team", "wiki", "Other");
     let (_, other_plan) = planned(&console, &other).await;
     let other = json!({"manifest": other, "digest": other_plan["digest"]});
     let approval = action["id"].as_str();
@@ -171,7 +171,7 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
     Administrator::new(&host, "sue", "support").await;
     host.user("bob").await;
     let machine = Caller::machine(&host);
-    let manifest = one("team", "wiki", "Wiki");
+    let manifest = web_manifest("team", "wiki", "Wiki");
     let digest = plan(&host, &manifest, false).await["digest"].clone();
     let body = |name: &str| json!({"manifest": manifest, "digest": digest, "approve_by": name});
     for (name, why) in [
@@ -223,7 +223,7 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
         .call_once(Method::POST, "/plans/apply", &body("grace"), approval)
         .await;
     assert_eq!(theirs.status, StatusCode::FORBIDDEN, "{}", theirs.body);
-    let other = one("team", "wiki", "Other");
+    let other = web_manifest("team", "wiki", "Other");
     let other_digest = plan(&host, &other, false).await["digest"].clone();
     let other = json!({"manifest": other, "digest": other_digest, "approve_by": "grace"});
     let refused = machine
@@ -264,7 +264,7 @@ async fn a_reported_plan_is_not_applied(database: Database) {
     let host = TestHost::start_on(database).await;
     let grace = Administrator::new(&host, "grace", "admin").await;
     let machine = Caller::machine(&host);
-    let manifest = one("team", "wiki", "Wiki");
+    let manifest = web_manifest("team", "wiki", "Wiki");
     let digest = plan(&host, &manifest, false).await["digest"].clone();
     let body = json!({"manifest": manifest, "digest": digest, "approve_by": "grace"});
     let action = requested(&machine, Method::POST, "/plans/apply", &body).await;

@@ -8,7 +8,7 @@ use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::{Value, json};
 
-use super::{applied, by_key, count_applications, one, rename, web};
+use super::{applied, by_key, count_applications, rename, web, web_manifest};
 use crate::harness::{Database, Json, TestHost, id};
 
 /// Returns a manifest that changes an object of each kind, after the manifest of [`start`].
@@ -27,7 +27,7 @@ async fn start(database: Database) -> TestHost {
     for name in ["ada", "bob"] {
         host.user(name).await;
     }
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["groups"] = json!([{"key": "staff", "name": "Staff", "members": []}]);
     applied(&host, &manifest, false).await;
     host
@@ -132,7 +132,7 @@ async fn a_change_after_the_plan_rolls_back_the_whole_transaction(database: Data
 async fn a_name_taken_after_the_plan_rolls_back_the_whole_transaction(database: Database) {
     let host = TestHost::start_on(database).await;
     let context = AdminContext::of_operator(Arc::clone(&host.host));
-    let mut manifest = one("team", "wiki", "Wiki");
+    let mut manifest = web_manifest("team", "wiki", "Wiki");
     manifest["groups"] = json!([{"key": "staff", "name": "Staff"}]);
     let manifest = serde_json::from_value(manifest).expect("a manifest");
     let (_, plan) = plan_manifest(&context, &manifest, false)

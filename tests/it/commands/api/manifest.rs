@@ -59,7 +59,7 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
 
     let (code, shown) = at_terminal(&host, &format!("apply -f {file}"), "yes\n").await;
     assert!(code == 0 && shown.contains("Applied."), "{code} {shown}");
-    let again = done(&host, &["apply", "-f", file]).await;
+    let again = output_of(&host, &["apply", "-f", file]).await;
     assert!(again.ends_with("Nothing to change for team.\n"), "{again}");
     assert_eq!(
         run(&host, &["diff", "-f", file]).await.status.code(),
@@ -68,11 +68,11 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
 
     // The export is a manifest in both formats, and creates the same objects on another instance.
     let folder = temp_folder();
-    let toml = done(&host, &["export"]).await;
+    let toml = output_of(&host, &["export"]).await;
     let other = TestHost::start_on(database).await;
     other.user("ada").await;
     for format in ["toml", "json"] {
-        let exported = done(&host, &["export", "--owner", "team", "--format", format]).await;
+        let exported = output_of(&host, &["export", "--owner", "team", "--format", format]).await;
         let file = folder.path().join(format!("export.{format}"));
         write_file(&file, &exported);
         assert_eq!(
@@ -82,8 +82,8 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
                 .code(),
             Some(0)
         );
-        done(&other, &["apply", "--yes", "-f", file.text()]).await;
-        let same = done(&other, &["export", "--format", format]).await;
+        output_of(&other, &["apply", "--yes", "-f", file.text()]).await;
+        let same = output_of(&other, &["export", "--format", format]).await;
         assert_eq!(same, read_file(&file), "{database:?}");
     }
     assert!(
@@ -97,8 +97,8 @@ async fn a_manifest_is_compared_applied_and_exported(database: Database) {
         &more,
         r#"{"owner": "team", "groups": [{"key": "more", "name": "More"}]}"#,
     );
-    done(&host, &["apply", "--yes", "-f", file, "-f", more.text()]).await;
-    let pruned = done(&host, &["apply", "--yes", "--prune", "-f", file]).await;
+    output_of(&host, &["apply", "--yes", "-f", file, "-f", more.text()]).await;
+    let pruned = output_of(&host, &["apply", "--yes", "--prune", "-f", file]).await;
     assert!(pruned.contains("- group more\n"), "{pruned}");
 }
 

@@ -33,7 +33,7 @@ async fn names_cannot_inject_terminal_escapes() {
         assert!(code == 0 && shown.contains("]0;"), "{words}: {shown:?}");
         is_harmless(&shown);
     }
-    let table = done(&host, &["applications", "list"]).await;
+    let table = output_of(&host, &["applications", "list"]).await;
     is_harmless(&table);
     assert_eq!(table.lines().count(), 2, "no name adds a row: {table}");
     let list = json_of(&host, &["applications", "list"]).await;
@@ -56,7 +56,7 @@ async fn an_instance_with_a_private_ca_is_trusted_by_its_certificate() {
     let (code, message) = failed(&host, &["users", "list"]).await;
     assert!(code == 5 && message.contains("certificate"), "{message}");
     let ca = folder.path().join("certificate.pem");
-    done(&host, &["users", "list", "--ca", ca.text()]).await;
+    output_of(&host, &["users", "list", "--ca", ca.text()]).await;
 }
 
 #[tokio::test]

@@ -21,7 +21,7 @@ async fn create(host: &TestHost, application: &Value) -> (String, String) {
 }
 
 /// Returns the secrets of an application: the id and the last use of each.
-async fn listed(admin: &Admin, application: &Value) -> Vec<(String, Value)> {
+async fn secrets_of(admin: &Admin, application: &Value) -> Vec<(String, Value)> {
     let path = format!("/applications/{}/secrets", id(application));
     let list = admin.admin_ok(Method::GET, &path, Value::Null).await;
     let items = list["items"].as_array().expect("a list").iter();
@@ -68,7 +68,7 @@ async fn two_secrets_are_valid_until_one_is_deleted_and_a_third_is_rejected(data
     assert_eq!(again, StatusCode::NOT_FOUND);
     assert_eq!(ask(&host, &web, &one).await, refused(), "{database:?}");
     assert_eq!(ask(&host, &web, &two).await, accepted(), "{database:?}");
-    let left: Vec<String> = listed(&host, &web)
+    let left: Vec<String> = secrets_of(&host, &web)
         .await
         .into_iter()
         .map(|(id, _)| id)
@@ -82,7 +82,7 @@ async fn two_secrets_are_valid_until_one_is_deleted_and_a_third_is_rejected(data
     assert_eq!(ask(&host, &web, &two).await, refused());
     let newest = rotated["client_secret"].text();
     assert_eq!(ask(&host, &web, newest).await, accepted());
-    assert_eq!(listed(&host, &web).await.len(), 1);
+    assert_eq!(secrets_of(&host, &web).await.len(), 1);
 }
 
 #[both_databases]
@@ -97,15 +97,15 @@ async fn the_last_use_of_each_secret_is_written_outside_the_request(database: Da
     let (first, one) = create(&host, &web).await;
     let (second, two) = create(&host, &web).await;
     let unused = [(first.clone(), Value::Null), (second.clone(), Value::Null)];
-    assert_eq!(listed(&host, &web).await, unused);
+    assert_eq!(secrets_of(&host, &web).await, unused);
     assert_eq!(ask(&host, &web, &one).await, accepted());
     // A rejected secret does not count as a use.
     assert_eq!(ask(&host, &web, "wrong").await, refused());
 
     // This instance shows the use at once. The other one reads the database, where it is not stored yet.
-    let noted = listed(&host, &web).await;
+    let noted = secrets_of(&host, &web).await;
     assert!(noted[0].1.is_string() && noted[1].1.is_null(), "{noted:?}");
-    assert_eq!(listed(&other, &web).await, unused, "{database:?}");
+    assert_eq!(secrets_of(&other, &web).await, unused, "{database:?}");
     let written = async || {
         host.host
             .store
@@ -114,7 +114,7 @@ async fn the_last_use_of_each_secret_is_written_outside_the_request(database: Da
             .expect("written")
     };
     written().await;
-    assert_eq!(listed(&other, &web).await, noted, "{database:?}");
+    assert_eq!(secrets_of(&other, &web).await, noted, "{database:?}");
 
     // An earlier use does not replace a later one, whichever instance writes first.
     host.advance(120);
@@ -183,7 +183,7 @@ async fn an_assertion_may_be_made_with_either_secret() {
         sign(&claims(&host, id(&web), n), json!({}), &signer)
     };
     assert_eq!(ask_with(&host, &by(1, &two)).await, accepted());
-    let used = listed(&host, &web).await;
+    let used = secrets_of(&host, &web).await;
     assert!(used[0].1.is_null() && used[1].1.is_string(), "{used:?}");
     assert_eq!(ask_with(&host, &by(2, &one)).await, accepted());
     let path = format!("/applications/{}/secrets/{first}", id(&web));
@@ -200,13 +200,13 @@ async fn only_applications_with_a_secret_method_have_secrets() {
     let path = format!("/applications/{}/secrets", id(&spa));
     let (status, answer) = host.admin(Method::POST, &path, Value::Null).await;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{answer}");
-    assert_eq!(listed(&host, &spa).await, []);
+    assert_eq!(secrets_of(&host, &spa).await, []);
     let web = application(&host, json!({})).await;
     create(&host, &web).await;
     let key = json!({"token_endpoint_auth_method": "private_key_jwt", "jwks_uri": "https://rp.example/keys"});
     host.admin_ok(Method::PATCH, &format!("/applications/{}", id(&web)), key)
         .await;
-    assert_eq!(listed(&host, &web).await, []);
+    assert_eq!(secrets_of(&host, &web).await, []);
     assert!(web.members().contains_key("has_secret"));
 }
 

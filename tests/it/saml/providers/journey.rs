@@ -99,7 +99,7 @@ impl Journey {
             page.body,
             self.provider.log()
         );
-        let known = self.provider.known(&self.browser).await;
+        let known = self.provider.session_data(&self.browser).await;
         let known =
             known.unwrap_or_else(|| panic!("{} {} {}", page.url, page.body, self.provider.log()));
         assert_eq!(known["issuer"], self.host.issuer(), "{known}");
@@ -159,7 +159,7 @@ impl Journey {
             page.body,
             self.provider.log()
         );
-        assert_eq!(self.provider.known(&self.browser).await, None);
+        assert_eq!(self.provider.session_data(&self.browser).await, None);
         let (_, requested) = self.signs_in(&[]).await;
         assert_eq!(requested, 1, "the session of Assent continued");
     }
@@ -175,7 +175,7 @@ impl Journey {
         let Arrival { page, .. } = self.arrives(page).await;
         assert_eq!(page.status, StatusCode::OK, "{} {}", page.url, page.body);
         assert_eq!(
-            self.provider.known(&self.browser).await,
+            self.provider.session_data(&self.browser).await,
             None,
             "{}",
             self.provider.log()

@@ -136,7 +136,7 @@ impl ServiceProvider {
     }
 
     /// Returns the user's data in this browser's session: `issuer`, `name_id`, `format`, `attributes`.
-    pub(super) async fn known(&self, browser: &Browser) -> Option<Value> {
+    pub(super) async fn session_data(&self, browser: &Browser) -> Option<Value> {
         if let Running::Apache(apache) = &self.running {
             let page = browser.get(&format!("{}/known/", self.base)).await;
             let known: Value = serde_json::from_str(&page.body)

@@ -20,7 +20,7 @@ async fn single_sign_on_and_single_logout_reach_all_service_providers() {
     requested += journey.signs_in(&[]).await.1;
     assert_eq!(requested, 1);
     for provider in &all {
-        assert!(provider.known(&journey.browser).await.is_some());
+        assert!(provider.session_data(&journey.browser).await.is_some());
     }
 
     let page = journey.visits(&journey.provider.logout(&[])).await.page;
@@ -32,7 +32,7 @@ async fn single_sign_on_and_single_logout_reach_all_service_providers() {
     );
     for provider in &all {
         assert_eq!(
-            provider.known(&journey.browser).await,
+            provider.session_data(&journey.browser).await,
             None,
             "{} {}",
             provider.base,
