@@ -105,13 +105,13 @@ pub use serde_json::{Map, Value, json};
 fn read_config<C: serde::de::DeserializeOwned>(config: &str) -> Result<C, String> {
     serde_json::from_str(config).map_err(|error| {
         // The operator wrote TOML, so a position in the JSON form of the settings would be misleading.
-        let (said, place) = (
+        let (message, place) = (
             error.to_string(),
             format!(" at line {} column {}", error.line(), error.column()),
         );
         format!(
             "its settings are not as expected: {}",
-            said.strip_suffix(&place).unwrap_or(&said)
+            message.strip_suffix(&place).unwrap_or(&message)
         )
     })
 }

@@ -99,14 +99,14 @@ pub async fn open_snapshot() -> String {
     let cluster = cluster(&server).await;
     cluster.route_to_both();
     let signed_in = AtomicUsize::new(0);
-    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let is_finished = std::sync::atomic::AtomicBool::new(false);
     let workers = join_all((0..8).map(async |_| {
         let user = cluster.ada_named(&new_name()).await;
         let browser = Browser::new(&cluster.base);
         let mut first = SignIn::new(&user, browser.clone(), &[]);
         first.attempt().await.expect("signed in");
         // With a session, each request is a commit with an audit entry.
-        while !is_over.load(Ordering::Relaxed) {
+        while !is_finished.load(Ordering::Relaxed) {
             let page = browser.get(&user.application.request(&[])).await;
             assert!(!page.parameter("code").is_empty());
             signed_in.fetch_add(1, Ordering::Relaxed);
@@ -128,7 +128,7 @@ pub async fn open_snapshot() -> String {
         sleep(SNAPSHOT).await;
         let after = measured().await;
         snapshot.batch("COMMIT").await.expect("ended");
-        is_over.store(true, Ordering::Relaxed);
+        is_finished.store(true, Ordering::Relaxed);
         (before, after)
     };
     let (_, (before, after)) = join(workers, observed).await;

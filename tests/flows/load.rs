@@ -18,7 +18,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// The progress of the clients.
 pub struct Load {
-    is_over: AtomicBool,
+    is_finished: AtomicBool,
     completed: AtomicUsize,
 }
 
@@ -37,13 +37,13 @@ impl Load {
 pub async fn under_load(cluster: &Cluster, event: impl AsyncFnOnce(&Load)) -> usize {
     cluster.route_to_both();
     let load = Load {
-        is_over: AtomicBool::new(false),
+        is_finished: AtomicBool::new(false),
         completed: AtomicUsize::new(0),
     };
     let workers = join_all((0..WORKERS).map(|_| work(cluster, &load)));
     let (records, ()) = join(workers, async {
         event(&load).await;
-        load.is_over.store(true, Ordering::Relaxed);
+        load.is_finished.store(true, Ordering::Relaxed);
     })
     .await;
     for (names, exchanges) in records {
@@ -68,7 +68,7 @@ async fn work(cluster: &Cluster, load: &Load) -> (Vec<String>, Vec<CodeExchange>
     let mut user = new_user(cluster).await;
     let mut exchanges: Vec<CodeExchange> = Vec::new();
     let mut added = vec![user.user["name"].as_str().unwrap_or_default().to_owned()];
-    while !load.is_over.load(Ordering::Relaxed) {
+    while !load.is_finished.load(Ordering::Relaxed) {
         if exchanges.len() % SIGN_INS == SIGN_INS - 1 {
             user = new_user(cluster).await;
         }

@@ -391,11 +391,11 @@ fn in_words(problem: &Value, flag: impl Fn(&str) -> Option<String>) -> String {
         let first = parts.next().unwrap_or_default();
         let named = flag(&first).map_or(first, |flag| format!("--{flag}"));
         let place = parts.fold(named, |place, part| format!("{place} {part}"));
-        let said = text(unfit, "detail");
+        let reason = text(unfit, "detail");
         words.push_str(&if place.is_empty() {
-            format!("\n  {said}")
+            format!("\n  {reason}")
         } else {
-            format!("\n  {place}: {said}")
+            format!("\n  {place}: {reason}")
         });
     }
     if words.is_empty() {

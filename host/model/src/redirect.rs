@@ -121,11 +121,11 @@ impl RedirectUri {
 
     /// Whether a request's `redirect_uri` equals this one exactly. Only the port of a loopback address may differ (RFC
     /// 8252 section 7.3), because a native application cannot know it beforehand.
-    fn admits(&self, asked: &str) -> bool {
-        if self.0 == asked {
+    fn admits(&self, requested: &str) -> bool {
+        if self.0 == requested {
             return true;
         }
-        match (split_loopback(&self.0), split_loopback(asked)) {
+        match (split_loopback(&self.0), split_loopback(requested)) {
             (Some((host, path)), Some((asked_host, asked_path))) => {
                 host == asked_host && path == asked_path
             }
@@ -232,11 +232,11 @@ pub struct CheckedRedirect(String);
 
 impl CheckedRedirect {
     /// Finds the requested URI among the registered ones.
-    pub fn find(registered: &[RedirectUri], asked: &str) -> Option<Self> {
+    pub fn find(registered: &[RedirectUri], requested: &str) -> Option<Self> {
         registered
             .iter()
-            .any(|uri| uri.admits(asked))
-            .then(|| Self(asked.to_owned()))
+            .any(|uri| uri.admits(requested))
+            .then(|| Self(requested.to_owned()))
     }
 
     /// Returns the URI as in the request.

@@ -103,7 +103,7 @@ fn asked_for(described: &Description, granted: &HttpGrant) -> Result<(), String>
         described
             .hosts
             .iter()
-            .any(|asked| asked == "*" || asked == host)
+            .any(|requested| requested == "*" || requested == host)
     };
     if let Some(host) = granted.hosts.iter().find(|host| !asks(host)) {
         let known = if described.hosts.is_empty() {

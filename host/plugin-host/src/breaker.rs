@@ -161,7 +161,7 @@ mod tests {
     struct Fixture {
         clock: Arc<ManualClock>,
         breakers: Breakers,
-        ours: Arc<str>,
+        application: Arc<str>,
     }
 
     impl Fixture {
@@ -171,7 +171,7 @@ mod tests {
             Self {
                 clock,
                 breakers,
-                ours: "ours".into(),
+                application: "application".into(),
             }
         }
 
@@ -179,7 +179,7 @@ mod tests {
         fn call(&self, fault: Option<&Fault>) -> Result<bool, u64> {
             let admitted = self
                 .breakers
-                .admit(&self.ours)
+                .admit(&self.application)
                 .map_err(|left| left.as_secs());
             admitted.map(|admitted| admitted.ended(fault))
         }
@@ -225,15 +225,15 @@ mod tests {
         for seconds in [1, 2, 4, 8, 16, 32, 60, 60] {
             assert_eq!(it.call(None), Err(seconds));
             it.later(seconds);
-            let trial = it.breakers.admit(&it.ours).expect("one probe call");
+            let trial = it.breakers.admit(&it.application).expect("one probe call");
             assert!(
-                it.breakers.admit(&it.ours).is_err(),
+                it.breakers.admit(&it.application).is_err(),
                 "only one probe call at a time"
             );
             assert!(trial.ended(Some(&LIMIT)));
         }
         it.later(60);
-        drop(it.breakers.admit(&it.ours).expect("one probe call"));
+        drop(it.breakers.admit(&it.application).expect("one probe call"));
         assert_eq!(
             it.call(None),
             Ok(false),

@@ -258,33 +258,33 @@ fn load(engine: &Engine, authenticated: &[u8]) -> Result<Component, String> {
 
 /// Explains why a component does not fit the engine, in the terms of the limits. The error is the end of a sentence
 /// about the plugin.
-fn unfit(said: &str) -> String {
+fn unfit(error: &str) -> String {
     let counted = |before: &str| {
-        let (_, rest) = said.split_once(before)?;
+        let (_, rest) = error.split_once(before)?;
         rest.trim_start().split(' ').next()?.parse::<u64>().ok()
     };
     let contains = "The component transitively contains";
     match counted(contains) {
-        Some(count) if said.contains("core module instances") => {
+        Some(count) if error.contains("core module instances") => {
             format!("it has {count} core instances; a plugin may have {CORE_INSTANCES}")
         }
-        Some(count) if said.contains("linear memories") => {
+        Some(count) if error.contains("linear memories") => {
             format!("it has {count} memories; a plugin may have {MEMORIES}")
         }
-        Some(count) if said.contains("tables") => {
+        Some(count) if error.contains("tables") => {
             format!("it has {count} tables; a plugin may have {TABLES}")
         }
-        _ if said.contains("defined memories count") => {
+        _ if error.contains("defined memories count") => {
             format!(
                 "a module in it has several memories; a plugin may have {MEMORIES}, one in each module"
             )
         }
-        _ if said.contains("defined tables count") => {
+        _ if error.contains("defined tables count") => {
             format!(
                 "a module in it has several tables; a plugin may have {TABLES}, one in each module"
             )
         }
-        _ => format!("the compiled component can't be loaded: {said}"),
+        _ => format!("the compiled component can't be loaded: {error}"),
     }
 }
 

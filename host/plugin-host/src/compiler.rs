@@ -76,11 +76,11 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
     let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err("it has no pipes".to_owned());
     };
-    let (mut compiled, mut said) = (Vec::new(), Vec::new());
+    let (mut compiled, mut errors) = (Vec::new(), Vec::new());
     let read = std::thread::scope(|scope| {
         // A compiler that fails early does not read the whole input; its exit code reports the failure.
         scope.spawn(move || stdin.write_all(component));
-        scope.spawn(|| stderr.take(ERROR).read_to_end(&mut said));
+        scope.spawn(|| stderr.take(ERROR).read_to_end(&mut errors));
         stdout.take(LARGEST_COMPILED + 1).read_to_end(&mut compiled)
     });
     if compiled.len() as u64 > LARGEST_COMPILED || read.is_err() {
@@ -91,12 +91,12 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
     if status.success() && read.is_ok() {
         return Ok(compiled);
     }
-    match String::from_utf8_lossy(&said).trim() {
+    match String::from_utf8_lossy(&errors).trim() {
         "" => Err(format!(
             "the compiler ended with {status}; a component may take {SECONDS} s and {} GiB",
             MEMORY >> 30
         )),
-        said => Err(super::log_line::one_line(said)),
+        errors => Err(super::log_line::one_line(errors)),
     }
 }
 

@@ -105,11 +105,11 @@ pub(super) fn check_limits(bytes: &[u8], limits: &CallLimits) -> Result<(), Stri
                     let page = 1_u64
                         .checked_shl(memory.page_size_log2.unwrap_or(16))
                         .unwrap_or(u64::MAX);
-                    let asked = memory.initial.saturating_mul(page);
-                    if asked > limits.memory_bytes as u64 {
+                    let requested = memory.initial.saturating_mul(page);
+                    if requested > limits.memory_bytes as u64 {
                         return Err(format!(
                             "it asks for {} MiB of memory; `limits.memory` allows {} MiB",
-                            asked.div_ceil(1 << 20),
+                            requested.div_ceil(1 << 20),
                             limits.memory_bytes >> 20
                         ));
                     }
@@ -117,10 +117,10 @@ pub(super) fn check_limits(bytes: &[u8], limits: &CallLimits) -> Result<(), Stri
             }
             Payload::TableSection(section) => {
                 for table in section {
-                    let asked = table.map_err(damaged)?.ty.initial;
-                    if asked > TABLE_ENTRIES as u64 {
+                    let requested = table.map_err(damaged)?.ty.initial;
+                    if requested > TABLE_ENTRIES as u64 {
                         return Err(format!(
-                            "it asks for a table of {asked} entries; a plugin may have {TABLE_ENTRIES} in a table"
+                            "it asks for a table of {requested} entries; a plugin may have {TABLE_ENTRIES} in a table"
                         ));
                     }
                 }

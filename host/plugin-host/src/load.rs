@@ -288,7 +288,7 @@ impl Role {
 
     /// Checks that a component has the world of this role.
     fn expects(&self, found: World) -> Result<(), String> {
-        let wanted = match self {
+        let expected = match self {
             Self::ClaimMapper { .. } => World::ClaimMapper,
             Self::ApprovalChannel {
                 trust: Trust::Verified,
@@ -299,18 +299,18 @@ impl Role {
                 ..
             } => World::DelegatedChannel,
         };
-        if wanted == found {
+        if expected == found {
             return Ok(());
         }
-        let said = match (wanted, found) {
+        let hint = match (expected, found) {
             (World::ApprovalChannel, World::DelegatedChannel) => {
                 ": it accepts the vendor's decision as an approval, which requires `trust = \"delegated\"`"
             }
             _ => "",
         };
         Err(format!(
-            "the settings make it {}, but the component is {}{said}",
-            wanted.role(),
+            "the settings make it {}, but the component is {}{hint}",
+            expected.role(),
             found.role()
         ))
     }

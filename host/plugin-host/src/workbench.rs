@@ -169,8 +169,8 @@ impl Workbench {
             .plugin(Arc::new(SystemClock), EgressMode::Closed);
         let (linked, runner) = plugin.map_err(|why| Fault::Answer(one_line(&why)))?;
         let config = config.to_string();
-        let said = linked.described().validate(&runner, &config).await.result?;
-        Ok(said
+        let answer = linked.described().validate(&runner, &config).await.result?;
+        Ok(answer
             .err()
             .unwrap_or_default()
             .iter()
@@ -259,11 +259,11 @@ impl Workbench {
         LoadError::in_plugin(&self.compiled.name, what)
     }
 
-    fn wrong_role(&self, wanted: World) -> LoadError {
+    fn wrong_role(&self, expected: World) -> LoadError {
         self.error(format!(
             "it is {}, not {}",
             self.inspection.world.role(),
-            wanted.role()
+            expected.role()
         ))
     }
 }

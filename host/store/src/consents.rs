@@ -42,10 +42,10 @@ pub struct ConsentGrant {
 /// Stores a consent, together with the scopes of an earlier consent of the user that is valid at `now`.
 pub(crate) async fn remember(
     db: &mut Connection,
-    given: &ConsentGrant,
+    grant: &ConsentGrant,
     now: Timestamp,
 ) -> Result<()> {
-    let (user, application) = (given.user.to_string(), given.application.to_string());
+    let (user, application) = (grant.user.to_string(), grant.application.to_string());
     loop {
         // An existing row is locked until the commit, so that neither of two concurrent transactions loses its consent.
         let (before, holds_until): (String, i64) = sql::query_as(
@@ -54,15 +54,15 @@ pub(crate) async fn remember(
              ON CONFLICT (user_id, application_id) DO UPDATE SET user_id = excluded.user_id
              RETURNING scopes, expires_at",
         )
-        .bind(given.id.to_string())
+        .bind(grant.id.to_string())
         .bind(user.clone())
         .bind(application.clone())
-        .bind(given.scopes.to_string())
+        .bind(grant.scopes.to_string())
         .bind(now.millis())
-        .bind(given.until.millis())
+        .bind(grant.until.millis())
         .fetch_one(&mut *db)
         .await?;
-        let (scopes, until) = joined(given, (&before, holds_until), now);
+        let (scopes, until) = joined(grant, (&before, holds_until), now);
         let updated = sql::query(
             "UPDATE consents SET scopes = $3, granted_at = $4, expires_at = $5
              WHERE user_id = $1 AND application_id = $2 AND scopes = $6 AND expires_at = $7",
@@ -85,7 +85,7 @@ pub(crate) async fn remember(
 
 /// The scopes and the expiry of a consent, merged with those of an earlier one that is valid at `now`.
 fn joined(
-    given: &ConsentGrant,
+    grant: &ConsentGrant,
     (before, holds_until): (&str, i64),
     now: Timestamp,
 ) -> (Scopes, i64) {
@@ -95,13 +95,13 @@ fn joined(
         Scopes::default()
     };
     // Scopes that the user did not confirm now do not expire later because of this consent.
-    let until = given.until.millis();
-    let until = if before.within(&given.scopes) {
+    let until = grant.until.millis();
+    let until = if before.within(&grant.scopes) {
         until
     } else {
         until.min(holds_until)
     };
-    (given.scopes.either(&before), until)
+    (grant.scopes.either(&before), until)
 }
 
 impl Store {
@@ -110,10 +110,10 @@ impl Store {
     ///
     /// # Errors
     /// If the database fails.
-    pub async fn remember_consent(&self, given: ConsentGrant, now: Timestamp) -> Result<()> {
+    pub async fn remember_consent(&self, grant: ConsentGrant, now: Timestamp) -> Result<()> {
         self.write(move |db| {
-            let given = given.clone();
-            Box::pin(async move { remember(db, &given, now).await })
+            let grant = grant.clone();
+            Box::pin(async move { remember(db, &grant, now).await })
         })
         .await
     }

@@ -15,7 +15,9 @@ pub(crate) type ReplayClaims = BatchedWrites<MessageClaim, ReplayCheck>;
 
 /// Starts the batches.
 pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> ReplayClaims {
-    BatchedWrites::start(writer, kind, |db, asked| Box::pin(claim_all(db, asked)))
+    BatchedWrites::start(writer, kind, |db, requests| {
+        Box::pin(claim_all(db, requests))
+    })
 }
 
 static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
@@ -28,9 +30,9 @@ static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
 /// Claims each digest once. The cache stores a digest until the message or assertion has expired.
 pub(crate) async fn claim_all(
     db: &mut Connection,
-    asked: &[MessageClaim],
+    requests: &[MessageClaim],
 ) -> Result<Vec<ReplayCheck>> {
-    let first = first_of_each(asked, |claim| claim.digest.to_text());
+    let first = first_of_each(requests, |claim| claim.digest.to_text());
     let mut query = sql::query_as::<(String,)>(CLAIM.sql_for(first.len()));
     for claim in CLAIM.padded(&first) {
         query = query
@@ -39,7 +41,7 @@ pub(crate) async fn claim_all(
     }
     let rows = query.fetch_all(db).await?;
     let mut claimed: HashSet<String> = rows.into_iter().map(|(digest,)| digest).collect();
-    let checks = asked.iter().map(|claim| {
+    let checks = requests.iter().map(|claim| {
         if claimed.remove(&claim.digest.to_text()) {
             ReplayCheck::FirstUse
         } else {

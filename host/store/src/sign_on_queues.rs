@@ -38,8 +38,12 @@ pub(crate) struct SignOnQueues {
 impl SignOnQueues {
     pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
         Self {
-            arrivals: BatchedWrites::start(writer, kind, |db, asked| Box::pin(store(db, asked))),
-            claims: BatchedWrites::start(writer, kind, |db, asked| Box::pin(claim(db, asked))),
+            arrivals: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(store(db, requests))
+            }),
+            claims: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(claim(db, requests))
+            }),
         }
     }
 }
@@ -52,10 +56,10 @@ static STORE: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 /// Stores the requests that are not replays.
-async fn store(db: &mut Connection, asked: &[ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
-    let claims: Vec<MessageClaim> = asked.iter().map(|arrived| arrived.once).collect();
+async fn store(db: &mut Connection, requests: &[ArrivedRequest]) -> Result<Vec<ReplayCheck>> {
+    let claims: Vec<MessageClaim> = requests.iter().map(|arrived| arrived.once).collect();
     let checks = replay_cache::claim_all(db, &claims).await?;
-    let first = asked.iter().zip(&checks);
+    let first = requests.iter().zip(&checks);
     let new: Vec<&PendingSignOn> = first
         .filter(|(_, check)| **check == ReplayCheck::FirstUse)
         .map(|(arrived, _)| &arrived.pending)
@@ -89,8 +93,8 @@ static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
 });
 
 /// Claims each request once.
-async fn claim(db: &mut Connection, asked: &[ArrivedBrowser]) -> Result<Vec<Option<String>>> {
-    let first = first_of_each(asked, |browser| browser.id);
+async fn claim(db: &mut Connection, requests: &[ArrivedBrowser]) -> Result<Vec<Option<String>>> {
+    let first = first_of_each(requests, |browser| browser.id);
     let mut query = sql::query_as::<(String, String)>(CLAIM.sql_for(first.len()));
     for browser in CLAIM.padded(&first) {
         query = query
@@ -99,7 +103,7 @@ async fn claim(db: &mut Connection, asked: &[ArrivedBrowser]) -> Result<Vec<Opti
     }
     let rows = query.fetch_all(db).await?;
     let mut claimed: HashMap<String, String> = rows.into_iter().collect();
-    let requests = asked
+    let requests = requests
         .iter()
         .map(|browser| claimed.remove(&browser.id.to_string()));
     Ok(requests.collect())

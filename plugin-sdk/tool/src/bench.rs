@@ -24,9 +24,9 @@ struct Sample {
 }
 
 /// Calls a plugin repeatedly with one fixture.
-pub fn bench(path: &Path, given: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
+pub fn bench(path: &Path, folder: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
-    let fixtures = subject.fixtures(given)?;
+    let fixtures = subject.fixtures(folder)?;
     wait(async {
         let bench = fixture_run::open(&subject.component).await?;
         let cases = fixture_run::read(&fixtures, bench.inspection().world)?;

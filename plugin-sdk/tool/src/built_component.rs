@@ -42,9 +42,9 @@ impl BuiltComponent {
     }
 
     /// Returns the folder of the fixtures: the given one, or that of the project.
-    pub fn fixtures(&self, given: Option<&Path>) -> Result<PathBuf> {
-        match (given, &self.plugin) {
-            (Some(given), _) => Ok(given.to_owned()),
+    pub fn fixtures(&self, chosen: Option<&Path>) -> Result<PathBuf> {
+        match (chosen, &self.plugin) {
+            (Some(chosen), _) => Ok(chosen.to_owned()),
             (
                 None,
                 Some(Plugin {

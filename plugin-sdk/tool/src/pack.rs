@@ -146,22 +146,22 @@ fn settings(inspection: &Inspection, file: &Path, example: &Example) -> Result<S
     writeln!(text, "name = {}", toml_text(&description.name))?;
     writeln!(text, "file = {}", toml_text(&file.to_string_lossy()))?;
     writeln!(text, "sha256 = {}", toml_text(&inspection.sha256))?;
-    let (key, asked) = if role.is_mapper() {
+    let (key, requested) = if role.is_mapper() {
         ("writes", &description.writes)
     } else {
         ("http_hosts", &description.hosts)
     };
-    let open = asked.iter().any(|name| name == "*");
+    let open = requested.iter().any(|name| name == "*");
     let (names, note) = match example.hosts.as_slice() {
         hosts @ [_, ..] if open && !role.is_mapper() => (
             hosts,
             " # the hosts of the fixtures; replace them with your hosts",
         ),
         _ if open => (
-            asked.as_slice(),
+            requested.as_slice(),
             " # list the names: the plugin leaves the choice to you",
         ),
-        _ => (asked.as_slice(), ""),
+        _ => (requested.as_slice(), ""),
     };
     let names: Vec<String> = names.iter().map(|name| toml_text(name)).collect();
     writeln!(text, "{key} = [{}]{note}", names.join(", "))?;

@@ -188,14 +188,16 @@ fn standalone(manifest: &str, workspace: &str) -> Result<String> {
 /// has the features of both.
 fn inherit(own: &mut Table, shared: &Table) {
     for (name, value) in own.iter_mut() {
-        let Value::Table(said) = value else { continue };
-        if said.remove("workspace").is_none() {
+        let Value::Table(members) = value else {
+            continue;
+        };
+        if members.remove("workspace").is_none() {
             continue;
         }
         let Some(from) = shared.get(name) else {
             continue;
         };
-        if said.is_empty() {
+        if members.is_empty() {
             *value = from.clone();
             continue;
         }
@@ -203,7 +205,7 @@ fn inherit(own: &mut Table, shared: &Table) {
             Value::Table(table) => table.clone(),
             version => Table::from_iter([("version".to_owned(), version.clone())]),
         };
-        for (key, more) in std::mem::take(said) {
+        for (key, more) in std::mem::take(members) {
             match (whole.get_mut(&key), more) {
                 (Some(Value::Array(features)), Value::Array(more)) => features.extend(more),
                 (_, more) => drop(whole.insert(key, more)),

@@ -16,9 +16,9 @@ use crate::toolchain::Choice;
     clippy::print_stdout,
     reason = "the results of the fixtures are the command's result"
 )]
-pub fn test(path: &Path, given: Option<&Path>, choice: Choice) -> Result<()> {
+pub fn test(path: &Path, folder: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
-    let fixtures = subject.fixtures(given)?;
+    let fixtures = subject.fixtures(folder)?;
     wait(async {
         let bench = fixture_run::open(&subject.component).await?;
         if let Some(plugin) = &subject.plugin {

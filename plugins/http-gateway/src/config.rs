@@ -300,13 +300,13 @@ impl Config {
     /// Returns the delay before the next poll, in milliseconds. The vendor's response takes precedence over the
     /// settings.
     pub(crate) fn poll_after(&self, answer: &Value) -> u32 {
-        let said = self
+        let millis = self
             .answer
             .poll_after_ms
             .value_in(answer)
             .and_then(Value::as_u64);
-        said.map_or(self.poll_interval.millis, |said| {
-            u32::try_from(said).unwrap_or(u32::MAX)
+        millis.map_or(self.poll_interval.millis, |millis| {
+            u32::try_from(millis).unwrap_or(u32::MAX)
         })
     }
 }

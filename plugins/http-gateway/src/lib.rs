@@ -250,10 +250,10 @@ fn outcome(answer: Result<Response, HttpError>) -> Result<Response, Failure> {
 
 /// Returns `Retry-After` in seconds. For the other form, a date, it returns the default.
 fn retry_after(response: &Response) -> u32 {
-    let said = response
+    let seconds = response
         .header("retry-after")
         .and_then(|value| value.trim().parse().ok());
-    said.unwrap_or(RETRY_AFTER).clamp(1, LONGEST_RETRY)
+    seconds.unwrap_or(RETRY_AFTER).clamp(1, LONGEST_RETRY)
 }
 
 /// Returns the JSON object of a response.

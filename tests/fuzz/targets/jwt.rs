@@ -35,7 +35,7 @@ const SECRET: &[u8] = b"a secret of 43 characters, as we make them.";
 /// Keys that are the same in each run. They are not secret, because their numbers are constants.
 struct Keys {
     ring: KeyRing,
-    ours: PKey<Private>,
+    server_key: PKey<Private>,
     kid: String,
     client: EcKey<Private>,
     client_keys: [Object; 1],
@@ -44,10 +44,10 @@ struct Keys {
 static KEYS: LazyLock<Keys> = LazyLock::new(|| {
     let key = SymmetricKey::from_bytes(&[7; 32]).expect("a key");
     let sealing = SealingKeys::single(key).expect("a sealing key");
-    let ours = [rsa(105, 179), rsa(1397, 3177)];
+    let server_keys = [rsa(105, 179), rsa(1397, 3177)];
     let stored = SigningAlgorithm::ALL
         .into_iter()
-        .zip(&ours)
+        .zip(&server_keys)
         .map(|(algorithm, key)| {
             let purpose = KeyPurpose::IdToken(algorithm);
             let plain = key.private_key_to_pkcs8().expect("PKCS #8");
@@ -67,11 +67,11 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| {
         .signer(SigningAlgorithm::Rs256, NOW)
         .key_id()
         .to_owned();
-    let [ours, _] = ours;
+    let [server_key, _] = server_keys;
     let (client, jwk) = generator();
     Keys {
         ring,
-        ours,
+        server_key,
         kid,
         client,
         client_keys: [jwk],
@@ -90,16 +90,16 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
 
     let header = header.replace("KID", &keys.kid);
     // A header that is not an object needs no signature, because the token above covers this case.
-    let Ok(said) = serde_json::from_str::<Object>(&header) else { return };
-    let says = |name: &str, value: &str| said.get(name).and_then(Value::as_str) == Some(value);
-    let plain = !said.contains_key("crit");
+    let Ok(members) = serde_json::from_str::<Object>(&header) else { return };
+    let says = |name: &str, value: &str| members.get(name).and_then(Value::as_str) == Some(value);
+    let plain = !members.contains_key("crit");
     let claims = serde_json::from_str::<Object>(payload).ok();
     let message = format!("{}.{}", URL_SAFE_NO_PAD.encode(&header), URL_SAFE_NO_PAD.encode(payload));
     let signed = |signature: Vec<u8>| format!("{message}.{}", URL_SAFE_NO_PAD.encode(signature));
 
     // An RSA signature is slow, so the target computes it only if it can matter.
     if header.contains(&keys.kid) {
-        let token = signed(rs256_signature(&keys.ours, message.as_bytes()));
+        let token = signed(rs256_signature(&keys.server_key, message.as_bytes()));
         let verified = keys.ring.verify_own(&token);
         let must_pass = header == format!(r#"{{"alg":"RS256","kid":"{}","typ":"JWT"}}"#, keys.kid) && payload == "{}";
         assert!(verified.is_ok() || !must_pass, "a token of the server was rejected: {verified:?}");
@@ -117,7 +117,7 @@ fuzz_target!(init: LazyLock::force(&KEYS), |input: &[u8]| {
     assert!(verified.is_ok() || !must_pass, "a token of a client was rejected: {verified:?}");
     if let Ok(verified) = verified {
         assert!(plain && says("alg", "ES256"), "the header {header} was accepted as one of a client");
-        assert!(said.get("kid").is_none_or(|kid| kid == "1" || !kid.is_string()), "not the key that {header} names");
+        assert!(members.get("kid").is_none_or(|kid| kid == "1" || !kid.is_string()), "not the key that {header} names");
         assert_eq!(Some(&verified), claims.as_ref());
     }
     let subject = claims.as_ref().and_then(|claims| claims.get("sub")?.as_str());

@@ -16,7 +16,7 @@ const PAGES: [&str; 2] = [
 ];
 
 fuzz_target!(|input: &[u8]| {
-    let Some([kind, registered, asked, state]) = lines(input) else {
+    let Some([kind, registered, requested, state]) = lines(input) else {
         return;
     };
     let (kind, development) = match kind {
@@ -32,13 +32,13 @@ fuzz_target!(|input: &[u8]| {
     let own = CheckedRedirect::find(&uris, registered);
     answer(&own.expect("a registered URI is found"), state);
 
-    if let Some(found) = CheckedRedirect::find(&uris, asked) {
-        assert_eq!(found.as_str(), asked);
-        let same = match (loopback(registered), loopback(asked)) {
-            (Some(registered), Some(asked)) => registered == asked,
-            _ => registered == asked,
+    if let Some(found) = CheckedRedirect::find(&uris, requested) {
+        assert_eq!(found.as_str(), requested);
+        let same = match (loopback(registered), loopback(requested)) {
+            (Some(registered), Some(requested)) => registered == requested,
+            _ => registered == requested,
         };
-        assert!(same, "{asked} was accepted for {registered}");
+        assert!(same, "{requested} was accepted for {registered}");
         answer(&found, state);
     }
 });

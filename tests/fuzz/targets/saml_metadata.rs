@@ -48,13 +48,13 @@ fn check(description: &MetadataDescription) {
 }
 
 fuzz_target!(|input: &[u8]| {
-    let wanted = MetadataRequirements {
+    let requirements = MetadataRequirements {
         now: NOW,
         entity_id: None,
         key: None,
         registered: None,
     };
-    let description = match read(input, &wanted) {
+    let description = match read(input, &requirements) {
         Ok(description) => description,
         Err(error) => {
             assert!(!error.to_string().is_empty());
@@ -69,12 +69,12 @@ fuzz_target!(|input: &[u8]| {
     let mut registered = SamlSettings::new(entity_id.clone());
     registered.name_id.default = NameIdFormat::Persistent;
     registered.require_signed_requests = true;
-    let wanted = MetadataRequirements {
+    let requirements = MetadataRequirements {
         entity_id: Some(&entity_id),
         registered: Some(&registered),
-        ..wanted
+        ..requirements
     };
-    let again = read(input, &wanted).expect("it was read before");
+    let again = read(input, &requirements).expect("it was read before");
     check(&again);
     let formats = |description: &MetadataDescription| {
         let change = &description.change;
@@ -96,17 +96,17 @@ fuzz_target!(|input: &[u8]| {
             input,
             &MetadataRequirements {
                 entity_id: Some("urn:another"),
-                ..wanted
+                ..requirements
             }
         )
         .is_err()
             || entity_id == "urn:another"
     );
 
-    let said = ServiceProviderChange {
-        entity_id: Some("urn:said".to_owned()),
+    let requested = ServiceProviderChange {
+        entity_id: Some("urn:requested".to_owned()),
         ..ServiceProviderChange::default()
     };
-    let change = description.beside(said);
-    assert_eq!(change.entity_id.as_deref(), Some("urn:said"));
+    let change = description.beside(requested);
+    assert_eq!(change.entity_id.as_deref(), Some("urn:requested"));
 });

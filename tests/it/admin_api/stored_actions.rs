@@ -217,7 +217,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
         host.admin_ok(Method::PATCH, &path, json!({ "name": name }))
             .await;
     };
-    let is_over = async |action: &Value| {
+    let assert_ended = async |action: &Value| {
         assert_eq!(state(&console, action).await, "ended", "{database:?}");
         let waiting = grace.device.pending_requests(0).await;
         assert!(waiting.is_empty(), "{database:?}: {waiting:?}");
@@ -240,7 +240,7 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
         .submit_proof(&request, number(&action), &signature)
         .await;
     assert_eq!(answer.status, StatusCode::CONFLICT, "{database:?}");
-    is_over(&action).await;
+    assert_ended(&action).await;
 
     // The device fetches the request after the change.
     host.advance(10);
@@ -248,13 +248,13 @@ async fn an_action_with_a_changed_summary_cannot_be_approved(database: Database)
     assert_eq!(action["summary"], "Delete the user “robert”");
     rename("bobby").await;
     assert!(grace.device.pending_requests(0).await.is_empty());
-    is_over(&action).await;
+    assert_ended(&action).await;
 
     // The console fetches the request after the change.
     host.advance(10);
     let action = ask().await;
     rename("bob").await;
-    is_over(&action).await;
+    assert_ended(&action).await;
 
     // A report needs no summary, because the attacker in the browser may have changed the name too.
     host.advance(10);

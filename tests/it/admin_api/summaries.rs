@@ -687,12 +687,12 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
         "Make “bob”, a user since DATE, an administrator in the console. “bob” approves with 1 device"
             .replace("DATE", created_date(&bob))
     );
-    let given = console
+    let updated = console
         .call(
             Method::PATCH,
             &path,
             json!({"console_role": "admin", "state": "active"}),
         )
         .await;
-    assert_eq!(given.success()["console_role"], "admin");
+    assert_eq!(updated.success()["console_role"], "admin");
 }

@@ -428,8 +428,8 @@ async fn sessions_and_consents_of_a_user_are_listed_and_ended() {
     assert_eq!(remove("sessions").await, StatusCode::NO_CONTENT);
     assert_eq!(items("sessions").await, Vec::<Value>::new());
 
-    let given = items("consents").await;
-    assert_eq!(given[0]["application_id"], ada.application.id.as_str());
+    let consents = items("consents").await;
+    assert_eq!(consents[0]["application_id"], ada.application.id.as_str());
     let consent = format!("consents/{}", ada.application.id);
     assert_eq!(remove(&consent).await, StatusCode::NO_CONTENT);
     assert_eq!(remove(&consent).await, StatusCode::NOT_FOUND);

@@ -95,8 +95,8 @@ async fn an_administrator_sets_the_external_authenticator_of_a_user(database: Da
             "trust",
         ),
     ] {
-        let (given, problem) = put(channel, body.clone()).await;
-        assert_eq!(given.as_u16(), status, "{channel} {body} {problem}");
+        let (found, problem) = put(channel, body.clone()).await;
+        assert_eq!(found.as_u16(), status, "{channel} {body} {problem}");
         assert!(
             problem["detail"].text().contains(message),
             "{body} {problem}"

@@ -107,7 +107,7 @@ async fn a_vendor_denial_ends_the_sign_in() {
 async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
     let vendor = Vendor::start(500).await;
     let (host, ada) = host_with(&vendor, Database::Sqlite).await;
-    let given_up = async || {
+    let unanswered = async || {
         let waiting = ada.begin_sign_in(&Browser::new(&host.base), &[]).await;
         let question = question(&host, &vendor, "ada@vendor").await;
         vendor.answer(&question, "expired");
@@ -117,7 +117,7 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
         waiting
     };
     // The device can still approve.
-    let waiting = given_up().await;
+    let waiting = unanswered().await;
     ada.approve(&waiting).await;
     assert!(
         next_page(&waiting)
@@ -126,7 +126,7 @@ async fn a_vendor_failure_does_not_reveal_whether_the_user_exists() {
             .starts_with("ac_")
     );
     // Otherwise the request expires, as for any name.
-    let waiting = given_up().await;
+    let waiting = unanswered().await;
     host.advance(120);
     assert_eq!(waiting.again().await.outcome(), "expired");
 }
@@ -214,18 +214,18 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     };
     // The browser cancels the sign-in.
     let waiting = ada.begin_sign_in(&browser, &[]).await;
-    let given_up = question(&host, &vendor, "ada@vendor").await;
+    let cancelled = question(&host, &vendor, "ada@vendor").await;
     assert_eq!(
         waiting.cancel().await.followed().await.outcome(),
         "cancelled"
     );
-    taken_back(&given_up).await;
+    taken_back(&cancelled).await;
     assert_eq!(waiting.again().await.outcome(), "cancelled");
     // A newer request replaces it.
     host.advance(1);
     ada.begin_sign_in(&browser, &[]).await;
     let replaced = question(&host, &vendor, "ada@vendor").await;
-    assert_ne!(replaced, given_up);
+    assert_ne!(replaced, cancelled);
     host.advance(1);
     let waiting = ada.begin_sign_in(&browser, &[]).await;
     taken_back(&replaced).await;
@@ -244,7 +244,7 @@ async fn an_ended_request_is_cancelled_at_the_vendor_once() {
     host.advance(120);
     taken_back(&late).await;
     assert_eq!(waiting.again().await.outcome(), "expired");
-    for question in [given_up, replaced, by_phone, late] {
+    for question in [cancelled, replaced, by_phone, late] {
         assert_eq!(vendor.cancelled(&question), 1);
     }
 }

@@ -611,10 +611,10 @@ async fn exit_codes_and_messages_name_the_failure() {
         ),
         (&["nonsense"], 2, "unrecognized subcommand"),
     ] {
-        let (found, said) = failed(&host, arguments).await;
+        let (found, errors) = failed(&host, arguments).await;
         assert!(
-            found == code && said.contains(message),
-            "{arguments:?}: {found} {said}"
+            found == code && errors.contains(message),
+            "{arguments:?}: {found} {errors}"
         );
     }
 }
@@ -681,10 +681,10 @@ async fn an_ambiguous_name_is_rejected() {
         let body = json!({"name": "Twin", "application_type": "spa", "redirect_uris": ["https://spa.example/cb"]});
         ids.push(id(&host.admin_ok(Method::POST, "/applications", body).await).to_owned());
     }
-    let (code, said) = failed(&host, &["applications", "delete", "Twin", "--yes"]).await;
+    let (code, output) = failed(&host, &["applications", "delete", "Twin", "--yes"]).await;
     assert!(
-        code == 2 && ids.iter().all(|id| said.contains(id)),
-        "{said}"
+        code == 2 && ids.iter().all(|id| output.contains(id)),
+        "{output}"
     );
     // A prefix of a name matches no application.
     assert_eq!(failed(&host, &["applications", "show", "Twi"]).await.0, 3);
@@ -726,10 +726,10 @@ async fn at_terminal(host: &TestHost, words: &str, typed: &str) -> (i32, String)
 async fn deletion_at_a_terminal_requires_the_name() {
     let host = TestHost::start().await;
     host.user("ada").await;
-    let (code, said) = at_terminal(&host, "users delete ada@example.org", "yes\n").await;
+    let (code, output) = at_terminal(&host, "users delete ada@example.org", "yes\n").await;
     assert!(
-        code == 1 && said.contains("Type ada to go on:") && said.contains("nothing was done"),
-        "{said}"
+        code == 1 && output.contains("Type ada to go on:") && output.contains("nothing was done"),
+        "{output}"
     );
     assert_eq!(
         output_of(&host, &["users", "list", "-q"])
@@ -738,7 +738,7 @@ async fn deletion_at_a_terminal_requires_the_name() {
             .count(),
         1
     );
-    let (code, said) = at_terminal(&host, "users delete ada@example.org", "ada\n").await;
-    assert!(code == 0 && said.contains("Deleted."), "{said}");
+    let (code, output) = at_terminal(&host, "users delete ada@example.org", "ada\n").await;
+    assert!(code == 0 && output.contains("Deleted."), "{output}");
     assert_eq!(output_of(&host, &["users", "list", "-q"]).await, "");
 }

@@ -22,7 +22,7 @@ const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
 /// tokens with a single fault.
 struct Fixture {
     ring: Arc<KeyRing>,
-    ours: PKey<Private>,
+    private_key: PKey<Private>,
     kid: String,
     ps256_kid: String,
 }
@@ -49,15 +49,15 @@ impl Fixture {
                 },
             ));
         }
-        let ours = sealing.open("id_token", &stored[0].0).expect("opened");
-        let ours = PKey::private_key_from_pkcs8(&ours).expect("a key");
+        let private_key = sealing.open("id_token", &stored[0].0).expect("opened");
+        let private_key = PKey::private_key_from_pkcs8(&private_key).expect("a key");
         let stored: Vec<SigningKey> = stored.into_iter().map(|(_, key)| key).collect();
         let ring = Arc::new(KeyRing::open(&stored, &sealing).expect("a ring"));
         let kid = |algorithm| ring.signer(algorithm, NOW).key_id().to_owned();
         let (kid, ps256_kid) = (kid(SigningAlgorithm::Rs256), kid(SigningAlgorithm::Ps256));
         Self {
             ring,
-            ours,
+            private_key,
             kid,
             ps256_kid,
         }
@@ -72,7 +72,9 @@ impl Fixture {
 
     /// Returns a token with this header and a signature with the key of the ring.
     fn signed(&self, header: &Value) -> String {
-        with_signature(&header.to_string(), |message| rs256(&self.ours, message))
+        with_signature(&header.to_string(), |message| {
+            rs256(&self.private_key, message)
+        })
     }
 
     fn verify(&self, jwt: &str) -> Result<Map<String, Value>, IdTokenError> {
@@ -150,10 +152,10 @@ async fn hs256_keyed_with_the_public_key_is_rejected() {
     let fixture = Fixture::new().await;
     let jwk = fixture.ring.key_set(NOW)["keys"][0].clone();
     let n = jwk["n"].text();
-    let rsa = fixture.ours.rsa().expect("RSA");
+    let rsa = fixture.private_key.rsa().expect("RSA");
     for (form, secret) in [
-        ("PEM", fixture.ours.public_key_to_pem().expect("PEM")),
-        ("DER", fixture.ours.public_key_to_der().expect("DER")),
+        ("PEM", fixture.private_key.public_key_to_pem().expect("PEM")),
+        ("DER", fixture.private_key.public_key_to_der().expect("DER")),
         ("PKCS #1 PEM", rsa.public_key_to_pem_pkcs1().expect("PEM")),
         ("PKCS #1 DER", rsa.public_key_to_der_pkcs1().expect("DER")),
         ("the JWK", jwk.to_string().into_bytes()),
@@ -185,7 +187,7 @@ async fn a_key_is_used_with_its_own_algorithm_only() {
     let fixture = Fixture::new().await;
     for alg in ["PS256", "RS384", "RS512", "ES256", "rs256"] {
         let header = fixture.header(json!({"alg": alg})).to_string();
-        let token = with_signature(&header, |message| ps256(&fixture.ours, message));
+        let token = with_signature(&header, |message| ps256(&fixture.private_key, message));
         assert_eq!(
             fixture.verify(&token),
             Err(IdTokenError::OtherAlgorithm),
@@ -193,7 +195,7 @@ async fn a_key_is_used_with_its_own_algorithm_only() {
         );
     }
     let pss_as_rs256 = with_signature(&fixture.header(json!({})).to_string(), |message| {
-        ps256(&fixture.ours, message)
+        ps256(&fixture.private_key, message)
     });
     assert_eq!(
         fixture.verify(&pss_as_rs256),
@@ -235,9 +237,9 @@ async fn a_key_in_the_header_is_ignored() {
             let token = with_signature(&header, |message| rs256(&theirs, message));
             assert_eq!(fixture.verify(&token), Err(refusal), "{member}");
         }
-        let ours = fixture.signed(&fixture.header(json!({member: value})));
+        let token = fixture.signed(&fixture.header(json!({member: value})));
         assert_eq!(
-            fixture.verify(&ours),
+            fixture.verify(&token),
             Ok(object(claims())),
             "{member} changes nothing"
         );
@@ -334,7 +336,7 @@ async fn a_changed_or_malformed_token_is_rejected() {
         r#"{{"alg":"none","alg":"RS256","kid":"{}","typ":"JWT"}}"#,
         fixture.kid
     );
-    let twice = with_signature(&twice, |message| rs256(&fixture.ours, message));
+    let twice = with_signature(&twice, |message| rs256(&fixture.private_key, message));
     for malformed in [
         "",
         ".",

@@ -46,8 +46,8 @@ async fn a_held_request_arrives_when_the_cooldown_ends(database: Database) {
     let ada = host.ada().await;
     begin_cooldown(&host, &ada).await;
     let page = request_as(&host, &ada, "ada").await;
-    let given_up = request_as(&host, &ada, "ada@example.org").await;
-    given_up.cancel().await;
+    let cancelled = request_as(&host, &ada, "ada@example.org").await;
+    cancelled.cancel().await;
     host.advance(29);
     assert!(pending_now(&host, &ada).await.is_empty(), "{database:?}");
     // The device waits, and wakes up at the end of the cooldown.

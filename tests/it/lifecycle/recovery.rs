@@ -296,8 +296,8 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
             None,
         )
         .await;
-    for dead in [&of_thief, &of_code] {
-        let error = Authenticator::enrol(dead, "Thief", None)
+    for revoked_link in [&of_thief, &of_code] {
+        let error = Authenticator::enrol(revoked_link, "Thief", None)
             .await
             .map(|_| ())
             .expect_err("rejected")

@@ -68,7 +68,7 @@ async fn no_sign_in_fails_while_a_newer_release_expands_the_schema() {
     for name in ["ada", "bob", "cleo"] {
         users.push(host.user_with_account(name, application.clone()).await);
     }
-    let (done, is_over) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (done, is_finished) = (AtomicUsize::new(0), AtomicBool::new(false));
     let more = async |count: usize| {
         let target = done.load(Ordering::Relaxed) + count;
         while done.load(Ordering::Relaxed) < target {
@@ -76,7 +76,7 @@ async fn no_sign_in_fails_while_a_newer_release_expands_the_schema() {
         }
     };
     let load = join_all(users.iter().map(async |user| {
-        while !is_over.load(Ordering::Relaxed) {
+        while !is_finished.load(Ordering::Relaxed) {
             sign_in(user, &host.base).await;
             done.fetch_add(1, Ordering::Relaxed);
         }
@@ -96,7 +96,7 @@ async fn no_sign_in_fails_while_a_newer_release_expands_the_schema() {
         sign_in(&late, &base).await;
         more(3).await;
         second.stop().await;
-        is_over.store(true, Ordering::Relaxed);
+        is_finished.store(true, Ordering::Relaxed);
     };
     in_time(join(load, upgrade)).await;
 }

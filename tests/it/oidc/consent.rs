@@ -18,8 +18,8 @@ async fn approved(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&s
 /// application.
 async fn asks(ada: &TestUser, browser: &Browser, changes: &[(&str, Option<&str>)]) -> Option<Page> {
     let page = browser.get(&ada.application.request(changes)).await;
-    let ours = page.location().path().starts_with("/login/");
-    if ours {
+    let is_login_page = page.location().path().starts_with("/login/");
+    if is_login_page {
         Some(page.followed().await)
     } else {
         None

@@ -75,11 +75,15 @@ async fn branding_colours_have_their_own_stylesheet() {
     let host = TestHost::start_with_settings(&settings).await;
     let page = Browser::new(&host.base).get("/").await;
     // The operator's stylesheet follows the server's own, so that it takes precedence.
-    let (ours, own) = (
+    let (default_style, own) = (
         page.body.find("/assets/assent."),
         page.body.find("/assets/colours."),
     );
-    assert!(ours.is_some() && ours < own, "{}", page.body);
+    assert!(
+        default_style.is_some() && default_style < own,
+        "{}",
+        page.body
+    );
     let address = of_page(&page.body, "/assets/colours.");
     let answer = get(format!("{}{address}", host.base)).await;
     assert_eq!(answer.headers()["content-type"], "text/css; charset=utf-8");
@@ -165,11 +169,11 @@ async fn an_invalid_logo_is_rejected_at_startup() {
             .args(["config", "check", "--config", "assent.toml"])
             .current_dir(folder.path());
         let output = command.finish().await;
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(!output.status.success(), "{name}");
         assert!(
-            said.contains(&format!("branding.logo_file: {name}: ")) && said.contains(message),
-            "{name}: {said}"
+            stderr.contains(&format!("branding.logo_file: {name}: ")) && stderr.contains(message),
+            "{name}: {stderr}"
         );
     }
 }

@@ -169,9 +169,9 @@ fn uses_in_script(file: &str, text: &str) -> Vec<Use> {
             .filter(|(at, _)| !text[..*at].ends_with(char::is_alphanumeric))
         {
             let id = &text[at + call.len()..];
-            let given = id.starts_with("app-") || id.starts_with("waiting-");
+            let is_for_scripts = id.starts_with("app-") || id.starts_with("waiting-");
             assert!(
-                given,
+                is_for_scripts,
                 "{file}: {} is not a message for scripts",
                 until(id, '\'')
             );

@@ -31,8 +31,12 @@ async fn access_token(host: &TestHost, ada: &TestUser, browser: &Browser) -> Str
 /// Signs in to the application with the browser's session.
 async fn sign_in_again(ada: &TestUser, browser: &Browser) -> String {
     let page = browser.get(&ada.application.request(&[])).await;
-    let ours = page.location().path().starts_with("/login/");
-    let page = if ours { page.followed().await } else { page };
+    let is_login_page = page.location().path().starts_with("/login/");
+    let page = if is_login_page {
+        page.followed().await
+    } else {
+        page
+    };
     let page = if page.asks_for_consent() {
         page.decide("allow").await
     } else {

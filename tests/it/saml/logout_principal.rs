@@ -181,12 +181,12 @@ async fn a_live_session_index_ends_the_session_of_its_own_name() {
         journey
             .assert("for another service provider", UNKNOWN, false, &foreign)
             .await;
-        let (ours, theirs) = (
+        let (own, theirs) = (
             journey.host.issuer(),
             journey.service_provider.entity_id.clone(),
         );
         let qualified = move |request: &mut LogoutRequest| {
-            request.name_id.name_qualifier = Some(ours.clone());
+            request.name_id.name_qualifier = Some(own.clone());
             request.name_id.sp_name_qualifier = Some(theirs.clone());
         };
         journey
@@ -256,12 +256,12 @@ async fn an_unsigned_request_with_the_issued_name_ends_the_session_in_each_forma
     for format in ["emailAddress", "persistent", "transient"] {
         let changes = json!({"certificates": [], "entity_id": UNSIGNED, "name_id_format": format});
         let journey = Journey::new(changes).await;
-        let (ours, theirs) = (
+        let (own, theirs) = (
             journey.host.issuer(),
             journey.service_provider.entity_id.clone(),
         );
         let qualified = move |request: &mut LogoutRequest| {
-            request.name_id.name_qualifier = Some(ours.clone());
+            request.name_id.name_qualifier = Some(own.clone());
             request.name_id.sp_name_qualifier = Some(theirs.clone());
         };
         journey.assert(format, DONE, true, &|_| {}).await;

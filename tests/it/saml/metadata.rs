@@ -95,14 +95,14 @@ impl Metadata {
         let key = TrustedKey::of_certificate(
             &X509::from_pem(certificate.as_bytes()).expect("a certificate"),
         );
-        let ours = self.document.verify(&[key.expect("a key")]).is_ok();
+        let is_valid = self.document.verify(&[key.expect("a key")]).is_ok();
         assert_eq!(
             theirs.status.success(),
-            ours,
+            is_valid,
             "{}",
             String::from_utf8_lossy(&theirs.stderr)
         );
-        ours
+        is_valid
     }
 }
 

@@ -58,14 +58,14 @@ async fn a_consent_is_valid_until_it_expires(database: Database) {
         .expect("inserted");
     let days = |count: u64| NOW + Duration::from_secs(count * 86_400);
     let remember = async |scopes, now: Timestamp| {
-        let given = ConsentGrant {
+        let grant = ConsentGrant {
             id: ConsentId::new(now, &SystemEntropy),
             user: ada.id,
             application: application.id.clone(),
             scopes: Scopes::parse_known(scopes),
             until: now + Duration::from_secs(14 * 86_400),
         };
-        store.remember_consent(given, now).await.expect("stored");
+        store.remember_consent(grant, now).await.expect("stored");
     };
     let at = async |moment| {
         store

@@ -201,7 +201,7 @@ mod tests {
         /// Two different entries never have the same encoding, so their digests differ.
         #[test]
         fn different_entries_have_different_encodings(one in any_record(), other in any_record()) {
-            let said = |record: &Record| Record {
+            let covered_part = |record: &Record| Record {
                 digest: String::new(),
                 personal: None,
                 salt: None,
@@ -209,7 +209,7 @@ mod tests {
                 origin_salt: None,
                 ..record.clone()
             };
-            prop_assert_eq!(said(&one) == said(&other), one.covered() == other.covered());
+            prop_assert_eq!(covered_part(&one) == covered_part(&other), one.covered() == other.covered());
             // A character that moves from one value to the next.
             let mut moved = one.clone();
             if let Some(letter) = moved.event.pop() {

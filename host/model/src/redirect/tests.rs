@@ -10,7 +10,7 @@ fn registered(uri: &str, kind: ApplicationType) -> [RedirectUri; 1] {
 fn a_redirect_uri_that_is_not_identical_is_rejected() {
     let uris = registered("https://rp.example/cb", ApplicationType::Web);
     assert!(CheckedRedirect::find(&uris, "https://rp.example/cb").is_some());
-    for asked in [
+    for requested in [
         "https://rp.example/cb/",
         "https://rp.example/c",
         "https://rp.example/cb?x=1",
@@ -30,17 +30,23 @@ fn a_redirect_uri_that_is_not_identical_is_rejected() {
         "",
         " https://rp.example/cb",
     ] {
-        assert!(CheckedRedirect::find(&uris, asked).is_none(), "{asked}");
+        assert!(
+            CheckedRedirect::find(&uris, requested).is_none(),
+            "{requested}"
+        );
     }
 }
 
 #[test]
 fn only_the_port_of_a_loopback_redirect_uri_may_differ() {
     let uris = registered("http://127.0.0.1/cb", ApplicationType::Native);
-    for asked in ["http://127.0.0.1/cb", "http://127.0.0.1:51004/cb"] {
-        assert!(CheckedRedirect::find(&uris, asked).is_some(), "{asked}");
+    for requested in ["http://127.0.0.1/cb", "http://127.0.0.1:51004/cb"] {
+        assert!(
+            CheckedRedirect::find(&uris, requested).is_some(),
+            "{requested}"
+        );
     }
-    for asked in [
+    for requested in [
         "http://127.0.0.1:51004/cb2",
         "http://127.0.0.1:51004@evil.example/cb",
         "http://127.0.0.1.evil.example/cb",
@@ -51,7 +57,10 @@ fn only_the_port_of_a_loopback_redirect_uri_may_differ() {
         "https://127.0.0.1:51004/cb",
         "http://127.0.0.1:1evil/cb",
     ] {
-        assert!(CheckedRedirect::find(&uris, asked).is_none(), "{asked}");
+        assert!(
+            CheckedRedirect::find(&uris, requested).is_none(),
+            "{requested}"
+        );
     }
 }
 
@@ -98,11 +107,11 @@ fn parameters_are_appended_to_an_existing_query() {
 proptest! {
     #[test]
     fn any_accepted_loopback_uri_has_the_registered_host_and_path(
-        asked in "http://(127\\.0\\.0\\.1|\\[::1\\]|localhost)(:[0-9]{0,6})?(/cb|/|@evil/cb)?.{0,3}",
+        requested in "http://(127\\.0\\.0\\.1|\\[::1\\]|localhost)(:[0-9]{0,6})?(/cb|/|@evil/cb)?.{0,3}",
     ) {
         let uris = registered("http://127.0.0.1/cb", ApplicationType::Native);
-        if CheckedRedirect::find(&uris, &asked).is_some() {
-            let url = Url::parse(&asked).expect("an admitted URI parses");
+        if CheckedRedirect::find(&uris, &requested).is_some() {
+            let url = Url::parse(&requested).expect("an admitted URI parses");
             prop_assert_eq!(url.host_str(), Some("127.0.0.1"));
             prop_assert_eq!(url.path(), "/cb");
             prop_assert!(url.username().is_empty() && url.query().is_none() && url.fragment().is_none());

@@ -207,17 +207,17 @@ impl IdpInitiated {
     ///
     /// # Errors
     /// [`RelayStateError`] if the requested RelayState is not registered.
-    pub fn chosen(&self, asked: Option<&str>) -> Result<Option<String>, RelayStateError> {
-        match asked {
+    pub fn chosen(&self, requested: Option<&str>) -> Result<Option<String>, RelayStateError> {
+        match requested {
             None => Ok(self.relay_state.clone()),
-            Some(asked) => {
+            Some(requested) => {
                 let known = self
                     .relay_state
                     .iter()
                     .chain(&self.relay_states)
-                    .any(|known| known == asked);
+                    .any(|known| known == requested);
                 if known {
-                    Ok(Some(asked.to_owned()))
+                    Ok(Some(requested.to_owned()))
                 } else {
                     Err(RelayStateError)
                 }

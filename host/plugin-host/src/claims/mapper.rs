@@ -60,9 +60,7 @@ impl ClaimMapper {
     /// owner.
     pub(crate) fn contended_claim(&self, other: &Self) -> Option<&str> {
         let overlap = match (&self.scope.applications, &other.scope.applications) {
-            (Some(ours), Some(theirs)) => {
-                ours.iter().any(|application| theirs.contains(application))
-            }
+            (Some(own), Some(theirs)) => own.iter().any(|application| theirs.contains(application)),
             _ => true,
         };
         if overlap {

@@ -28,16 +28,17 @@ fn compiled(folder: &Path, key: u8) -> CompilationCache {
 fn only_artifacts_of_this_installation_and_component_are_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let engine = warm();
-    let ours = compiled(folder.path(), 1);
+    let artifacts = compiled(folder.path(), 1);
     let from = origin(&engine, EMPTY);
-    let file = ours.file(&from);
+    let file = artifacts.file(&from);
     assert!(
-        ours.load_artifact(&engine, &from, &file).is_none(),
+        artifacts.load_artifact(&engine, &from, &file).is_none(),
         "no artifact exists yet"
     );
-    ours.component(&engine, &Compiler::InProcess, EMPTY)
+    artifacts
+        .component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
-    assert!(ours.load_artifact(&engine, &from, &file).is_some());
+    assert!(artifacts.load_artifact(&engine, &from, &file).is_some());
     assert!(
         compiled(folder.path(), 2)
             .load_artifact(&engine, &from, &file)
@@ -45,7 +46,8 @@ fn only_artifacts_of_this_installation_and_component_are_loaded() {
         "an artifact of another installation"
     );
     assert!(
-        ours.load_artifact(&engine, &origin(&engine, b"another"), &file)
+        artifacts
+            .load_artifact(&engine, &origin(&engine, b"another"), &file)
             .is_none(),
         "an artifact of another component"
     );
@@ -56,18 +58,19 @@ fn only_artifacts_of_this_installation_and_component_are_loaded() {
         bad[at] ^= 1;
         std::fs::write(&file, bad).unwrap();
         assert!(
-            ours.load_artifact(&engine, &from, &file).is_none(),
+            artifacts.load_artifact(&engine, &from, &file).is_none(),
             "byte {at} was changed"
         );
     }
     for length in [0, CODE - 1, CODE, good.len() - 1] {
         std::fs::write(&file, &good[..length]).unwrap();
         assert!(
-            ours.load_artifact(&engine, &from, &file).is_none(),
+            artifacts.load_artifact(&engine, &from, &file).is_none(),
             "only {length} bytes are left"
         );
     }
-    ours.component(&engine, &Compiler::InProcess, EMPTY)
+    artifacts
+        .component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
     assert_eq!(
         std::fs::read(&file).unwrap()[CODE..],
@@ -102,13 +105,13 @@ fn module(section: u8, content: &[u8]) -> Vec<u8> {
 fn oversized_components_are_reported_in_terms_of_the_limits() {
     let engine = warm();
     let limits = CallLimits::default();
-    let said = |bytes: &[u8]| {
+    let limit_error = |bytes: &[u8]| {
         let fits = crate::component_check::check_limits(bytes, &limits);
         fits.and_then(|()| compile(&engine, &Compiler::InProcess, bytes).map(drop))
             .err()
     };
     let (memory, table) = (module(5, &[1, 0, 1]), module(4, &[1, 0x70, 0, 1]));
-    assert_eq!(said(&component(&memory, 3)), None);
+    assert_eq!(limit_error(&component(&memory, 3)), None);
     // 1,024 pages, and 30,000 table entries.
     for (bytes, expected) in [
         (
@@ -137,25 +140,28 @@ fn oversized_components_are_reported_in_terms_of_the_limits() {
             "a module in it has several tables; a plugin may have 4, one in each module",
         ),
     ] {
-        assert_eq!(said(&bytes).as_deref(), Some(expected));
+        assert_eq!(limit_error(&bytes).as_deref(), Some(expected));
     }
 }
 
 #[test]
 fn an_artifact_of_another_engine_is_not_loaded_under_any_name() {
     let folder = tempfile::tempdir().unwrap();
-    let ours = compiled(folder.path(), 1);
+    let artifacts = compiled(folder.path(), 1);
     let other = Engine::default();
-    ours.component(&other, &Compiler::InProcess, EMPTY).unwrap();
+    artifacts
+        .component(&other, &Compiler::InProcess, EMPTY)
+        .unwrap();
     let engine = warm();
     let from = origin(&engine, EMPTY);
-    let file = ours.file(&from);
+    let file = artifacts.file(&from);
     assert!(!file.exists(), "the artifact has another name");
-    std::fs::rename(ours.file(&origin(&other, EMPTY)), &file).unwrap();
-    assert!(ours.load_artifact(&engine, &from, &file).is_none());
-    ours.component(&engine, &Compiler::InProcess, EMPTY)
+    std::fs::rename(artifacts.file(&origin(&other, EMPTY)), &file).unwrap();
+    assert!(artifacts.load_artifact(&engine, &from, &file).is_none());
+    artifacts
+        .component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
-    assert!(ours.load_artifact(&engine, &from, &file).is_some());
+    assert!(artifacts.load_artifact(&engine, &from, &file).is_some());
 }
 
 #[test]
@@ -166,15 +172,16 @@ fn symbolic_links_are_replaced_and_folders_of_others_stay_unused() {
     std::fs::write(&victim, "untouched").unwrap();
     let cache = folder.path().join("cache");
     std::fs::create_dir(&cache).unwrap();
-    let ours = compiled(&cache, 1);
-    let file = ours.file(&origin(&engine, EMPTY));
+    let artifacts = compiled(&cache, 1);
+    let file = artifacts.file(&origin(&engine, EMPTY));
     std::os::unix::fs::symlink(
         &victim,
         file.with_extension(format!("{}.new", std::process::id())),
     )
     .unwrap();
     std::os::unix::fs::symlink(&victim, &file).unwrap();
-    ours.component(&engine, &Compiler::InProcess, EMPTY)
+    artifacts
+        .component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "untouched");
     assert!(
@@ -184,7 +191,8 @@ fn symbolic_links_are_replaced_and_folders_of_others_stay_unused() {
 
     std::fs::remove_file(&file).unwrap();
     std::fs::set_permissions(&cache, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-    ours.component(&engine, &Compiler::InProcess, EMPTY)
+    artifacts
+        .component(&engine, &Compiler::InProcess, EMPTY)
         .unwrap();
     assert!(!file.exists(), "others may write to the folder");
 }

@@ -225,14 +225,14 @@ fn method(method: Method) -> reqwest::Method {
 }
 
 /// Returns the plugin's headers if it may set all of them.
-fn headers(given: &[(String, String)]) -> Result<HeaderMap, Error> {
-    if given.len() > REQUEST_HEADERS {
+fn headers(requested: &[(String, String)]) -> Result<HeaderMap, Error> {
+    if requested.len() > REQUEST_HEADERS {
         return Err(Error::Invalid(format!(
             "there are more than {REQUEST_HEADERS} headers"
         )));
     }
     let mut headers = HeaderMap::new();
-    for (name, value) in given {
+    for (name, value) in requested {
         let name = HeaderName::try_from(name)
             .map_err(|_| Error::Invalid(format!("`{name}` is not a header name")))?;
         if HOST_HEADERS.contains(&name.as_str()) {

@@ -95,8 +95,8 @@ fn end_of_lines(file: &mut File) -> Result<u64, StreamError> {
         .rposition(|byte| *byte == b'\n')
         .map_or(0, |newline| newline + 1);
     let line = end.get(half..).unwrap_or_default();
-    let ours = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
-    if !ours || (half == 0 && from > 0) {
+    let is_own = line.starts_with(BEGINNING) || BEGINNING.starts_with(line);
+    if !is_own || (half == 0 && from > 0) {
         return Err(StreamFileError::OfAnother.into());
     }
     let whole = length - line.len() as u64;

@@ -97,8 +97,8 @@ async fn forward(mut terminate: Signal, mut interrupt: Signal, to: mpsc::Sender<
 }
 
 /// Reloads the plugins whenever the operator requests it. The log has the result.
-async fn reload_plugins(services: Arc<Services>, mut asked: Signal) {
-    while asked.recv().await.is_some() {
+async fn reload_plugins(services: Arc<Services>, mut signal: Signal) {
+    while signal.recv().await.is_some() {
         // The log has the reason of a failure, and the previous plugins stay in use.
         let reloading =
             crate::domain::operations::plugins::reload(&services, &AuditContext::SERVER);

@@ -87,8 +87,8 @@ pub async fn check(
 ) -> Result<EndSessionRequest, EndSessionError> {
     parameters.refuse_repeated()?;
     let client_id = parameters.get("client_id");
-    let asked = parameters.get("post_logout_redirect_uri");
-    let (application, hint) = match (parameters.get("id_token_hint"), client_id, asked) {
+    let requested = parameters.get("post_logout_redirect_uri");
+    let (application, hint) = match (parameters.get("id_token_hint"), client_id, requested) {
         (Some(token), ..) => {
             let (application, hint) = hint(services, token).await?;
             (application, Some(hint))
@@ -101,7 +101,7 @@ pub async fn check(
     if client_id.is_some_and(|id| id != application.id.as_str()) {
         return Err(EndSessionError::OtherClient);
     }
-    let redirect = redirect(&application, asked)?;
+    let redirect = redirect(&application, requested)?;
     let state = parameters.get("state").map(str::to_owned);
     Ok(EndSessionRequest {
         application: Some(application),
@@ -125,14 +125,14 @@ async fn client(services: &Services, id: &str) -> Result<Arc<Application>, EndSe
 /// disabled.
 fn redirect(
     application: &Application,
-    asked: Option<&str>,
+    requested: Option<&str>,
 ) -> Result<Option<CheckedRedirect>, EndSessionError> {
     let registered = &application.settings.post_logout_redirect_uris;
-    let find = |asked| {
-        CheckedRedirect::find(registered, asked)
-            .ok_or_else(|| EndSessionError::RedirectUri(QuotedText::new(asked)))
+    let find = |requested| {
+        CheckedRedirect::find(registered, requested)
+            .ok_or_else(|| EndSessionError::RedirectUri(QuotedText::new(requested)))
     };
-    let redirect = asked.map(find).transpose()?;
+    let redirect = requested.map(find).transpose()?;
     Ok(redirect.filter(|_| application.settings.enabled))
 }
 

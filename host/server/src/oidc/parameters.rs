@@ -95,11 +95,11 @@ impl Parameters {
     }
 
     /// The value of a parameter, unless it is missing, empty or repeated.
-    pub fn get(&self, wanted: &str) -> Option<&str> {
+    pub fn get(&self, key: &str) -> Option<&str> {
         let mut values = self
             .0
             .iter()
-            .filter(|(name, _)| name == wanted)
+            .filter(|(name, _)| name == key)
             .map(|(_, value)| value.as_str());
         match (values.next(), values.next()) {
             (Some(value), None) if !value.is_empty() => Some(value),

@@ -51,16 +51,16 @@ async fn record_ruling(
         Ruling::Approved => "approved",
         Ruling::Denied => "denied",
     };
-    let asked: Option<(String,)> =
+    let approval: Option<(String,)> =
         sql::query_as("SELECT approval_id FROM approval_deliveries WHERE id = $1")
             .bind(delivery.to_string())
             .fetch_optional(&mut *db)
             .await?;
-    if let Some((asked,)) = asked {
+    if let Some((approval,)) = approval {
         lock_user_of(
             db,
             parse(
-                &asked,
+                &approval,
                 cell("approval_deliveries", "approval_id", &delivery.to_string()),
             )?,
             now,

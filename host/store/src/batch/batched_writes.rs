@@ -49,12 +49,12 @@ where
         let writer = writer.clone();
         match kind {
             DatabaseKind::Sqlite => Self::Jobs(writer, work),
-            DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |asked: Vec<Q>| {
-                let (writer, asked) = (writer.clone(), Arc::new(asked));
+            DatabaseKind::Postgres => Self::Batches(Batcher::start(1, move |requests: Vec<Q>| {
+                let (writer, requests) = (writer.clone(), Arc::new(requests));
                 Box::pin(async move {
                     let answers = writer.write(move |db| {
-                        let asked = Arc::clone(&asked);
-                        Box::pin(async move { work(db, &asked).await })
+                        let requests = Arc::clone(&requests);
+                        Box::pin(async move { work(db, &requests).await })
                     });
                     Ok(answers.await?.into_iter().map(Ok).collect()) as BatchResult<A>
                 })
@@ -62,14 +62,14 @@ where
         }
     }
 
-    pub(crate) async fn call(&self, asked: Q) -> Result<A> {
+    pub(crate) async fn call(&self, request: Q) -> Result<A> {
         match self {
-            Self::Batches(batches) => batches.call(asked).await,
+            Self::Batches(batches) => batches.call(request).await,
             Self::Jobs(writer, work) => {
                 let work = *work;
                 let answers = writer.write(move |db| {
-                    let asked = [asked.clone()];
-                    Box::pin(async move { work(db, &asked).await })
+                    let request = [request.clone()];
+                    Box::pin(async move { work(db, &request).await })
                 });
                 answers
                     .await?
@@ -82,8 +82,8 @@ where
 
 /// The first request for each key, in the order of the keys. So instances that claim the same rows concurrently lock
 /// them in the same order.
-pub(crate) fn first_of_each<T, K: Ord>(asked: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
-    let mut first: Vec<&T> = asked.iter().collect();
+pub(crate) fn first_of_each<T, K: Ord>(requests: &[T], key: impl Fn(&T) -> K) -> Vec<&T> {
+    let mut first: Vec<&T> = requests.iter().collect();
     first.sort_by_key(|one| key(one));
     first.dedup_by_key(|one| key(one));
     first

@@ -33,7 +33,7 @@ pub(crate) struct Batcher<Q, A> {
 
 struct PendingCall<Q, A> {
     turn: Arc<Turn>,
-    asked: Q,
+    request: Q,
     reply: oneshot::Sender<Result<A>>,
 }
 
@@ -53,12 +53,12 @@ impl<Q: Clone + Send + Sync + 'static, A: Send + 'static> Batcher<Q, A> {
     }
 
     /// Executes a call in a batch with the other pending calls.
-    pub(crate) async fn call(&self, asked: Q) -> Result<A> {
+    pub(crate) async fn call(&self, request: Q) -> Result<A> {
         let (reply, answer) = oneshot::channel();
         let turn = Arc::new(Turn::default());
         let pending = PendingCall {
             turn: Arc::clone(&turn),
-            asked,
+            request,
             reply,
         };
         let mut calling = pin!(async {
@@ -113,7 +113,7 @@ async fn run<Q, A>(
         match run_in_task(work(
             batch
                 .iter()
-                .map(|question| question.asked.clone())
+                .map(|question| question.request.clone())
                 .collect(),
         ))
         .await
@@ -141,13 +141,15 @@ async fn run_one_by_one<Q: Clone, A: Send + 'static>(
     work: &impl Fn(Vec<Q>) -> BoxFuture<'static, BatchResult<A>>,
 ) {
     let mut outage: Option<StoreError> = None;
-    for PendingCall { asked, reply, .. } in batch.drain(..) {
+    for PendingCall { request, reply, .. } in batch.drain(..) {
         if reply.is_closed() {
             continue;
         }
         let answer = match &outage {
             Some(error) => Err(error.copy()),
-            None => run_in_task(work(vec![asked])).await.and_then(single_result),
+            None => run_in_task(work(vec![request]))
+                .await
+                .and_then(single_result),
         };
         if let Err(error) = &answer
             && error.is_outage()
@@ -232,15 +234,15 @@ mod tests {
     /// Doubles numbers, and records the calls of each batch. 13 fails, 14 reports an outage of the database, 15 panics.
     fn doubling() -> (Batcher<u32, u32>, RecordedCalls) {
         let seen = Arc::new(StdMutex::new(Vec::new()));
-        let given = Arc::clone(&seen);
-        let batcher = Batcher::start(1, move |asked: Vec<u32>| {
-            given.lock().unwrap().push(asked.clone());
+        let calls = Arc::clone(&seen);
+        let batcher = Batcher::start(1, move |numbers: Vec<u32>| {
+            calls.lock().unwrap().push(numbers.clone());
             Box::pin(async move {
-                match asked.iter().find(|number| (13..=15).contains(*number)) {
+                match numbers.iter().find(|number| (13..=15).contains(*number)) {
                     Some(13) => Err(StoreError::Internal("13")),
                     Some(14) => Err(StoreError::Unavailable("14".to_owned())),
                     Some(_) => panic!("15"),
-                    None => Ok(asked.into_iter().map(|number| Ok(number * 2)).collect()),
+                    None => Ok(numbers.into_iter().map(|number| Ok(number * 2)).collect()),
                 }
             })
         });
@@ -275,12 +277,12 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_call_that_waits_too_long_is_not_executed() {
         let seen = Arc::new(StdMutex::new(Vec::new()));
-        let given = Arc::clone(&seen);
-        let batcher = Batcher::start(1, move |asked: Vec<u32>| {
-            given.lock().unwrap().extend(asked.clone());
+        let calls = Arc::clone(&seen);
+        let batcher = Batcher::start(1, move |numbers: Vec<u32>| {
+            calls.lock().unwrap().extend(numbers.clone());
             Box::pin(async move {
                 tokio::time::sleep(QUEUE_DEADLINE * 2).await;
-                Ok(asked.into_iter().map(Ok).collect())
+                Ok(numbers.into_iter().map(Ok).collect())
             })
         });
         // The first call has begun and may take longer.

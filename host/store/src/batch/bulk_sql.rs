@@ -97,10 +97,10 @@ mod tests {
     fn each_placeholder_has_a_value() {
         let ids = BulkSql::new("{$}", 0);
         for rows in [1, 2, 4, 5, 16, 63, 64] {
-            let given: Vec<usize> = (0..rows).collect();
-            let filled: Vec<usize> = ids.padded(&given).copied().collect();
+            let indices: Vec<usize> = (0..rows).collect();
+            let filled: Vec<usize> = ids.padded(&indices).copied().collect();
             assert_eq!(filled.len(), text(&ids, rows).split(", ").count());
-            assert_eq!(filled[..rows], given);
+            assert_eq!(filled[..rows], indices);
         }
         assert_eq!(ids.padded(&Vec::<usize>::new()).count(), 0);
     }

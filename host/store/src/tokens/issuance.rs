@@ -23,10 +23,12 @@ impl TokenIssuance {
     /// orders would deadlock.
     pub(crate) fn start(writer: &Writer, kind: DatabaseKind) -> Self {
         Self {
-            redemptions: BatchedWrites::start(writer, kind, |db, asked| {
-                Box::pin(redeem(db, asked))
+            redemptions: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(redeem(db, requests))
             }),
-            rotations: BatchedWrites::start(writer, kind, |db, asked| Box::pin(rotate(db, asked))),
+            rotations: BatchedWrites::start(writer, kind, |db, requests| {
+                Box::pin(rotate(db, requests))
+            }),
         }
     }
 }
@@ -102,8 +104,8 @@ static REDEEM: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn redeem(db: &mut Connection, asked: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
-    let first = first_of_each(asked, |redeeming| redeeming.family);
+async fn redeem(db: &mut Connection, requests: &[RedemptionRequest]) -> Result<Vec<Redemption>> {
+    let first = first_of_each(requests, |redeeming| redeeming.family);
     let mut query = sql::query_as::<(String, i64)>(REDEEM.sql_for(first.len())).bind("{}");
     for redeeming in REDEEM.padded(&first) {
         query = query
@@ -112,8 +114,8 @@ async fn redeem(db: &mut Connection, asked: &[RedemptionRequest]) -> Result<Vec<
             .bind(redeeming.retain_until.millis());
     }
     let mut redeemed: HashMap<String, i64> = query.fetch_all(&mut *db).await?.into_iter().collect();
-    let mut answers = Vec::with_capacity(asked.len());
-    for redeeming in asked {
+    let mut answers = Vec::with_capacity(requests.len());
+    for redeeming in requests {
         answers.push(match redeemed.remove(&redeeming.family.to_string()) {
             Some(epoch) => Redemption::Redeemed {
                 epoch: epoch_number(epoch)?,
@@ -124,19 +126,19 @@ async fn redeem(db: &mut Connection, asked: &[RedemptionRequest]) -> Result<Vec<
     Ok(answers)
 }
 
-async fn why_not_redeemed(db: &mut Connection, asked: &RedemptionRequest) -> Result<Redemption> {
+async fn why_not_redeemed(db: &mut Connection, request: &RedemptionRequest) -> Result<Redemption> {
     let unused: Option<(i64,)> = sql::query_as(
         "SELECT 1 FROM token_families
          WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2",
     )
-    .bind(asked.family.to_string())
-    .bind(asked.now.millis())
+    .bind(request.family.to_string())
+    .bind(request.now.millis())
     .fetch_optional(&mut *db)
     .await?;
     if unused.is_some() {
         return Ok(Redemption::AccountClosed);
     }
-    revoke(db, asked.family, asked.now).await?;
+    revoke(db, request.family, request.now).await?;
     Ok(Redemption::Replayed)
 }
 
@@ -157,8 +159,8 @@ static ROTATE: LazyLock<BulkSql> = LazyLock::new(|| {
     )
 });
 
-async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Rotation>> {
-    let first = first_of_each(asked, |rotating| (rotating.family, rotating.counter));
+async fn rotate(db: &mut Connection, requests: &[RotationRequest]) -> Result<Vec<Rotation>> {
+    let first = first_of_each(requests, |rotating| (rotating.family, rotating.counter));
     let mut query = sql::query_as::<(String, i64, i64)>(ROTATE.sql_for(first.len()));
     for rotating in ROTATE.padded(&first) {
         query = query
@@ -174,8 +176,8 @@ async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Ro
         .into_iter()
         .map(|(family, counter, epoch)| ((family, counter), epoch))
         .collect();
-    let mut answers = Vec::with_capacity(asked.len());
-    for rotating in asked {
+    let mut answers = Vec::with_capacity(requests.len());
+    for rotating in requests {
         let counter = next_counter(rotating.counter, rotating.family)?;
         let row = (rotating.family.to_string(), i64::from(counter));
         answers.push(match rotated.remove(&row) {
@@ -189,18 +191,18 @@ async fn rotate(db: &mut Connection, asked: &[RotationRequest]) -> Result<Vec<Ro
     Ok(answers)
 }
 
-async fn why_not_rotated(db: &mut Connection, asked: &RotationRequest) -> Result<Rotation> {
-    if let Some(since) = asked.retry_admitted_since {
+async fn why_not_rotated(db: &mut Connection, request: &RotationRequest) -> Result<Rotation> {
+    if let Some(since) = request.retry_admitted_since {
         let retried = sql::query(
             "UPDATE token_families SET retry_at = $4
              WHERE id = $1 AND counter = $2 AND refreshed_at > $3 AND revoked_at IS NULL
                AND (retry_at = 0 OR (retry_at > 0 AND retry_at < $5))",
         )
-        .bind(asked.family.to_string())
-        .bind(next_counter(asked.counter, asked.family)?)
+        .bind(request.family.to_string())
+        .bind(next_counter(request.counter, request.family)?)
         .bind(since.millis())
-        .bind(asked.now.millis())
-        .bind((asked.now - RETRY_LIMIT).millis())
+        .bind(request.now.millis())
+        .bind((request.now - RETRY_LIMIT).millis())
         .execute(&mut *db)
         .await?;
         if retried > 0 {
@@ -210,16 +212,16 @@ async fn why_not_rotated(db: &mut Connection, asked: &RotationRequest) -> Result
     let current: Option<(i64,)> = sql::query_as(
         "SELECT counter FROM token_families WHERE id = $1 AND revoked_at IS NULL AND exchanged_at IS NOT NULL",
     )
-    .bind(asked.family.to_string())
+    .bind(request.family.to_string())
     .fetch_optional(&mut *db)
     .await?;
-    match current.map(|(current,)| current.cmp(&i64::from(asked.counter))) {
+    match current.map(|(current,)| current.cmp(&i64::from(request.counter))) {
         Some(std::cmp::Ordering::Equal) => return Ok(Rotation::AccountClosed),
         Some(std::cmp::Ordering::Less) => return Ok(Rotation::Unknown),
         Some(std::cmp::Ordering::Greater) | None => {}
     }
-    revoke(db, asked.family, asked.now).await?;
-    audit::append(db, std::slice::from_ref(&asked.reuse)).await?;
+    revoke(db, request.family, request.now).await?;
+    audit::append(db, std::slice::from_ref(&request.reuse)).await?;
     Ok(Rotation::Reused)
 }
 

@@ -144,9 +144,9 @@ impl Project<'_> {
             .args(["--pretty", "false"])
             .output()
             .context("tsc can't be run; is Node.js installed?")?;
-        let said = [output.stdout, output.stderr].concat();
+        let messages = [output.stdout, output.stderr].concat();
         print_message(
-            &String::from_utf8_lossy(&said)
+            &String::from_utf8_lossy(&messages)
                 .lines()
                 .map(|line| advised(line) + "\n")
                 .collect::<String>(),

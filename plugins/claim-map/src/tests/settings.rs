@@ -325,16 +325,17 @@ fn the_example_in_the_documentation_is_valid() {
 
 #[test]
 fn a_denial_does_not_depend_on_a_requested_scope() {
-    let said = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
+    let message = error("deny = \"No guests.\"\nwhen = { is = { email = \"*@guest.example\" } }");
     assert!(
-        said.contains("exists only if its scope was granted") && said.contains("`user.email`"),
-        "{said}"
+        message.contains("exists only if its scope was granted")
+            && message.contains("`user.email`"),
+        "{message}"
     );
-    let said = error("deny = \"Not there.\"\nwhen = { is = { \"address.country\" = \"XX\" } }");
+    let message = error("deny = \"Not there.\"\nwhen = { is = { \"address.country\" = \"XX\" } }");
     assert!(
-        said.contains("exists only if its scope was granted")
-            && said.contains("`user.profile.address`"),
-        "{said}"
+        message.contains("exists only if its scope was granted")
+            && message.contains("`user.profile.address`"),
+        "{message}"
     );
     let rule = "[[rules]]\ndeny = \"No guests.\"\nwhen = { is = { \"user.email\" = \"*@guest.example\" } }";
     let config: Config = toml::from_str(rule).expect("settings");

@@ -146,18 +146,21 @@ async fn an_administrator_approves_a_plan_on_the_device() {
             .stderr(Stdio::piped())
             .start();
         let mut lines = BufReader::new(process.stderr.take().expect("a pipe")).lines();
-        let mut said = String::new();
+        let mut output = String::new();
         let number = loop {
             let line = in_time(lines.next_line())
                 .await
                 .expect("readable")
                 .expect("a number");
-            said.push_str(&line);
+            output.push_str(&line);
             if let Some((_, rest)) = line.split_once("Matching number: ") {
                 break rest.split('.').next().expect("a number").to_owned();
             }
         };
-        assert!(said.contains("Apply the manifest of team: 1 new"), "{said}");
+        assert!(
+            output.contains("Apply the manifest of team: 1 new"),
+            "{output}"
+        );
         let requests = device.pending_requests(5).await;
         let request = requests.last().expect("a request");
         if approves {

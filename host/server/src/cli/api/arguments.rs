@@ -1,19 +1,19 @@
 //! The arguments of an operation: their definition for clap, and the parsing of their values.
 
-mod given;
+mod parsed;
 
 use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Args, Command, value_parser};
-use given::RESERVED;
+use parsed::RESERVED;
 
 use super::connection::ConnectionArguments;
 use super::document::{Body, BodyMember, Operation, Shape};
 use super::show::OutputFormat;
 use assent_admin_client::lookup::ResourceKind;
 
-pub(crate) use given::{Paging, ParsedArguments, Payload, flag, read};
+pub(crate) use parsed::{Paging, ParsedArguments, Payload, flag, read};
 
 /// Creates the command of an operation.
 pub(super) fn command(name: &str, operation: &Operation) -> Command {

@@ -27,13 +27,13 @@ const PAGE: u32 = 200;
 pub(super) struct OperationCall<'a> {
     pub(super) api: Api,
     pub(super) operation: &'a Operation,
-    pub(super) given: ParsedArguments,
+    pub(super) arguments: ParsedArguments,
 }
 
 impl OperationCall<'_> {
     /// Returns the segments of the path, with the arguments in place of the parameters.
     fn parts(&self) -> Vec<String> {
-        let mut given = self.given.path.iter();
+        let mut arguments = self.arguments.path.iter();
         let parts = self
             .operation
             .path
@@ -41,7 +41,7 @@ impl OperationCall<'_> {
             .filter(|part| !part.is_empty());
         parts
             .map(|part| match part.starts_with('{') {
-                true => given.next().cloned().unwrap_or_default(),
+                true => arguments.next().cloned().unwrap_or_default(),
                 false => part.to_owned(),
             })
             .collect()
@@ -51,7 +51,7 @@ impl OperationCall<'_> {
         let request = self
             .api
             .request(self.operation.method.clone(), &self.parts(), query);
-        match &self.given.body {
+        match &self.arguments.body {
             Some(Payload::Json(members)) => request.json(members),
             Some(Payload::Raw(kind, bytes)) => {
                 request.header(CONTENT_TYPE, kind).body(bytes.clone())
@@ -71,7 +71,7 @@ impl OperationCall<'_> {
 
     /// Sends the request, for this version.
     pub(super) async fn execute(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
-        let request = self.request(&self.given.query);
+        let request = self.request(&self.arguments.query);
         self.send(match version {
             Some(version) => request.header(IF_MATCH, version),
             None => request,
@@ -88,7 +88,7 @@ impl OperationCall<'_> {
             true => self.api.read(&self.parts(), &[]).await?,
             false => (Value::Null, None),
         };
-        if self.operation.is_irreversible && !self.given.yes {
+        if self.operation.is_irreversible && !self.arguments.yes {
             let word = found.get("name").and_then(Value::as_str).unwrap_or("yes");
             terminal::confirm(&self.operation.summary, word)?;
         }
@@ -105,7 +105,7 @@ impl OperationCall<'_> {
         };
         let mut after = paging.after.clone();
         loop {
-            let mut query = self.given.query.clone();
+            let mut query = self.arguments.query.clone();
             query.push(("limit".to_owned(), left.min(PAGE.into()).to_string()));
             query.extend(after.map(|after| ("after".to_owned(), after)));
             let bytes = self
@@ -127,7 +127,7 @@ impl OperationCall<'_> {
 /// Writes a response that is not JSON to a file or to standard output.
 pub(super) async fn save(call: &OperationCall<'_>, mut answer: Response) -> anyhow::Result<()> {
     let mut out = call
-        .given
+        .arguments
         .out
         .as_deref()
         .map(PrivateFile::beside)

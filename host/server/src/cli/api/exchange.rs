@@ -142,10 +142,10 @@ mod tests {
     #[test]
     fn an_unfinished_reload_is_not_reported_as_done() {
         let answer = r#"{"plugins": [], "last_reload": null, "previous": null, "reloading": true}"#;
-        let said = text("plugins.reload", answer.as_bytes()).expect("read");
+        let output = text("plugins.reload", answer.as_bytes()).expect("read");
         assert!(
-            said.starts_with("The reload continues in the background."),
-            "{said}"
+            output.starts_with("The reload continues in the background."),
+            "{output}"
         );
     }
 }

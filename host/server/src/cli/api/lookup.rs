@@ -16,10 +16,10 @@ use assent_admin_client::lookup::ResourceKind;
 pub(super) async fn resolve(
     api: &Api,
     operation: &Operation,
-    given: &mut ParsedArguments,
+    arguments: &mut ParsedArguments,
 ) -> anyhow::Result<()> {
     let mut application = None;
-    for (text, name) in given.path.iter_mut().zip(operation.path_parameters()) {
+    for (text, name) in arguments.path.iter_mut().zip(operation.path_parameters()) {
         let Some(kind) = ResourceKind::from_parameter(&name) else {
             continue;
         };
@@ -28,12 +28,12 @@ pub(super) async fn resolve(
             application = Some(text.clone());
         }
     }
-    for (name, text) in &mut given.query {
+    for (name, text) in &mut arguments.query {
         if let Some(kind) = ResourceKind::from_parameter(name) {
             id_of(api, kind, text, application.as_deref()).await?;
         }
     }
-    if let Some(Payload::Json(members)) = &mut given.body {
+    if let Some(Payload::Json(members)) = &mut arguments.body {
         for (name, value) in members {
             let (kind, texts) = match value {
                 Value::String(_) => (

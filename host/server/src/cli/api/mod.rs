@@ -99,18 +99,18 @@ impl Commands {
 
 async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> {
     let connection = ConnectionArguments::from_arg_matches(matches)?;
-    let mut given = arguments::read(operation, matches)?;
-    if operation.is_irreversible && !given.yes && !terminal::is_interactive() {
+    let mut arguments = arguments::read(operation, matches)?;
+    if operation.is_irreversible && !arguments.yes && !terminal::is_interactive() {
         return Err(CommandError::usage(
             "confirmation is not possible without a terminal; use --yes to confirm",
         ));
     }
     let api = connection.api().await?;
-    lookup::resolve(&api, operation, &mut given).await?;
+    lookup::resolve(&api, operation, &mut arguments).await?;
     let call = OperationCall {
         api,
         operation,
-        given,
+        arguments,
     };
     let version = call.read_and_confirm().await?;
     if !operation.answer.is_json() {
@@ -118,7 +118,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         return save(&call, answer).await;
     }
     let form = OutputFormat::from_arg_matches(matches)?;
-    if let Some(paging) = &call.given.paging {
+    if let Some(paging) = &call.arguments.paging {
         return call.pages(paging, form).await;
     }
     let answer = call.execute(version).await?;

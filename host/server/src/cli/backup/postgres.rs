@@ -74,8 +74,8 @@ pub(in crate::cli) async fn restore(
 /// Returns a connection string. Without `--dbname` the program would print statements. The name is not secret; the
 /// other values come from the environment.
 fn connection_string(variables: &[(&'static str, OsString)]) -> anyhow::Result<String> {
-    let value = |wanted: &str| {
-        let found = variables.iter().find(|(name, _)| *name == wanted);
+    let value = |variable: &str| {
+        let found = variables.iter().find(|(name, _)| *name == variable);
         found.and_then(|(_, value)| value.to_str())
     };
     let name = value("PGDATABASE")
@@ -105,9 +105,9 @@ fn command(program: &str, variables: &[(&'static str, OsString)]) -> Command {
 /// Fails if a program is missing, or its major version is less than the server's: it could not handle all features of
 /// the server.
 async fn require(program: &str, server_version: i64) -> anyhow::Result<()> {
-    let mut asked = command(program, &[]);
-    asked.arg("--version").stdout(Stdio::piped());
-    let output = match asked.output().await {
+    let mut version_command = command(program, &[]);
+    version_command.arg("--version").stdout(Stdio::piped());
+    let output = match version_command.output().await {
         Err(error) if error.kind() == ErrorKind::NotFound => bail!(
             "{program} is not installed. Install PostgreSQL's client programs, version {server_version} or newer \
              (Debian and Ubuntu: apt install postgresql-client)"

@@ -220,7 +220,7 @@ async fn request(
         by: party.by,
     };
     let id = requested.approval.id;
-    let asked = approval::ask_about_action(
+    let outcome = approval::ask_about_action(
         services,
         &requested,
         (party.device, party.user),
@@ -228,7 +228,7 @@ async fn request(
         party.origin.clone(),
     )
     .await?;
-    let RequestOutcome::Prompted(_) = asked else {
+    let RequestOutcome::Prompted(_) = outcome else {
         return Ok(None);
     };
     // The store chose the number. The request may have ended already, because the user reported another request.

@@ -97,14 +97,15 @@ fn check_placeholders(
     name: &str,
     value: &str,
 ) -> Result<()> {
-    let said = |what: String| invalid(FIELD, format!("the value {value:?} of {name:?}: {what}"));
-    for placeholder in placeholders(value).map_err(|error| said(error.to_string()))? {
+    let invalid_value =
+        |what: String| invalid(FIELD, format!("the value {value:?} of {name:?}: {what}"));
+    for placeholder in placeholders(value).map_err(|error| invalid_value(error.to_string()))? {
         let claim = placeholder.name;
         let is_known = claim == "roles"
             || standard_claims::is_known_in_assertions(claim)
             || services.plugins.writes_claim_for(&provider.id, claim);
         if !is_known {
-            return Err(said(format!(
+            return Err(invalid_value(format!(
                 "the placeholder {{{claim}}} at character {} names no value of a user: expected {{roles}}, a claim \
                  of OpenID Connect such as {{email}}, or a claim that a plugin of the application writes",
                 placeholder.at

@@ -147,7 +147,7 @@ pub struct LoginCompletion<'a> {
     /// The current session of the browser, which ends if a new one begins.
     pub old: Option<&'a BrowserSession>,
     /// The grant that the application receives, and the user's account in the application.
-    pub given: Option<(IssuedGrant, &'a Account)>,
+    pub grant: Option<(IssuedGrant, &'a Account)>,
     /// The consent of the user.
     pub consent: Option<ConsentGrant>,
 }
@@ -167,7 +167,7 @@ pub async fn answer(
     let LoginCompletion {
         authenticated_user,
         old,
-        given,
+        grant,
         consent,
     } = outcome;
     let signed_in = &authenticated_user.signed_in;
@@ -183,7 +183,7 @@ pub async fn answer(
     let answered = match (
         login,
         &authenticated_user.cookie,
-        given.map(|(grant, _)| grant),
+        grant.map(|(grant, _)| grant),
     ) {
         (OpenLogin::Stored(login), Some(cookie), grant) => {
             let completion = Completion::NewSession {
@@ -231,12 +231,12 @@ fn audit_entries(
     let LoginCompletion {
         authenticated_user,
         old,
-        given,
+        grant,
         consent,
     } = outcome;
     let BrowserSession { session, user } = &authenticated_user.signed_in;
     let by = AuditContext::new(Actor::User(user.id), authenticated_user.origin.clone());
-    let account = given.as_ref().map(|(_, account)| *account);
+    let account = grant.as_ref().map(|(_, account)| *account);
     let about = |event| {
         let entry = audit::entry(services, event, &by).about(user.id);
         account.map_or(entry.clone(), |account| {

@@ -161,8 +161,8 @@ async fn consents(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
 ) -> Result<Json<List<ConsentView>>, Problem> {
-    let given = admin::consents(&services, id_of(&id, "user")?).await?;
-    Ok(Json(List::whole(given.into_iter().map(consent))))
+    let found = admin::consents(&services, id_of(&id, "user")?).await?;
+    Ok(Json(List::whole(found.into_iter().map(consent))))
 }
 
 /// Withdraw a user's consent.

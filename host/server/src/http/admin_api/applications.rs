@@ -108,7 +108,7 @@ struct NewServiceProvider {
     #[schema(inline)]
     protocol: service_provider_view::Saml,
     #[serde(flatten)]
-    given: MetadataSource,
+    source: MetadataSource,
     #[serde(flatten)]
     change: ServiceProviderChange,
 }
@@ -145,12 +145,12 @@ fn without_protocol(members: Map<String, Value>) -> Option<Problem> {
 impl NewServiceProvider {
     /// Reads the members of a body without the protocol.
     fn read(mut members: Map<String, Value>) -> Result<Self, Problem> {
-        let given = parse(&written(&members))?;
+        let source = parse(&written(&members))?;
         members.remove("metadata");
         members.remove("metadata_certificate");
         Ok(Self {
             protocol: service_provider_view::Saml::Saml,
-            given,
+            source,
             change: parse_strictly(&written(&members))?,
         })
     }
@@ -205,8 +205,8 @@ async fn create(
             let view = RegisteredApplicationView::Client(Box::new(view(application)));
             Ok((StatusCode::CREATED, VersionedResponse(version, view)))
         }
-        New::ServiceProvider(NewServiceProvider { given, change, .. }) => {
-            let (change, notes) = saml_metadata::described(&context, &given, change).await?;
+        New::ServiceProvider(NewServiceProvider { source, change, .. }) => {
+            let (change, notes) = saml_metadata::described(&context, &source, change).await?;
             let provider = context.run(CreateServiceProvider(change)).await?;
             let view = saved(&context.0.services, provider, notes);
             Ok((StatusCode::CREATED, view))

@@ -62,11 +62,11 @@ pub(super) async fn once(
         return Problem::with_kind(ProblemKind::Malformed, detail).into_response();
     };
     match claim(&services, &caller, &key, request).await {
-        Ok(ClaimOutcome::Ours(asked, mut request)) => {
+        Ok(ClaimOutcome::Ours(keyed_request, mut request)) => {
             let mut caller = caller;
-            caller.by.keyed_request = Some(asked.attempt().clone());
+            caller.by.keyed_request = Some(keyed_request.attempt().clone());
             request.extensions_mut().insert(caller);
-            run(services, asked, *request, next).await
+            run(services, keyed_request, *request, next).await
         }
         Ok(ClaimOutcome::Executed(response)) => replay(&response),
         Err(problem) => problem.into_response(),
@@ -105,15 +105,15 @@ async fn claim(
         .get(ACTION_APPROVAL)
         .map(HeaderValue::as_bytes);
     let content = approval.map(|approval| [&bytes[..], b"\0", approval].concat());
-    let asked = KeyedRequest::new(
+    let keyed_request = KeyedRequest::new(
         services,
         &caller.by.actor,
         [parts.method.as_str(), &path, key],
         content.as_deref().unwrap_or(&bytes),
     );
-    match idempotency::claim(services, &asked).await? {
+    match idempotency::claim(services, &keyed_request).await? {
         KeyClaim::First => Ok(ClaimOutcome::Ours(
-            asked,
+            keyed_request,
             Box::new(Request::from_parts(parts, Body::from(bytes))),
         )),
         KeyClaim::Executed(response) => Ok(ClaimOutcome::Executed(response)),
@@ -138,14 +138,14 @@ async fn claim(
 /// repetition gets the response.
 async fn run(
     services: Arc<Services>,
-    asked: KeyedRequest,
+    keyed_request: KeyedRequest,
     request: Request,
     next: Next,
 ) -> Response {
     let running = tokio::spawn(async move {
         let path = request.uri().path().to_owned();
         let response = next.run(request).await;
-        store_response(&services, &asked, &path, response).await
+        store_response(&services, &keyed_request, &path, response).await
     });
     running.await.unwrap_or_else(|error| {
         tracing::error!(%error, "request with an Idempotency-Key aborted");
@@ -161,7 +161,7 @@ async fn run(
 /// made a change.
 async fn store_response(
     services: &Services,
-    asked: &KeyedRequest,
+    keyed_request: &KeyedRequest,
     path: &str,
     response: Response,
 ) -> Response {
@@ -196,13 +196,13 @@ async fn store_response(
         );
         idempotency::store_response(
             services,
-            asked,
+            keyed_request,
             &serde_json::to_vec(&answer).unwrap_or_default(),
             subjects,
         )
         .await
     } else {
-        idempotency::release(services, asked).await
+        idempotency::release(services, keyed_request).await
     };
     if let Err(error) = stored {
         // The client gets the response all the same. For a retry, the request is in progress.

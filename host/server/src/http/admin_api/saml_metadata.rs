@@ -21,16 +21,17 @@ use crate::saml::metadata::{
 /// metadata specifies the missing members; `entity_id` then selects one of several service providers.
 pub(super) async fn described(
     context: &Context,
-    given: &MetadataSource,
-    said: ServiceProviderChange,
+    source: &MetadataSource,
+    requested: ServiceProviderChange,
 ) -> Result<(ServiceProviderChange, Vec<String>), Problem> {
-    if !given.is_some() {
-        return Ok((said, Vec::new()));
+    if !source.is_some() {
+        return Ok((requested, Vec::new()));
     }
     let services = &context.0.services;
-    let described = metadata::describe(services, given, said.entity_id.as_deref(), None).await?;
+    let described =
+        metadata::describe(services, source, requested.entity_id.as_deref(), None).await?;
     let notes = described.notes.clone();
-    let change = described.beside(said);
+    let change = described.beside(requested);
     if change.name.is_none() {
         let expected = "the metadata has no DisplayName; set `name` to the name that users see";
         return Err(Problem::field("name", expected));

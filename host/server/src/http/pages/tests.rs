@@ -388,13 +388,13 @@ fn every_asset_of_a_page_is_local_and_exists() {
 fn every_form_is_a_post_with_a_csrf_token() {
     for page in every_page() {
         // The form of a response goes to the application, and contains no CSRF token.
-        let ours = |form: &&str| {
+        let is_own = |form: &&str| {
             !form.starts_with("method=\"dialog\"")
                 && !["answer", "message"]
                     .iter()
                     .any(|id| form.contains(&format!("id=\"{id}\"")))
         };
-        for form in page.split("<form ").skip(1).filter(ours) {
+        for form in page.split("<form ").skip(1).filter(is_own) {
             let form = form.split("</form>").next().unwrap();
             assert!(form.starts_with("method=\"post\""), "{form}");
             assert!(form.contains("name=\"csrf\" value=\""), "{form}");

@@ -104,7 +104,8 @@ impl FormNotice {
         let Some(done) = self.done else {
             return Ok(None);
         };
-        let ours = csrf::is_token(services, browser, &csrf_purpose(done, user), &self.token)?;
-        Ok(ours.then(|| done.message()))
+        let is_authentic =
+            csrf::is_token(services, browser, &csrf_purpose(done, user), &self.token)?;
+        Ok(is_authentic.then(|| done.message()))
     }
 }

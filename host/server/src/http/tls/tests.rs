@@ -137,8 +137,8 @@ async fn connect(address: SocketAddr, wish: Wish) -> Result<Seen, String> {
     if let Some(offers) = wish.offers {
         builder.set_alpn_protos(offers).unwrap();
     }
-    let given = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&given);
+    let resumable = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&resumable);
     builder.set_session_cache_mode(SslSessionCacheMode::CLIENT);
     builder.set_new_session_callback(move |_, _| seen.store(true, Ordering::Relaxed));
     let configuration = builder.build().configure().unwrap().verify_hostname(false);
@@ -165,7 +165,7 @@ async fn connect(address: SocketAddr, wish: Wish) -> Result<Seen, String> {
         server: name_of(&stream.ssl().peer_certificate().unwrap()),
         body: answer.rsplit("\r\n").next().unwrap_or_default().to_owned(),
         protocol: stream.ssl().selected_alpn_protocol().map(<[u8]>::to_vec),
-        resumable: given.load(Ordering::Relaxed),
+        resumable: resumable.load(Ordering::Relaxed),
     })
 }
 

@@ -145,7 +145,7 @@ impl Pkcs11MasterKey {
 
     /// Returns the slot with the token. A slot that fails is skipped, because it may belong to another token.
     fn slot(&self) -> Result<Slot, MasterKeyError> {
-        let wanted = &self.place.token;
+        let label = &self.place.token;
         let slots = self
             .library
             .get_slots_with_token()
@@ -153,12 +153,12 @@ impl Pkcs11MasterKey {
         let (mut found, mut others) = (Vec::new(), Vec::new());
         for slot in slots {
             match self.library.get_token_info(slot) {
-                Ok(token) if token.label() == wanted => {
+                Ok(token) if token.label() == label => {
                     // A wrong PIN locks many tokens at the third attempt, for all instances.
                     if token.user_pin_locked() || token.user_pin_final_try() {
                         return Err(MasterKeyError::Token {
                             reason: format!(
-                                "the PIN of the token {wanted:?} was wrong several times; correct \
+                                "the PIN of the token {label:?} was wrong several times; correct \
                                  keys.pkcs11.pin_file, and log in with another program first, such as pkcs11-tool"
                             ),
                         });
@@ -173,19 +173,17 @@ impl Pkcs11MasterKey {
         match found.as_slice() {
             [slot] => Ok(*slot),
             [] if others.is_empty() => Err(MasterKeyError::Token {
-                reason: format!(
-                    "{module} has no token with the label {wanted:?}; it has no tokens"
-                ),
+                reason: format!("{module} has no token with the label {label:?}; it has no tokens"),
             }),
             [] => Err(MasterKeyError::Token {
                 reason: format!(
-                    "{module} has no token with the label {wanted:?}; it has {}",
+                    "{module} has no token with the label {label:?}; it has {}",
                     others.join(", ")
                 ),
             }),
             _ => Err(MasterKeyError::Token {
                 reason: format!(
-                    "{module} has several tokens with the label {wanted:?}; give each its own label"
+                    "{module} has several tokens with the label {label:?}; give each its own label"
                 ),
             }),
         }

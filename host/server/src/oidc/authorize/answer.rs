@@ -193,7 +193,7 @@ async fn grant(
     let outcome = LoginCompletion {
         authenticated_user,
         old,
-        given: Some((IssuedGrant::Code(Box::new(code)), account)),
+        grant: Some((IssuedGrant::Code(Box::new(code)), account)),
         consent: agreed.then(|| consent::consent_to(services, &signed_in.user, request)),
     };
     if !login::answer(services, login, outcome).await?.is_done() {

@@ -204,14 +204,14 @@ impl UncheckedRequest<'_> {
 
     /// Reads `prompt` (OpenID Connect Core section 3.1.2.1): `none` must be the only value.
     pub(super) fn prompt(&self) -> Result<PromptParameter, CheckError> {
-        let asked: Vec<&str> = self
+        let prompts: Vec<&str> = self
             .parameters
             .get("prompt")
             .unwrap_or_default()
             .split(' ')
             .filter(|value| !value.is_empty())
             .collect();
-        if let Some(unknown) = asked
+        if let Some(unknown) = prompts
             .iter()
             .find(|p| !["none", "login", "consent", "select_account"].contains(p))
         {
@@ -223,14 +223,14 @@ impl UncheckedRequest<'_> {
                 ),
             );
         }
-        let has = |value| asked.contains(&value);
+        let has = |value| prompts.contains(&value);
         let prompt = PromptParameter {
             none: has("none"),
             login: has("login"),
             consent: has("consent"),
             select_account: has("select_account"),
         };
-        if prompt.none && asked.len() > 1 {
+        if prompt.none && prompts.len() > 1 {
             return fail(
                 AuthorizeErrorCode::InvalidRequest,
                 "prompt=none must be the only value",

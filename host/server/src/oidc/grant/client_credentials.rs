@@ -83,11 +83,11 @@ fn issue(
 
 /// Returns the requested scopes, which the application must be permitted to use. Offline access is not possible without
 /// a user.
-fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<TokenScopes, TokenError> {
-    let Some(asked) = asked else {
+fn scopes(settings: &OidcSettings, requested: Option<&str>) -> Result<TokenScopes, TokenError> {
+    let Some(requested) = requested else {
         return Ok(TokenScopes::Oidc(Scopes::default()));
     };
-    if let Some(admin) = AdminScopes::parse(asked).filter(|admin| !admin.is_empty()) {
+    if let Some(admin) = AdminScopes::parse(requested).filter(|admin| !admin.is_empty()) {
         return match admin.within(&settings.admin_scopes) {
             true => Ok(TokenScopes::Admin(admin)),
             false => Err(TokenError::InvalidScope(
@@ -95,8 +95,8 @@ fn scopes(settings: &OidcSettings, asked: Option<&str>) -> Result<TokenScopes, T
             )),
         };
     }
-    Scopes::parse(asked)
-        .filter(|asked| asked.within(&settings.scopes) && !asked.has(Scope::OfflineAccess))
+    Scopes::parse(requested)
+        .filter(|requested| requested.within(&settings.scopes) && !requested.has(Scope::OfflineAccess))
         .map(TokenScopes::Oidc)
         .ok_or(TokenError::InvalidScope(
             "a scope is unknown, or not allowed for the application; request admin scopes without other scopes",

@@ -27,10 +27,10 @@ pub async fn exchange(
     client: &AuthenticatedClient,
     parameters: &Parameters,
 ) -> Result<TokenResponse, TokenError> {
-    let asked = required(parameters, "grant_type")?;
+    let requested = required(parameters, "grant_type")?;
     let grant_type = GrantType::ALL
         .into_iter()
-        .find(|grant_type| grant_type.as_str() == asked);
+        .find(|grant_type| grant_type.as_str() == requested);
     let grant_type = grant_type.ok_or(TokenError::UnsupportedGrantType)?;
     if !client
         .application

@@ -295,12 +295,16 @@ async fn find(
 
 /// Returns the scopes of the new access token. These are the requested ones, which must be among the granted ones, or
 /// all of them. They never exceed the scopes that the application may have now.
-fn scopes(granted: &Scopes, allowed: &Scopes, asked: Option<&str>) -> Result<Scopes, TokenError> {
+fn scopes(
+    granted: &Scopes,
+    allowed: &Scopes,
+    requested: Option<&str>,
+) -> Result<Scopes, TokenError> {
     let granted = granted.both(allowed);
-    match asked {
+    match requested {
         None => Ok(granted),
         Some(text) => Scopes::parse(text)
-            .filter(|asked| !asked.is_empty() && asked.within(&granted))
+            .filter(|requested| !requested.is_empty() && requested.within(&granted))
             .ok_or(TokenError::InvalidScope(
                 "a scope was not granted, or is unknown",
             )),

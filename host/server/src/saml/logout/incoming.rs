@@ -88,12 +88,12 @@ fn trusted<'m>(
 ) -> Result<TrustedMessage<'m>, LogoutError> {
     let signs =
         provider.settings.require_signed_requests || !provider.settings.certificates.is_empty();
-    let wanted = if signs {
+    let requirement = if signs {
         Signature::Required
     } else {
         Signature::Optional
     };
-    Ok(incoming.trusted(&trusted_keys(provider)?, wanted)?)
+    Ok(incoming.trusted(&trusted_keys(provider)?, requirement)?)
 }
 
 /// Serves a LogoutRequest: ends the named sessions, here first, then at their other service providers.

@@ -102,14 +102,14 @@ impl AdminCommand for ApplyMetadata {
                 expected: "expected the digest of the changes in the earlier response".to_owned(),
             });
         }
-        let given = MetadataSource {
+        let source = MetadataSource {
             metadata: metadata.clone(),
             metadata_url: metadata_url.clone(),
             metadata_certificate: metadata_certificate.clone(),
         };
         let services = &context.services;
         let (comparison, after) =
-            compared(services, &self.application, &given, digest.as_deref()).await?;
+            compared(services, &self.application, &source, digest.as_deref()).await?;
         let applies = *apply && !comparison.changes.is_empty();
         let action = applies.then(|| ProtectedAction::ApplyMetadata {
             application: self.application.clone(),
@@ -165,12 +165,12 @@ impl AdminCommand for ApplyMetadata {
 async fn compared(
     services: &Services,
     id: &Did,
-    given: &MetadataSource,
+    source: &MetadataSource,
     shown: Option<&str>,
 ) -> admin::Result<(MetadataComparison, ServiceProvider)> {
     let provider = admin::service_provider(services, id).await?;
     let settings = &provider.settings;
-    let described = describe(services, given, Some(&settings.entity_id), Some(settings)).await?;
+    let described = describe(services, source, Some(&settings.entity_id), Some(settings)).await?;
     let after = admin::changed_service_provider(services, provider.clone(), described.change)?;
     let changes = differences(&provider, &after)?;
     let digest = Digest::sha256(&serde_json::to_vec(&changes).map_err(unwritable)?).to_base64url();

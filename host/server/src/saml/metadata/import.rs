@@ -45,21 +45,21 @@ impl MetadataSource {
 /// created from the metadata.
 pub async fn describe(
     services: &Services,
-    given: &MetadataSource,
+    source: &MetadataSource,
     entity_id: Option<&str>,
     registered: Option<&SamlSettings>,
 ) -> Result<MetadataDescription, AdminError> {
-    let key = given
+    let key = source
         .metadata_certificate
         .as_deref()
         .map(trusted)
         .transpose()?;
     let known = registered.and_then(|registered| registered.metadata_url.as_ref());
     let (bytes, url) = match (
-        &given.metadata,
-        given.metadata_url.as_deref().or(known.map(Url::as_str)),
+        &source.metadata,
+        source.metadata_url.as_deref().or(known.map(Url::as_str)),
     ) {
-        (Some(_), _) if given.metadata_url.is_some() => {
+        (Some(_), _) if source.metadata_url.is_some() => {
             return Err(invalid(
                 "metadata",
                 "expected this or metadata_url, not both",
@@ -77,13 +77,13 @@ pub async fn describe(
             ));
         }
     };
-    let wanted = MetadataRequirements {
+    let requirements = MetadataRequirements {
         now: services.now(),
         entity_id,
         key: key.as_ref(),
         registered,
     };
-    let read = bytes.and_then(|bytes| read(&bytes, &wanted));
+    let read = bytes.and_then(|bytes| read(&bytes, &requirements));
     let mut description = read.map_err(|error| invalid("metadata", error.to_string()))?;
     description.change.metadata_url = url.map(Some);
     Ok(description)

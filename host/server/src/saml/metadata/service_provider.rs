@@ -53,11 +53,11 @@ pub struct MetadataDescription {
 /// [`MetadataError`] if no service provider can be created from it.
 pub fn read(
     bytes: &[u8],
-    wanted: &MetadataRequirements<'_>,
+    requirements: &MetadataRequirements<'_>,
 ) -> Result<MetadataDescription, MetadataError> {
     let document = Document::read(bytes, XmlLimits::METADATA)?;
-    let Some(key) = wanted.key else {
-        let mut description = described(document.unverified(), wanted)?;
+    let Some(key) = requirements.key else {
+        let mut description = described(document.unverified(), requirements)?;
         if document.has_signature() {
             description.notes.push(
                 "Its signature was not checked, because there is no metadata_certificate to check it with.".to_owned(),
@@ -65,50 +65,53 @@ pub fn read(
         }
         return Ok(description);
     };
-    described(document.verify(std::slice::from_ref(key))?.root(), wanted)
+    described(
+        document.verify(std::slice::from_ref(key))?.root(),
+        requirements,
+    )
 }
 
 impl MetadataDescription {
     /// Returns the values of a new application: those of the administrator, and those of the metadata for the other
     /// members.
-    pub fn beside(self, said: ServiceProviderChange) -> ServiceProviderChange {
+    pub fn beside(self, requested: ServiceProviderChange) -> ServiceProviderChange {
         let described = self.change;
         ServiceProviderChange {
-            name: said.name.or(self.display_name),
-            entity_id: said.entity_id.or(described.entity_id),
-            acs: said.acs.or(described.acs),
-            single_logout: said.single_logout.or(described.single_logout),
-            name_id_format: said.name_id_format.or(described.name_id_format),
-            other_name_id_formats: said
+            name: requested.name.or(self.display_name),
+            entity_id: requested.entity_id.or(described.entity_id),
+            acs: requested.acs.or(described.acs),
+            single_logout: requested.single_logout.or(described.single_logout),
+            name_id_format: requested.name_id_format.or(described.name_id_format),
+            other_name_id_formats: requested
                 .other_name_id_formats
                 .or(described.other_name_id_formats),
-            require_signed_requests: said
+            require_signed_requests: requested
                 .require_signed_requests
                 .or(described.require_signed_requests),
-            certificates: said.certificates.or(described.certificates),
-            metadata_url: said.metadata_url.or(described.metadata_url),
-            ..said
+            certificates: requested.certificates.or(described.certificates),
+            metadata_url: requested.metadata_url.or(described.metadata_url),
+            ..requested
         }
     }
 }
 
 fn described(
     root: Element<'_>,
-    wanted: &MetadataRequirements<'_>,
+    requirements: &MetadataRequirements<'_>,
 ) -> Result<MetadataDescription, MetadataError> {
     let FoundEntity {
         entity_id,
         entity,
         role,
-    } = find(root, wanted.entity_id, wanted.now)?;
+    } = find(root, requirements.entity_id, requirements.now)?;
     let mut notes = Vec::new();
     let acs = consumers(role, &mut notes)?;
     let single_logout = single_logout(role, &mut notes)?;
     let certificates = certificates(role, &mut notes)?;
     let (name_id_format, other_name_id_formats) =
-        name_id_formats(role, wanted, &mut notes)?.unzip();
+        name_id_formats(role, requirements, &mut notes)?.unzip();
     let has_certificates = !certificates.is_empty()
-        || wanted
+        || requirements
             .registered
             .is_some_and(|registered| !registered.certificates.is_empty());
     let signs = boolean(role, "AuthnRequestsSigned")?;
@@ -120,7 +123,7 @@ fn described(
         );
     }
     if !signs
-        && wanted
+        && requirements
             .registered
             .is_some_and(|registered| registered.require_signed_requests)
     {
@@ -186,7 +189,7 @@ fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String
 /// if it is among them. Returns `None` if the metadata names no known format.
 fn name_id_formats(
     role: Element<'_>,
-    wanted: &MetadataRequirements<'_>,
+    requirements: &MetadataRequirements<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Option<(NameIdFormat, Vec<NameIdFormat>)>, MetadataError> {
     let mut known = Vec::new();
@@ -207,7 +210,7 @@ fn name_id_formats(
     let Some(first) = known.first() else {
         return Ok(None);
     };
-    let usual = wanted
+    let usual = requirements
         .registered
         .map(|registered| registered.name_id.default)
         .unwrap_or_default();

@@ -123,12 +123,12 @@ pub async fn check(
         return Err(Unanswerable::Response.into());
     }
     let is_signed = provider.settings.require_signed_requests;
-    let wanted = if is_signed && !policy.admits_own_requests() {
+    let requirement = if is_signed && !policy.admits_own_requests() {
         Signature::Required
     } else {
         Signature::Optional
     };
-    let trusted = incoming.trusted(&trusted_keys(&provider)?, wanted)?;
+    let trusted = incoming.trusted(&trusted_keys(&provider)?, requirement)?;
     let (header, message) = match AuthnRequest::read(trusted.root()) {
         Ok(message) => (message.header.clone(), Ok(message)),
         // The sender receives the error, after it is identified.
@@ -244,7 +244,7 @@ fn consumer(
         return Ok(own.redirect);
     }
     let settings = &provider.settings;
-    let (found, asked) = match message {
+    let (found, requested) = match message {
         Some(AuthnRequest {
             acs_url: Some(url), ..
         }) => (settings.acs_by_url(url), url.clone()),
@@ -254,7 +254,7 @@ fn consumer(
         }) => (settings.acs_by_index(*index), index.to_string()),
         _ => (settings.default_acs(), String::new()),
     };
-    let uri = found.ok_or_else(|| Unanswerable::Acs(QuotedText::new(&asked)))?;
+    let uri = found.ok_or_else(|| Unanswerable::Acs(QuotedText::new(&requested)))?;
     Ok(AdmittedRedirect {
         uri,
         purpose: SignInPurpose::Application,

@@ -248,11 +248,11 @@ async fn grant(
         name_id: content.name_id.clone(),
         session_index: Digest::sha256(session_index.as_bytes()),
     });
-    let given = IssuedGrant::Assertion(session.id, participation);
+    let grant = IssuedGrant::Assertion(session.id, participation);
     let outcome = LoginCompletion {
         authenticated_user,
         old,
-        given: Some((given, &content.account)),
+        grant: Some((grant, &content.account)),
         consent: None,
     };
     if !login::answer(services, login, outcome).await?.is_done() {

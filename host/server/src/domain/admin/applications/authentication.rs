@@ -32,9 +32,9 @@ pub(super) fn authentication(
         change.public_key.is_some(),
         change.certificate.is_some(),
     ];
-    let given = keys.into_iter().filter(|given| *given).count();
+    let count = keys.into_iter().filter(|is_set| *is_set).count();
     if !settings.application_type.is_confidential() {
-        return match (method, given) {
+        return match (method, count) {
             (ClientAuthMethod::None, 0) => Ok(settings.authentication.clone()),
             _ => Err(invalid(
                 FIELD,
@@ -42,7 +42,7 @@ pub(super) fn authentication(
             )),
         };
     }
-    let without_keys = |authentication| match given {
+    let without_keys = |authentication| match count {
         0 => Ok(authentication),
         _ => Err(invalid(
             FIELD,
@@ -56,7 +56,7 @@ pub(super) fn authentication(
         }
         ClientAuthMethod::ClientSecretPost => without_keys(ClientAuthentication::ClientSecretPost),
         ClientAuthMethod::ClientSecretJwt => without_keys(ClientAuthentication::ClientSecretJwt),
-        ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, given) {
+        ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, count) {
             (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
             (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
                 change, egress,
@@ -67,7 +67,7 @@ pub(super) fn authentication(
             )),
         },
         ClientAuthMethod::TlsClientCertificate => {
-            match (&settings.authentication, change.certificate, given) {
+            match (&settings.authentication, change.certificate, count) {
                 (ClientAuthentication::TlsClientCertificate(_), None, 0) => {
                     Ok(settings.authentication.clone())
                 }

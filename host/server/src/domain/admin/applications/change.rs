@@ -300,8 +300,8 @@ pub(super) fn subject_type(
             Some(_) => Err(invalid(FIELD, "expected subject_type pairwise with it")),
         };
     }
-    if let Some(given) = sector {
-        return match url::Host::parse(&given) {
+    if let Some(text) = sector {
+        return match url::Host::parse(&text) {
             Ok(host) => Ok(SubjectType::Pairwise {
                 sector: host.to_string(),
             }),

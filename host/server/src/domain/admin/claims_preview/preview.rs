@@ -211,7 +211,7 @@ impl PreviewSubject {
         services: &Services,
         (user, account): (User, Account),
         scope: Option<&str>,
-        wanted: &[Sink],
+        requested: &[Sink],
     ) -> Result<Self> {
         let authentication = Authentication {
             at: services.now(),
@@ -221,7 +221,7 @@ impl PreviewSubject {
         let wants_saml = |sink: &Sink| *sink == Sink::SamlAssertion;
         let at = match registered(services, &account.application_id).await? {
             RegisteredApplication::Client(client) => {
-                if wanted.iter().any(wants_saml) {
+                if requested.iter().any(wants_saml) {
                     return Err(invalid(
                         "sink",
                         "expected id-token, userinfo or introspection for this application",
@@ -236,7 +236,7 @@ impl PreviewSubject {
                         .both(allowed),
                     None => allowed.clone(),
                 };
-                let named = |sink: &Sink| wanted.is_empty() || wanted.contains(sink);
+                let named = |sink: &Sink| requested.is_empty() || requested.contains(sink);
                 let sinks = [Sink::IdToken, Sink::Userinfo, Sink::Introspection]
                     .into_iter()
                     .filter(named)
@@ -244,7 +244,7 @@ impl PreviewSubject {
                 PreviewTarget::Client(client, scopes, sinks)
             }
             RegisteredApplication::ServiceProvider(provider) => {
-                if !wanted.iter().all(wants_saml) {
+                if !requested.iter().all(wants_saml) {
                     return Err(invalid(
                         "sink",
                         "expected saml-assertion for this application",

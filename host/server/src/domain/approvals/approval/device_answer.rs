@@ -253,7 +253,7 @@ async fn verdict(
     }
     let purpose = PasskeyPurpose::Approve(statement);
     let left = approval.remaining(services.now());
-    let asked = passkey::ask(
+    let verification = passkey::ask(
         services,
         device,
         purpose,
@@ -262,7 +262,7 @@ async fn verdict(
         by,
     )
     .await?;
-    let (amr, passkey) = match asked {
+    let (amr, passkey) = match verification {
         passkey::AssertionCheck::NoPasskey => (vec![Amr::Swk, Amr::User], None),
         passkey::AssertionCheck::Shown(shown) => (vec![Amr::Swk, Amr::User, Amr::Mfa], Some(shown)),
         passkey::AssertionCheck::Required(options) => {

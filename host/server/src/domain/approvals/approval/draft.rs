@@ -146,26 +146,26 @@ pub(super) async fn open_request(
         numbers,
         entry,
     };
-    let asked = services.store.request_approval(request).await?;
-    tracing::info!(subject = ?approval.subject, approval = %approval.id, outcome = ?asked, "approval requested");
+    let outcome = services.store.request_approval(request).await?;
+    tracing::info!(subject = ?approval.subject, approval = %approval.id, outcome = ?outcome, "approval requested");
     if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
         let attempt = Attempt {
             known,
             is_open,
-            asked,
+            outcome,
         };
         test_sign_in::record_approval_request(services, test_sign_in, &approval, attempt).await?;
     }
-    if matches!(asked, RequestOutcome::Prompted(_)) {
+    if matches!(outcome, RequestOutcome::Prompted(_)) {
         services.metrics.approvals.count_request(&approval);
     }
-    if let RequestOutcome::Prompted(user) = asked
+    if let RequestOutcome::Prompted(user) = outcome
         && !is_same_browser
     {
         // The browser does not wait for the channels, because devices also find the request by polling.
         dispatch::begin(services, user, approval, login);
     }
-    Ok(asked)
+    Ok(outcome)
 }
 
 /// Returns the approval of the draft.

@@ -13,7 +13,7 @@ pub(super) struct NameOwner {
     pub(super) known: Option<UserId>,
     /// The user, if the user may sign in to the application, is below the rate limit, and did not revoke the trust in
     /// the browser.
-    pub(super) asked: Option<UserId>,
+    pub(super) prompted_user: Option<UserId>,
     /// Whether the user may sign in to the application.
     pub(super) is_open: bool,
 }
@@ -45,10 +45,10 @@ pub(super) async fn name_owner(
         BrowserStatus::Known => &services.rate_limits.prompts_from_known_browsers,
         BrowserStatus::Stale | BrowserStatus::Unknown => &services.rate_limits.prompts_per_user,
     };
-    let asked = known.filter(|user| open && limit.count_call(user, services.now()).is_ok());
+    let prompted_user = known.filter(|user| open && limit.count_call(user, services.now()).is_ok());
     Ok(NameOwner {
         known,
-        asked,
+        prompted_user,
         is_open: open,
     })
 }

@@ -45,7 +45,7 @@ pub async fn ask(
     };
     let NameOwner {
         known,
-        asked: user_id,
+        prompted_user: user_id,
         is_open,
     } = name_owner(services, name, standing, login.request.application()).await?;
     let draft = ApprovalDraft {

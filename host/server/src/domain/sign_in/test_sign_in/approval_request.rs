@@ -19,7 +19,7 @@ pub struct Attempt {
     /// Whether the user may sign in, apart from the rate limits.
     pub is_open: bool,
     /// The result.
-    pub asked: RequestOutcome,
+    pub outcome: RequestOutcome,
 }
 
 /// Records for a test sign-in whether a device received the request, or the reason why not. The login page never shows
@@ -37,7 +37,7 @@ pub async fn record_approval_request(
     let Some(test_sign_in) = services.store.test_sign_in(id).await? else {
         return Ok(());
     };
-    let note = match attempt.asked {
+    let note = match attempt.outcome {
         RequestOutcome::NotOpen | RequestOutcome::TooMany => return Ok(()),
         _ if attempt.known != Some(test_sign_in.user) => {
             StepNote::bad("your device received no request: the name is not yours")

@@ -83,7 +83,7 @@ pub(crate) async fn finish(
             let outcome = LoginCompletion {
                 authenticated_user,
                 old,
-                given: None,
+                grant: None,
                 consent: None,
             };
             let answered = login::answer(services, OpenLogin::Stored(login.id), outcome).await?;

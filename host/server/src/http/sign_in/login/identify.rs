@@ -83,7 +83,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
             approval::refuse(services, login, &valid).await?;
             return too_many((exhausted, by_name()));
         }
-        let asked = approval::ask(
+        let outcome = approval::ask(
             services,
             login,
             (&valid, standing),
@@ -91,7 +91,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
             browser.origin(),
         )
         .await?;
-        if asked == RequestOutcome::TooMany {
+        if outcome == RequestOutcome::TooMany {
             let wait = services.settings.lifetimes.approval.get();
             return too_many((RateLimitError::within(wait), by_name()));
         }

@@ -151,16 +151,16 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
             CommandError::usage(format!("--from {called}: there is no such value here"))
         })
     };
-    for given in matches
+    for assignment in matches
         .try_get_many::<String>("from")
         .ok()
         .flatten()
         .into_iter()
         .flatten()
     {
-        let (called, file) = given
-            .split_once('=')
-            .ok_or_else(|| CommandError::usage(format!("--from {given}: expected MEMBER=FILE")))?;
+        let (called, file) = assignment.split_once('=').ok_or_else(|| {
+            CommandError::usage(format!("--from {assignment}: expected MEMBER=FILE"))
+        })?;
         let name = named(called)?.name.clone();
         let text = match String::from_utf8(bytes_of(Path::new(file))?) {
             Ok(text) => text,
@@ -168,7 +168,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
             Err(bytes) if name == "metadata" => STANDARD.encode(bytes.as_bytes()),
             Err(_) => {
                 return Err(CommandError::usage(format!(
-                    "--from {given}: the file is not text"
+                    "--from {assignment}: the file is not text"
                 )));
             }
         };
