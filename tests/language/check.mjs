@@ -16,16 +16,16 @@ const { TextlintKernel } = require('@textlint/kernel');
 const plugin = (name) => ({ pluginId: name, plugin: require(`@textlint/textlint-plugin-${name}`).default });
 const prh = require('textlint-rule-prh');
 
-/** Files of others, generated files, and the frozen contracts of plugins. */
+/** Files of others, and generated files. */
 const IGNORED = [
-  /(^|\/)(vendor|snapshots|wit)\//,
+  /(^|\/)(vendor|snapshots)\//,
   /^docs\/reference\/(?!endpoints|plugins|authentication)/,
   /^docs\/development\/style\.md$/,
 ];
 
 /** How the checked text is found in each kind of file. */
 const KINDS = [
-  [/\.(rs|m?js|ts)$/, codeComments],
+  [/\.(rs|m?js|ts|wit)$/, codeComments],
   [/\.md$/, proseOfMarkdown],
   [/\.ftl$/, (text, file) => (file.endsWith('en.ftl') ? fluentTexts(text) : '')],
   [/\.(toml|ya?ml|sh|service)$|^scripts\/|^\.ci\/|^Makefile$/, hashComments],
