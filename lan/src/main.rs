@@ -118,7 +118,7 @@ async fn explain(place: Place, page_port: u16) -> anyhow::Result<()> {
     let listener = TcpListener::bind((everywhere, page_port))
         .await
         .with_context(|| {
-            format!("the page can't listen on port {page_port}; is a trial running already?")
+            format!("the page cannot listen on port {page_port}; is a trial running already?")
         })?;
     let page = format!(
         "http://{}:{}/",

@@ -1,4 +1,4 @@
-// Loads a module of the console in Node.js. A browser recognizes a module by its type, but Node.js uses the name. So
+// Loads a module of the console in Node.js. A browser recognises a module by its type, but Node.js uses the name. So
 // this loads the module from its text, and also the modules that it imports.
 
 import { readFile } from 'node:fs/promises';

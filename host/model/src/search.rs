@@ -124,7 +124,7 @@ impl fmt::Display for Cursor {
 
 /// A text that is not a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a place in a list")]
+#[error("expected the value of `next` from the previous page")]
 pub struct CursorError;
 
 impl FromStr for Cursor {

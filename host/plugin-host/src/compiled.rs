@@ -101,7 +101,7 @@ impl CompilationCache {
     ) -> Result<(), String> {
         let code = self
             .code(origin, artifact)
-            .ok_or("it can't be authenticated")?;
+            .ok_or("it cannot be authenticated")?;
         let write = || -> io::Result<()> {
             DirBuilder::new()
                 .recursive(true)
@@ -158,10 +158,10 @@ pub fn check_compiled_folder(folder: &Path) -> Result<(), String> {
         .skip(1)
         .map(here)
         .find(|path| path.exists())
-        .ok_or("it can't be created")?;
+        .ok_or("it cannot be created")?;
     rustix::fs::access(&above, Access::WRITE_OK | Access::EXEC_OK).map_err(|error| {
         format!(
-            "it can't be created in {}: {}",
+            "it cannot be created in {}: {}",
             above.display(),
             io::Error::from(error)
         )
@@ -284,7 +284,7 @@ fn unfit(error: &str) -> String {
                 "a module in it has several tables; a plugin may have {TABLES}, one in each module"
             )
         }
-        _ => format!("the compiled component can't be loaded: {error}"),
+        _ => format!("the compiled component cannot be loaded: {error}"),
     }
 }
 

@@ -51,7 +51,7 @@ impl Compiler {
     /// plugin.
     pub(super) fn compile(&self, engine: &Engine, component: &[u8]) -> Result<Vec<u8>, String> {
         let failed =
-            |why: &dyn std::fmt::Display| format!("the component can't be compiled: {why}");
+            |why: &dyn std::fmt::Display| format!("the component cannot be compiled: {why}");
         match self {
             Self::InProcess => engine
                 .precompile_component(component)
@@ -71,7 +71,7 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
-        .map_err(|error| format!("{} can't be started: {error}", program.display()))?;
+        .map_err(|error| format!("{} cannot be started: {error}", program.display()))?;
     let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let (Some(mut stdin), Some(stdout), Some(stderr)) = pipes else {
         return Err("it has no pipes".to_owned());
@@ -126,7 +126,7 @@ fn compile_standard_input() -> Result<(), String> {
     let limit = |resource: Resource, most: u64| {
         resource
             .set(most, most)
-            .map_err(|error| format!("the compiler can't be limited: {error}"))
+            .map_err(|error| format!("the compiler cannot be limited: {error}"))
     };
     // Open files stay open. The process cannot open another file or socket, not even after it closed one.
     limit(Resource::NOFILE, 0)?;

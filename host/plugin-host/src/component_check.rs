@@ -27,7 +27,7 @@ pub(super) fn read(name: &str, file: &Path) -> Result<Vec<u8>, LoadError> {
     let error = |why: &dyn std::fmt::Display| {
         LoadError::in_plugin(
             name,
-            format_args!("`{}` can't be read: {why}", file.display()),
+            format_args!("`{}` cannot be read: {why}", file.display()),
         )
     };
     let size = std::fs::metadata(file)

@@ -76,7 +76,7 @@ pub(super) fn engine<'a>(
     let mut config = config();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(allocation));
     let engine = Engine::new(&config)
-        .map_err(|error| format!("the plugin engine can't start: {error:#}"))?;
+        .map_err(|error| format!("the plugin engine cannot start: {error:#}"))?;
     tick(&engine, turns)?;
     Ok(engine)
 }
@@ -111,5 +111,5 @@ fn tick(engine: &Engine, turns: &Arc<Turns>) -> Result<(), String> {
         });
     ticker
         .map(drop)
-        .map_err(|error| format!("the plugin engine's clock can't start: {error}"))
+        .map_err(|error| format!("the plugin engine's clock cannot start: {error}"))
 }

@@ -331,7 +331,7 @@ pub(super) async fn compile(
     });
     component
         .await
-        .map_err(|error| format!("the component can't be compiled: {error}"))?
+        .map_err(|error| format!("the component cannot be compiled: {error}"))?
 }
 
 pub(super) fn link(
@@ -368,9 +368,9 @@ pub(super) async fn describe(
     runner: &Runner,
 ) -> Result<Description, String> {
     let json = component.describe(runner).await.result;
-    let json = json.map_err(|fault| format!("it can't describe itself: it {fault}"))?;
+    let json = json.map_err(|fault| format!("it cannot describe itself: it {fault}"))?;
     let read = serde_json::from_str(&json)
-        .map_err(|error| format!("its description of itself can't be read: {error}"))?;
+        .map_err(|error| format!("its description of itself cannot be read: {error}"))?;
     names::checked(read)
 }
 

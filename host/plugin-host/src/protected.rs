@@ -26,7 +26,7 @@ impl Grants {
         for name in described.iter().chain(&operator) {
             if let Some(why) = names::fault_of(names::granted(name)) {
                 return Err(format!(
-                    "the claim `{name}` can't be granted: its name {why}"
+                    "the claim `{name}` cannot be granted: its name {why}"
                 ));
             }
             if is_protected(name) {

@@ -45,7 +45,7 @@ pub fn pages(root: &Path) -> anyhow::Result<Vec<Page>> {
             "authenticator-api.md",
             openapi::page(root, &openapi::AUTHENTICATOR)?,
         ),
-        page("claims.md", claims::page()),
+        page("claims.md", claims::page()?),
         page("errors.md", errors::page(root)?),
         page("audit-events.md", events::page(root)?),
         page("log-messages.md", log_messages::page(root)?),

@@ -1,5 +1,5 @@
 //! The location of IP addresses, from a database of the operator. It is a file in the MaxMind DB format, such as
-//! GeoLite2 City or DB-IP City Lite. Its locations are only approximate. They help users recognize their own sign-ins.
+//! GeoLite2 City or DB-IP City Lite. Its locations are only approximate. They help users recognise their own sign-ins.
 
 use std::collections::BTreeMap;
 use std::net::IpAddr;
@@ -56,7 +56,7 @@ impl FileStamp {
 #[derive(Debug, thiserror::Error)]
 pub enum GeoIpError {
     /// The file cannot be read.
-    #[error("geoip.database_file: {} can't be read: {reason}", file.display())]
+    #[error("geoip.database_file: {} cannot be read: {reason}", file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
@@ -335,7 +335,7 @@ mod tests {
         let file = folder.path().join("places.mmdb");
         let error = GeoIp::open(Some(&file)).unwrap_err().to_string();
         assert!(
-            error.starts_with("geoip.database_file: ") && error.contains("can't be read"),
+            error.starts_with("geoip.database_file: ") && error.contains("cannot be read"),
             "{error}"
         );
         std::fs::write(&file, "no database").unwrap();

@@ -259,7 +259,7 @@ impl Store {
             Err(error) if error.is_lock_timeout() => Ok(true),
             Err(error) if error.is_denied() => {
                 tracing::warn!(
-                    "the role may not drop an old partition, its rows are deleted one by one"
+                    "database role lacks the permission to drop a partition, deleting its rows instead"
                 );
                 Ok(false)
             }

@@ -24,6 +24,9 @@ struct Sample {
 }
 
 /// Calls a plugin repeatedly with one fixture.
+///
+/// # Errors
+/// If the plugin or the fixture cannot be read, or a call fails.
 pub fn bench(path: &Path, folder: Option<&Path>, calls: usize, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
     let fixtures = subject.fixtures(folder)?;

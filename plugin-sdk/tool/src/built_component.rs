@@ -19,6 +19,9 @@ pub struct BuiltComponent {
 
 impl BuiltComponent {
     /// Returns the component in a file, or that of the project in a folder. The project is built first.
+    ///
+    /// # Errors
+    /// If there is no component or project, or the project cannot be built.
     pub fn from_path(path: &Path, choice: Choice) -> Result<Self> {
         if path.is_file() {
             return Ok(Self {
@@ -42,6 +45,9 @@ impl BuiltComponent {
     }
 
     /// Returns the folder of the fixtures: the given one, or that of the project.
+    ///
+    /// # Errors
+    /// If there is no such folder.
     pub fn fixtures(&self, chosen: Option<&Path>) -> Result<PathBuf> {
         match (chosen, &self.plugin) {
             (Some(chosen), _) => Ok(chosen.to_owned()),

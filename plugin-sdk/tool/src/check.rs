@@ -16,6 +16,9 @@ const LONGEST: usize = 8 << 10;
 
 /// Compiles a component within the server's limits, and shows its description and its requests. A packed plugin's
 /// `plugin.toml` must agree with them. For a project, the command writes the file.
+///
+/// # Errors
+/// If the server would not load the component, or `plugin.toml` of a packed plugin does not agree with it.
 #[allow(clippy::print_stdout, reason = "this list is the command's result")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;

@@ -85,8 +85,10 @@ pub fn sink_name(sink: assent_plugin_host::Sink) -> String {
         .unwrap_or_default()
 }
 
-/// Makes the component and `plugin.toml` consistent. A project receives the file that its component describes. The file
-/// of a packed plugin must agree with its component.
+/// Writes `plugin.toml` of a project, or compares the file of a packed plugin with its component.
+///
+/// # Errors
+/// If the file cannot be written, or does not agree with the component.
 pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let file = plugin.folder.join(MANIFEST);
     if let PluginSource::Packed(packed) = &plugin.source {
@@ -108,11 +110,14 @@ pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
             plugin.name
         );
     }
-    let text = toml::to_string(&manifest(inspection)).context("plugin.toml can't be written")?;
+    let text = toml::to_string(&manifest(inspection)).context("plugin.toml cannot be written")?;
     write_if_changed(&file, format!("{GENERATED}{text}").as_bytes())
 }
 
-/// Fails if a component requests protected claims, because the server would not load it.
+/// Rejects a component that requests protected claims, because the server would not load it.
+///
+/// # Errors
+/// If the component requests a protected claim.
 pub fn must_be_grantable(inspection: &Inspection) -> Result<()> {
     let writes = inspection.description.writes.iter();
     let protected: Vec<String> = writes

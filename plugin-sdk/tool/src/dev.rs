@@ -56,6 +56,10 @@ pub struct DevOptions {
 }
 
 /// Builds the plugin and tries it in an instance: once, or after each change of its sources.
+///
+/// # Errors
+/// If the plugin cannot be built, or the instance cannot be reached. After a later change the command prints such an
+/// error and continues.
 pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
     let plugin = Plugin::read(&options.plugin)?;
     if let PluginSource::Rust(package) = &plugin.source
@@ -77,7 +81,7 @@ pub fn dev(options: DevOptions, choice: Choice) -> Result<()> {
         .enable_all()
         .build();
     let mut round = Round {
-        runtime: runtime.context("the runtime can't start")?,
+        runtime: runtime.context("the runtime cannot start")?,
         name: replace.unwrap_or(plugin.name),
         subject: format!("in {application}, for {user}"),
         run: CandidateRun::new(connection, application, user, scope),
@@ -166,7 +170,7 @@ impl Round {
         must_be_grantable(&inspection)?;
         let file = subject.component.display();
         let bytes =
-            std::fs::read(&subject.component).with_context(|| format!("{file} can't be read"))?;
+            std::fs::read(&subject.component).with_context(|| format!("{file} cannot be read"))?;
         let config = self.config()?;
         let report = self
             .runtime
@@ -186,7 +190,7 @@ impl Round {
         let value = match &self.plugin_config {
             Some(file) => {
                 let text = std::fs::read_to_string(file)
-                    .with_context(|| format!("{} can't be read", file.display()))?;
+                    .with_context(|| format!("{} cannot be read", file.display()))?;
                 Some(
                     toml::from_str(&text)
                         .with_context(|| format!("{} is not as expected", file.display()))?,

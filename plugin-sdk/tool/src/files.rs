@@ -5,6 +5,9 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 /// Writes a file unless it already has this content, so that dependent files are not rebuilt.
+///
+/// # Errors
+/// If the file or its folder cannot be written.
 pub fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
     if std::fs::read(file).is_ok_and(|present| present == bytes) {
         return Ok(());
@@ -18,7 +21,7 @@ pub fn write_if_changed(file: &Path, bytes: &[u8]) -> Result<()> {
         std::fs::write(&fresh, bytes)?;
         std::fs::rename(&fresh, file)
     };
-    write().with_context(|| format!("{} can't be written", file.display()))
+    write().with_context(|| format!("{} cannot be written", file.display()))
 }
 
 #[cfg(test)]

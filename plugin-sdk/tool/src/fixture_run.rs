@@ -29,6 +29,9 @@ pub enum Case {
 }
 
 /// Reads the fixtures for a component of this world.
+///
+/// # Errors
+/// If a file cannot be read or is not a fixture, or there is none.
 pub fn read(path: &Path, world: World) -> Result<Vec<Case>> {
     Ok(match world {
         World::ClaimMapper => fixtures::read(path)?
@@ -76,6 +79,9 @@ impl Case {
     }
 
     /// Runs the fixture. Returns its failure as text, or `None` if it passes.
+    ///
+    /// # Errors
+    /// If the component cannot be run.
     pub async fn failure(&self, bench: &Workbench) -> Result<Option<String>> {
         let differences = self.run(bench).await?;
         Ok((!differences.is_empty()).then(|| self.report(&differences)))
@@ -109,6 +115,9 @@ pub struct ReadyChannel {
 
 impl Ready {
     /// Prepares a fixture that calls the plugin.
+    ///
+    /// # Errors
+    /// If the fixture does not fit the component.
     pub fn new(case: &Case, bench: &Workbench) -> Result<Self> {
         match case {
             Case::Mapper(Named { fixture, .. }) => Ok(Self::Mapper(Box::new((
@@ -133,6 +142,9 @@ impl Ready {
     }
 
     /// Calls the plugin once.
+    ///
+    /// # Errors
+    /// If the component cannot be run.
     pub async fn call(&self) -> Result<Usage> {
         match self {
             Self::Mapper(ready) => Ok(ready.0.map(ready.1.clone()).await.usage),
@@ -146,6 +158,9 @@ impl Ready {
 }
 
 /// Opens a component with the default limits. It is compiled in this process, because the user of this tool built it.
+///
+/// # Errors
+/// If the component does not compile, or exceeds a limit.
 pub async fn open(component: &Path) -> Result<Workbench> {
     let limits = CallLimits {
         concurrency: 1,
@@ -215,6 +230,9 @@ fn edit(change: TracedChange) -> claims::Edit {
 }
 
 /// Converts the input to the server's type.
+///
+/// # Errors
+/// If a value cannot be converted.
 pub fn input(input: &claims::Input) -> Result<ClaimInput> {
     let requested = input.requested.iter().map(|claim| RequestedClaim {
         name: claim.name.clone(),

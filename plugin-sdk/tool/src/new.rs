@@ -125,6 +125,9 @@ const TYPESCRIPT: [Template; 12] = [
 ];
 
 /// Creates the project.
+///
+/// # Errors
+/// If the name is not valid, the folder exists, or a file cannot be written.
 pub fn new(wish: &Wish) -> Result<()> {
     let folder = &wish.folder;
     let name = folder
@@ -226,7 +229,7 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
         }
         std::fs::write(file, bytes)
     };
-    written().with_context(|| format!("{} can't be written", file.display()))
+    written().with_context(|| format!("{} cannot be written", file.display()))
 }
 
 #[allow(clippy::print_stdout, reason = "the command ends with the next steps")]

@@ -17,6 +17,9 @@ use crate::runtime::wait;
 use crate::toolchain::Choice;
 
 /// Writes the folder `NAME-VERSION` and prints the settings.
+///
+/// # Errors
+/// If the plugin cannot be built or read, or another component has this version already and `force` is not set.
 #[allow(clippy::print_stdout, reason = "the settings are the command's result")]
 pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(folder, choice)?;
@@ -36,7 +39,7 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
     let description = &inspection.description;
     if description.version.is_empty() || !description.version.bytes().all(in_a_version) {
         bail!(
-            "the version `{}` can't be part of a folder's name; use one such as 1.0.0",
+            "the version `{}` cannot be part of a folder's name; use one such as 1.0.0",
             description.version
         );
     }
@@ -47,15 +50,15 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
         must_be_new(&file, &subject.component)?;
     }
     std::fs::create_dir_all(&packed)
-        .with_context(|| format!("{} can't be created", packed.display()))?;
+        .with_context(|| format!("{} cannot be created", packed.display()))?;
     std::fs::copy(&subject.component, &file)
-        .with_context(|| format!("{} can't be written", file.display()))?;
+        .with_context(|| format!("{} cannot be written", file.display()))?;
     let manifest_file = packed.join(MANIFEST);
     std::fs::write(&manifest_file, manifest_text(&inspection)?)
-        .with_context(|| format!("{} can't be written", manifest_file.display()))?;
+        .with_context(|| format!("{} cannot be written", manifest_file.display()))?;
     let file = file
         .canonicalize()
-        .with_context(|| format!("{} can't be found", file.display()))?;
+        .with_context(|| format!("{} cannot be found", file.display()))?;
     let example = Example::read(&plugin.folder.join("fixtures"), role(&inspection));
     println!(
         "# {}\n{}",
@@ -101,7 +104,7 @@ fn must_be_new(file: &Path, component: &Path) -> Result<()> {
         return Ok(());
     };
     let made = std::fs::read(component)
-        .with_context(|| format!("{} can't be read", component.display()))?;
+        .with_context(|| format!("{} cannot be read", component.display()))?;
     if packed == made {
         return Ok(());
     }
@@ -129,7 +132,7 @@ fn manifest_text(inspection: &Inspection) -> Result<String> {
         sha256: Some(inspection.sha256.clone()),
         ..manifest(inspection)
     };
-    toml::to_string(&packed).context("plugin.toml can't be written")
+    toml::to_string(&packed).context("plugin.toml cannot be written")
 }
 
 /// Returns the table of the operator's settings. It grants all requests of the plugin.

@@ -160,6 +160,9 @@ struct Target {
 
 impl Plugin {
     /// Reads the project or the packed plugin in a folder.
+    ///
+    /// # Errors
+    /// If the folder has no plugin, or its files cannot be read.
     pub fn read(folder: &Path) -> Result<Self> {
         let [cargo_toml, package_json, manifest] =
             ["Cargo.toml", "package.json", MANIFEST].map(|name| folder.join(name));
@@ -210,7 +213,7 @@ impl Plugin {
 impl NpmPackage {
     fn read(file: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(file)
-            .with_context(|| format!("{} can't be read", file.display()))?;
+            .with_context(|| format!("{} cannot be read", file.display()))?;
         serde_json::from_str(&text)
             .with_context(|| format!("{} is not as expected", file.display()))
     }
@@ -220,7 +223,7 @@ impl Manifest {
     /// Reads the `plugin.toml` of a packed plugin.
     fn read(file: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(file)
-            .with_context(|| format!("{} can't be read", file.display()))?;
+            .with_context(|| format!("{} cannot be read", file.display()))?;
         let manifest: Self = toml::from_str(&text)
             .with_context(|| format!("{} is not as expected", file.display()))?;
         if manifest.sha256.is_none() {
@@ -244,7 +247,7 @@ impl Crate {
         let metadata = metadata(cargo_toml)?;
         let canonical = cargo_toml
             .canonicalize()
-            .with_context(|| format!("{} can't be read", cargo_toml.display()))?;
+            .with_context(|| format!("{} cannot be read", cargo_toml.display()))?;
         let package = metadata
             .packages
             .into_iter()
@@ -316,11 +319,11 @@ fn metadata(cargo_toml: &Path) -> Result<Metadata> {
         .arg(cargo_toml)
         .stderr(Stdio::inherit())
         .output()
-        .context("cargo can't be run; is a Rust toolchain installed?")?;
+        .context("cargo cannot be run; is a Rust toolchain installed?")?;
     if !output.status.success() {
-        bail!("cargo can't read {}", cargo_toml.display());
+        bail!("cargo cannot read {}", cargo_toml.display());
     }
-    serde_json::from_slice(&output.stdout).context("cargo's answer can't be read")
+    serde_json::from_slice(&output.stdout).context("cargo's answer cannot be read")
 }
 
 #[cfg(test)]
@@ -361,7 +364,7 @@ mod tests {
             packed("name = \"a\"\nrole = \"claim-mapper\"")
                 .contains("does not belong to a packed plugin")
         );
-        assert!(error(&[("Cargo.toml", "")]).contains("cargo can't read"));
+        assert!(error(&[("Cargo.toml", "")]).contains("cargo cannot read"));
         let plain = "[package]\nname = \"a\"\n[lib]\npath = \"lib.rs\"";
         assert!(
             error(&[LIBRARY, ("Cargo.toml", plain)])

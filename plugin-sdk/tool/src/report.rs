@@ -31,10 +31,10 @@ mod tests {
     fn a_repeated_cause_is_reported_once() {
         let error = anyhow::anyhow!("no such file")
             .context("a.json: no such file")
-            .context("the fixtures can't be read");
+            .context("the fixtures cannot be read");
         assert_eq!(
             chain(&error),
-            "the fixtures can't be read: a.json: no such file"
+            "the fixtures cannot be read: a.json: no such file"
         );
     }
 }

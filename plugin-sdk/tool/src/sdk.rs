@@ -110,8 +110,8 @@ pub fn npm_package() -> Result<NpmPackage> {
         .operating_system(255)
         .write(Vec::new(), Compression::best());
     gzip.write_all(&tar)
-        .context("the npm package can't be packed")?;
-    let bytes = gzip.finish().context("the npm package can't be packed")?;
+        .context("the npm package cannot be packed")?;
+    let bytes = gzip.finish().context("the npm package cannot be packed")?;
     let integrity = format!("sha512-{}", STANDARD.encode(openssl::sha::sha512(&bytes)));
     Ok(NpmPackage {
         path: format!("vendor/assent-plugin-sdk-{}.tgz", env!("CARGO_PKG_VERSION")),
@@ -154,10 +154,10 @@ fn header(path: &str, size: usize) -> Vec<u8> {
 fn standalone(manifest: &str, workspace: &str) -> Result<String> {
     let mut manifest: Table = manifest
         .parse()
-        .context("the SDK's Cargo.toml can't be read")?;
+        .context("the SDK's Cargo.toml cannot be read")?;
     let workspace: Table = workspace
         .parse()
-        .context("the workspace's Cargo.toml can't be read")?;
+        .context("the workspace's Cargo.toml cannot be read")?;
     let shared = |table: &str| workspace.get("workspace")?.get(table)?.as_table().cloned();
     let (package, dependencies) = shared("package")
         .zip(shared("dependencies"))
@@ -181,7 +181,7 @@ fn standalone(manifest: &str, workspace: &str) -> Result<String> {
         }
         manifest.insert("target".to_owned(), Value::Table(targets));
     }
-    toml::to_string(&manifest).context("the SDK's Cargo.toml can't be written")
+    toml::to_string(&manifest).context("the SDK's Cargo.toml cannot be written")
 }
 
 /// Replaces each `workspace = true` by the workspace's value. A member may set more keys of a dependency. The result

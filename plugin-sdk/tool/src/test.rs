@@ -11,7 +11,10 @@ use crate::fixture_run;
 use crate::runtime::wait;
 use crate::toolchain::Choice;
 
-/// Runs the fixtures of a plugin. Fails with the list of all differences.
+/// Runs the fixtures of a plugin.
+///
+/// # Errors
+/// If a fixture fails, with the list of all differences, or if the component or a fixture cannot be read.
 #[allow(
     clippy::print_stdout,
     reason = "the results of the fixtures are the command's result"

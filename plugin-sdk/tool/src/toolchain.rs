@@ -40,13 +40,16 @@ pub enum Toolchain {
 
 impl Toolchain {
     /// Finds a toolchain, and installs one if none is usable.
+    ///
+    /// # Errors
+    /// If no toolchain is usable and none can be installed.
     pub fn find(choice: Choice) -> Result<Self> {
         if choice != Choice::Debian && (active_has_target() || rustup_adds_target()) {
             return Ok(Self::Active);
         }
         if choice == Choice::Active {
             bail!(
-                "the active toolchain can't build for {TARGET}; run `rustup target add {TARGET}`"
+                "the active toolchain cannot build for {TARGET}; run `rustup target add {TARGET}`"
             );
         }
         let linker = linker().with_context(|| {

@@ -111,7 +111,7 @@ async fn failed_forms_saml_requests_and_logouts_have_a_reference() {
         &log,
         400,
         "error-request",
-        "the request can't be read",
+        "the request cannot be read",
     );
     for path in [
         "SingleSignOnService/x?SAMLRequest=x",

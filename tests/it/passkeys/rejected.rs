@@ -325,7 +325,7 @@ async fn a_passkey_with_other_options_is_not_registered() {
         refused,
         "another relying party"
     );
-    // A passkey of another device, which the server would recognize by its key.
+    // A passkey of another device, which the server would recognise by its key.
     assert_eq!(
         message(&put(it.passkey.create_credential(&offer().await)).await),
         (StatusCode::CONFLICT, "passkey_exists")

@@ -117,7 +117,7 @@ async fn a_missing_file_is_named() {
     };
     let message = load_error(vec![spec]).await;
     assert!(
-        message.contains("`no/such/file.wasm` can't be read"),
+        message.contains("`no/such/file.wasm` cannot be read"),
         "{message}"
     );
 }
@@ -239,7 +239,7 @@ async fn a_plugin_with_a_failing_description_is_named() {
     .await;
     assert_eq!(
         message,
-        "plugin `account-roles`: it can't describe itself: it used up its fuel of 10 units"
+        "plugin `account-roles`: it cannot describe itself: it used up its fuel of 10 units"
     );
 }
 
@@ -282,7 +282,7 @@ async fn components_are_compiled_in_a_separate_process() {
     write_file(&file, bytes);
     let error = inspect(&file, &program)
         .await
-        .expect_err("it can't be compiled")
+        .expect_err("it cannot be compiled")
         .to_string();
     assert!(
         error.starts_with("plugin `broken`: ") && !error.contains('\n'),
@@ -296,7 +296,7 @@ async fn components_are_compiled_in_a_separate_process() {
     .await;
     let error = error.expect_err("nothing compiles").to_string();
     assert!(
-        error.contains("/no/such/program can't be started"),
+        error.contains("/no/such/program cannot be started"),
         "{error}"
     );
     let error = inspect(
@@ -306,7 +306,7 @@ async fn components_are_compiled_in_a_separate_process() {
     .await;
     let error = error.expect_err("nothing compiles").to_string();
     assert!(
-        error.contains("can't be compiled") && error.contains("exit status: 1"),
+        error.contains("cannot be compiled") && error.contains("exit status: 1"),
         "{error}"
     );
 }
@@ -476,7 +476,7 @@ async fn a_granted_claim_name_must_be_printable() {
         }])
         .await;
         assert!(
-            message.contains("can't be granted: its name"),
+            message.contains("cannot be granted: its name"),
             "{bad:?}: {message}"
         );
         assert!(

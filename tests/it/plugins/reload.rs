@@ -185,7 +185,7 @@ async fn a_failed_reload_keeps_the_previous_plugins() {
         ),
         (
             account_roles("").replace("account-roles.wasm", "no-such.wasm"),
-            "no-such.wasm` can't be read",
+            "no-such.wasm` cannot be read",
         ),
         (account_roles("limmits = 1"), "limmits: unknown key"),
         (

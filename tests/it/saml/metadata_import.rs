@@ -264,7 +264,7 @@ async fn unusable_metadata_names_the_reason() {
     };
     let named = json!({"name": "x"});
     let cases = [
-        ("", "metadata: it can't be read: line 1"),
+        ("", "metadata: it cannot be read: line 1"),
         ("<html></html>", "expected an EntityDescriptor"),
         ("<!DOCTYPE html><html></html>", "a DOCTYPE is not allowed"),
         (

@@ -62,7 +62,7 @@ pub enum EgressError {
     #[error("the request failed: {0}")]
     Unreachable(String),
     /// The TLS configuration of this machine is not usable.
-    #[error("the HTTP client can't be set up: {0}")]
+    #[error("the HTTP client cannot be set up: {0}")]
     Setup(String),
 }
 

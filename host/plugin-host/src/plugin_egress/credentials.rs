@@ -234,7 +234,7 @@ fn signature(
          {parameters}"
     );
     let sign = || Signer::new(MessageDigest::sha256(), key)?.sign_oneshot_to_vec(base.as_bytes());
-    let signed = sign().map_err(|error| format!("the request can't be signed: {error}"))?;
+    let signed = sign().map_err(|error| format!("the request cannot be signed: {error}"))?;
     let value = |text: String| {
         HeaderValue::try_from(text)
             .map_err(|_| "the signature is not a valid header value".to_owned())

@@ -35,7 +35,7 @@ impl HostPattern {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "the host `{text}` can't be granted; specify a host name, not an address, such as `push.example.com`, \
+                "the host `{text}` cannot be granted; specify a host name, not an address, such as `push.example.com`, \
                  `*.example.com` or `push.example.com:8443`"
             )
         };

@@ -179,7 +179,7 @@ impl PluginEgress {
     /// Parses the URL and checks that the plugin may call it.
     fn permitted(&self, url: &str) -> Result<Url, Error> {
         let url = Url::parse(url)
-            .map_err(|error| Error::Invalid(format!("the URL can't be read: {error}")))?;
+            .map_err(|error| Error::Invalid(format!("the URL cannot be read: {error}")))?;
         let plain = url.scheme() == "http" && self.allow_private;
         if url.scheme() != "https" && !plain {
             return Err(Error::Refused(format!(

@@ -50,7 +50,7 @@ pub enum BindingError {
     #[error("there is no {0}, though the query is signed")]
     HalfSigned(&'static str),
     /// The message is not acceptable XML.
-    #[error("the message can't be read: {0}")]
+    #[error("the message cannot be read: {0}")]
     Xml(#[from] XmlError),
 }
 

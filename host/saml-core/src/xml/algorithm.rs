@@ -158,7 +158,7 @@ pub enum SignatureKeyError {
     #[error("the certificate does not belong to the key")]
     Certificate,
     /// OpenSSL could not read the key.
-    #[error("the key can't be read: {0}")]
+    #[error("the key cannot be read: {0}")]
     Unreadable(#[from] ErrorStack),
 }
 

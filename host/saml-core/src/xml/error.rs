@@ -69,7 +69,7 @@ pub enum XmlProblem {
     UnboundPrefix,
     /// `xml` or `xmlns`, or their namespaces, are bound differently (Namespaces in XML 1.0 section 3).
     #[error(
-        "the prefixes xml and xmlns and their namespaces are reserved and can't be bound again"
+        "the prefixes xml and xmlns and their namespaces are reserved and cannot be bound again"
     )]
     ReservedPrefix,
     /// A prefix that is bound to the empty name, or a namespace that is not an absolute URI and so has no canonical

@@ -78,7 +78,7 @@ pub enum SignatureError {
     #[error("the message was changed after it was signed")]
     Digest,
     /// The canonical form exceeds the limits.
-    #[error("the signed content can't be read: {0}")]
+    #[error("the signed content cannot be read: {0}")]
     Unreadable(#[from] XmlProblem),
     /// OpenSSL failed.
     #[error("the signature could not be checked: {0}")]

@@ -54,7 +54,7 @@ pub enum WriteError {
     RepeatedAttribute,
     /// A namespace has no unique canonical form: a signed element uses an outer declaration, or an element uses one
     /// prefix for two namespaces.
-    #[error("the namespace {0} can't be used there")]
+    #[error("the namespace {0} cannot be used there")]
     Namespace(&'static str),
     /// OpenSSL failed.
     #[error("cannot sign: {0}")]

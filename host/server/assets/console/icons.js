@@ -1,4 +1,4 @@
-// The icons of the console: lines of 24 by 24, in the color of the text beside them.
+// The icons of the console: lines of 24 by 24, in the colour of the text beside them.
 
 const SVG = 'http://www.w3.org/2000/svg';
 

@@ -20,7 +20,7 @@ const THEMES = [
 const conditions = new WeakMap();
 
 /**
- * Activates the rules of the stylesheets for a theme, also those with the operator's colors.
+ * Activates the rules of the stylesheets for a theme, also those with the operator's colours.
  * @param {Theme} theme
  */
 function apply(theme) {

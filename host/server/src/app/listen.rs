@@ -100,7 +100,7 @@ pub(super) fn most_connections() -> usize {
             "limit of open files is low: raise `ulimit -n` or LimitNOFILE"
         );
     } else {
-        tracing::info!(descriptors, limit = most, "limit of connections");
+        tracing::info!(descriptors, limit = most, "connection limit set");
     }
     usize::try_from(most).unwrap_or(usize::MAX)
 }

@@ -12,7 +12,7 @@ pub enum StreamError {
     #[error(transparent)]
     Unfit(#[from] StreamFileError),
     /// An entry cannot be serialized.
-    #[error("an entry can't be written: {0}")]
+    #[error("an entry cannot be written: {0}")]
     Unwritable(#[from] serde_json::Error),
     /// The write was interrupted.
     #[error("the write was interrupted")]

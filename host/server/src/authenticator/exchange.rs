@@ -171,9 +171,11 @@ impl Authenticator {
             if error.error != ErrorCode::ClockDifference.as_str() {
                 return Ok(reply);
             }
-            time = error.now.context("the server does not return its time")?;
+            time = error
+                .now
+                .context("the server rejected the time of this machine and returned no time")?;
         }
-        bail!("the server does not accept our time")
+        bail!("the server rejected the time of this machine; synchronise the clock, then try again")
     }
 }
 
@@ -201,7 +203,7 @@ impl Reply {
 
     /// Returns the body of a successful response, deserialized as this type.
     pub(super) fn read<T: DeserializeOwned>(self) -> anyhow::Result<T> {
-        serde_json::from_value(self.agreed()?).context("the answer can't be read")
+        serde_json::from_value(self.agreed()?).context("the answer cannot be read")
     }
 
     fn error(&self) -> CallError {
@@ -237,7 +239,7 @@ pub(super) async fn client() -> anyhow::Result<&'static Client> {
         Client::builder()
             .pool_max_idle_per_host(0)
             .build()
-            .context("TLS can't be set up on this machine")
+            .context("TLS cannot be set up on this machine")
     };
     CLIENT.get_or_try_init(make).await
 }

@@ -32,7 +32,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
                 .lock()
                 .take(64 << 10)
                 .read_to_string(&mut text)
-                .context("standard input can't be read")?;
+                .context("standard input cannot be read")?;
             text
         }
     };
@@ -89,7 +89,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
 /// Prints a few lines for each plugin.
 fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
     let calls: Vec<Value> =
-        serde_json::from_str(&trace.calls).context("the trace can't be read")?;
+        serde_json::from_str(&trace.calls).context("the trace cannot be read")?;
     for call in &calls {
         let sha256: String = text(call, "/sha256").chars().take(12).collect();
         println!(

@@ -90,7 +90,7 @@ pub(super) async fn reject_embedded(request: Request, next: Next) -> Response {
 
 /// The response to a request that another site's page must not cause. No page shows it.
 pub(super) fn rejected() -> Response {
-    let text = "A page of another site can't load this. Open it in a window of its own.\n";
+    let text = "A page of another site cannot load this. Open it in a window of its own.\n";
     (
         StatusCode::FORBIDDEN,
         [(header::CACHE_CONTROL, "no-store")],

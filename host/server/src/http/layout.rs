@@ -18,7 +18,7 @@ pub struct Layout {
     pub language: Language,
     /// The address of the operator's logo, which replaces the logo of Assent.
     pub logo: Option<String>,
-    /// The address of the stylesheet with the operator's colors, beside the stylesheet of Assent.
+    /// The address of the stylesheet with the operator's colours, beside the stylesheet of Assent.
     pub colours: Option<String>,
     /// The operator's help for users after an error.
     pub support: Option<Support>,

@@ -57,8 +57,8 @@ macro_rules! kinds {
 }
 
 kinds! {
-    /// The request can't be read: its JSON, query or a header is malformed.
-    Malformed = "urn:assent:problem:malformed", BAD_REQUEST, "The request can't be read";
+    /// The request cannot be read: its JSON, query or a header is malformed.
+    Malformed = "urn:assent:problem:malformed", BAD_REQUEST, "The request cannot be read";
     /// The caller is not authenticated: the token is missing or not valid, or the session is not sufficient.
     Unauthenticated = "urn:assent:problem:unauthenticated", UNAUTHORIZED, "Sign in first";
     /// The caller has no permission for this.

@@ -4,7 +4,7 @@ use super::{KeyError, SymmetricKey};
 
 /// The secret of an installation, which is created once and never changes. Derived from it are identifiers (NameIDs,
 /// `SessionIndex`, pairwise `sub` and `sid`), short codes, and the keys of the audit log and of compiled plugins. With
-/// another secret, applications would not recognize their users.
+/// another secret, applications would not recognise their users.
 #[derive(Clone, Debug)]
 pub struct RootSecret(SymmetricKey);
 

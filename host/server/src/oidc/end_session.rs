@@ -48,7 +48,7 @@ struct IdTokenHint {
 #[derive(Debug, thiserror::Error)]
 pub enum EndSessionError {
     /// The parameters cannot be read.
-    #[error("the request can't be read: {0}")]
+    #[error("the request cannot be read: {0}")]
     Parameters(#[from] ParametersError),
     /// The `id_token_hint` is not an ID token of this server.
     #[error("the id_token_hint is not an ID token of this service: {0}")]

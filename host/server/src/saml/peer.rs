@@ -90,7 +90,7 @@ pub fn trusted_keys(provider: &ServiceProvider) -> Result<Vec<TrustedKey>, Inter
         .map(|certificate| key(&certificate.pem));
     keys.collect::<Result<_, _>>().map_err(|error| {
         InternalError::Saml(format!(
-            "a registered certificate of {} can't be used: {error}",
+            "a registered certificate of {} cannot be used: {error}",
             provider.id
         ))
     })

@@ -163,7 +163,7 @@ impl Store {
                 Err(StoreError::Database(error)) if error.is_denied() => {
                     tracing::warn!(
                         partition = partition.name,
-                        "the role may not drop an old partition, its rows are deleted one by one"
+                        "database role lacks the permission to drop a partition, deleting its rows instead"
                     );
                     return Ok(DropOutcome::Denied);
                 }

@@ -56,7 +56,7 @@ impl Store {
                     }),
             };
             if let Err(error) = read {
-                tracing::warn!(%error, "changes not read");
+                tracing::warn!(%error, "change notifications not read");
                 reader = None;
             }
             for waker in rechecked.drain(..rechecked.len().min(RECHECKED)) {

@@ -15,6 +15,9 @@ use assent_model::printable::lines;
 use assent_plugin_host::{Compiler, inspect};
 
 /// Builds the plugins in these folders. Returns the plugins; each has its component in place.
+///
+/// # Errors
+/// If a folder has no plugin, a program is missing, or a build fails.
 pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
     let plugins = folders
         .iter()
@@ -32,6 +35,9 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
 
 /// Builds the plugins in these folders and writes their `plugin.toml`. Then it lists the components: the path, a tab,
 /// and the size in bytes.
+///
+/// # Errors
+/// If a plugin cannot be built, or a file cannot be written.
 #[allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -49,7 +55,7 @@ pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
             ),
         }
         let size = std::fs::metadata(&file)
-            .with_context(|| format!("{} can't be read", file.display()))?
+            .with_context(|| format!("{} cannot be read", file.display()))?
             .len();
         println!("{}\t{size}", file.display());
     }

@@ -22,6 +22,9 @@ const PROFILE: [&str; 6] = [
 ];
 
 /// Builds the plugins that are crates.
+///
+/// # Errors
+/// If no toolchain is usable, or cargo fails.
 pub fn build(plugins: &[Plugin], choice: Choice) -> Result<()> {
     let groups = groups(plugins);
     if groups.is_empty() {
@@ -91,9 +94,9 @@ fn compile(toolchain: &Toolchain, group: &Group<'_>) -> Result<()> {
 /// Encodes a core module as a component. The SDK recorded its world in the module.
 fn encode(module: &Path) -> Result<Vec<u8>> {
     let bytes =
-        std::fs::read(module).with_context(|| format!("{} can't be read", module.display()))?;
+        std::fs::read(module).with_context(|| format!("{} cannot be read", module.display()))?;
     ComponentEncoder::default().validate(true).module(&bytes)?.encode().context(
-        "the module can't be converted to a component; does the crate call `claim_mapper!` or `approval_channel!` \
+        "the module cannot be converted to a component; does the crate call `claim_mapper!` or `approval_channel!` \
          once?",
     )
 }
@@ -139,7 +142,7 @@ mod tests {
     fn an_unreadable_or_invalid_module_is_an_error() {
         let folder = tempfile::tempdir().expect("a folder");
         let module = folder.path().join("a.wasm");
-        assert!(encode(&module).is_err_and(|error| error.to_string().contains("can't be read")));
+        assert!(encode(&module).is_err_and(|error| error.to_string().contains("cannot be read")));
         std::fs::write(&module, b"not wasm").expect("written");
         assert!(encode(&module).is_err());
     }

@@ -30,6 +30,9 @@ const CONTRACT: [(&str, &str); 2] = [
 ];
 
 /// Builds a plugin.
+///
+/// # Errors
+/// If Node.js or npm is missing, the types do not fit, or the build fails.
 pub fn build(plugin: &Plugin) -> Result<()> {
     let project = Project {
         folder: &plugin.folder,
@@ -114,7 +117,7 @@ impl Project<'_> {
         let file = self.folder.join("package-lock.json");
         std::fs::read(&file).with_context(|| {
             format!(
-                "{} can't be read; `npm install` writes it, and it belongs under version control",
+                "{} cannot be read; `npm install` writes it, and it belongs under version control",
                 file.display()
             )
         })
@@ -143,7 +146,7 @@ impl Project<'_> {
         let output = tsc
             .args(["--pretty", "false"])
             .output()
-            .context("tsc can't be run; is Node.js installed?")?;
+            .context("tsc cannot be run; is Node.js installed?")?;
         let messages = [output.stdout, output.stderr].concat();
         print_message(
             &String::from_utf8_lossy(&messages)
@@ -171,7 +174,7 @@ impl Project<'_> {
         let folder = self
             .folder
             .canonicalize()
-            .with_context(|| format!("{} can't be read", self.folder.display()))?;
+            .with_context(|| format!("{} cannot be read", self.folder.display()))?;
         let file = folder.join("node_modules").join(file);
         if !file.is_file() {
             bail!(
@@ -194,7 +197,7 @@ impl Project<'_> {
         esbuild.args(["--outfile=build/plugin.js", "--log-level=warning"]);
         run(&mut esbuild, "esbuild failed; see above")?;
         let file = self.build.join("plugin.js");
-        std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))
+        std::fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))
     }
 
     /// Builds the component. It imports the interfaces of its world and nothing else. Stubs replace the engine's calls
@@ -203,7 +206,7 @@ impl Project<'_> {
         for (name, text) in CONTRACT {
             write_if_changed(&self.build.join("wit").join(name), text.as_bytes())?;
         }
-        // Node.js 18 does not recognize the package's command as an ES module.
+        // Node.js 18 does not recognise the package's command as an ES module.
         let program = self.installed("componentize-qjs/cli.mjs", "componentize-qjs")?;
         let mut componentize = Command::new("node");
         componentize.arg(program).current_dir(self.folder);
@@ -219,9 +222,9 @@ impl Project<'_> {
         run(&mut componentize, "componentize-qjs failed; see above")?;
         let file = self.build.join("component.wasm");
         let component =
-            std::fs::read(&file).with_context(|| format!("{} can't be read", file.display()))?;
+            std::fs::read(&file).with_context(|| format!("{} cannot be read", file.display()))?;
         std::fs::remove_file(&file)
-            .with_context(|| format!("{} can't be removed", file.display()))?;
+            .with_context(|| format!("{} cannot be removed", file.display()))?;
         Ok(component)
     }
 }

@@ -164,7 +164,7 @@ pub async fn plan_accounts(
             match names.insert(name.clone(), plan.line) {
                 Some(before) => Err(Ok(RowProblem::in_column(
                     "name",
-                    format!("line {before} has the same"),
+                    format!("line {before} has the same value; each value may occur once"),
                 ))),
                 None => Ok(plan),
             }

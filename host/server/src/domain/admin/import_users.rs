@@ -222,7 +222,7 @@ impl InFile {
             if let Some(before) = self.names.insert(name.clone(), *line) {
                 return Err(RowProblem::in_column(
                     column,
-                    format!("line {before} has the same"),
+                    format!("line {before} has the same value; each value may occur once"),
                 ));
             }
         }

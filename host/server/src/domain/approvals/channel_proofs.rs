@@ -78,7 +78,7 @@ async fn verify_evidence(
         return fault("it does not specify a request");
     };
     let Ok(CarriedProof { device, proof }) = serde_json::from_slice(&evidence.proof) else {
-        return fault("it can't be read");
+        return fault("it cannot be read");
     };
     if expected.is_some_and(|expected| expected != (request, device)) {
         return fault("it belongs to another request or device");

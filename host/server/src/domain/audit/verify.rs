@@ -49,7 +49,7 @@ impl Verdict {
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
     /// The file cannot be read.
-    #[error("it can't be read: {0}")]
+    #[error("it cannot be read: {0}")]
     File(#[from] std::io::Error),
     /// A line is not an entry of an export.
     #[error("line {line} is not an entry of an export: {reason}")]

@@ -132,7 +132,7 @@ impl Letter {
     }
 
     /// Returns the message for a recipient. The same `id` results in the same Message-ID, so that a mail program
-    /// recognizes a duplicate.
+    /// recognises a duplicate.
     ///
     /// # Errors
     /// The reason why the message cannot be sent, as a sentence.

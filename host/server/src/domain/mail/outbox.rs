@@ -155,7 +155,7 @@ async fn attempt(services: &Services, mail: &LeasedMail) -> Result<(), InternalE
             tracing::info!(%enrolment, attempt, reason = why, "invitation not sent, retrying later");
         }
         MailOutcome::GivenUp { why } => {
-            tracing::warn!(%enrolment, attempt, reason = why, "invitation not sent, given up");
+            tracing::warn!(%enrolment, attempt, reason = why, "invitation not sent, not retried");
         }
     }
     services

@@ -203,7 +203,7 @@ async fn find(
         .store
         .login(LoginId::from_bytes(id), services.now())
         .await?;
-    // A sign-in without a stored description of its browser would show no details for the user to recognize.
+    // A sign-in without a stored description of its browser would show no details for the user to recognise.
     let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
         return Ok(None);
     };

@@ -44,7 +44,7 @@ pub(super) async fn limit_failures(
     next: Next,
 ) -> Response {
     if is_cross_site(request.headers()) {
-        let detail = "a page of another site can't call the admin API";
+        let detail = "a page of another site cannot call the admin API";
         return Problem::with_kind(ProblemKind::CrossSite, detail).into_response();
     }
     let too_many = || {

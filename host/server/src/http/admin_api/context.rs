@@ -39,7 +39,7 @@ impl FromRequestParts<Arc<Services>> for Context {
         services: &Arc<Services>,
     ) -> Result<Self, Problem> {
         let Some(caller) = parts.extensions.get::<Caller>().cloned() else {
-            tracing::error!("command without a caller");
+            tracing::error!("admin API handler reached without authentication");
             return Err(Problem::with_kind(
                 ProblemKind::Internal,
                 "the server could not do this",

@@ -153,7 +153,7 @@ pub(super) fn in_its_words(response: Response) -> Response {
             "the server is busy, or the response took too long; try again"
         }
         StatusCode::BAD_REQUEST => "the URL contains an invalid character",
-        status if status.is_client_error() => "the request can't be read",
+        status if status.is_client_error() => "the request cannot be read",
         _ => "the server could not answer; try again",
     };
     let mut answer = Problem::new(status, detail).into_response();

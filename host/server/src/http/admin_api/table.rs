@@ -92,7 +92,7 @@ impl CsvBody {
             .delimiter(delimiter)
             .flexible(true)
             .from_reader(text.as_bytes());
-        let unreadable = |error: csv::Error| malformed(format!("the file can't be read: {error}"));
+        let unreadable = |error: csv::Error| malformed(format!("the file cannot be read: {error}"));
         let mut header: Vec<&'static str> = Vec::new();
         for cell in reader.headers().map_err(unreadable)? {
             let name = cell.trim().to_lowercase();

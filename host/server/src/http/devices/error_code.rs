@@ -52,7 +52,7 @@ macro_rules! codes {
 
 codes! {
     /// The body or the query is not valid for the operation.
-    InvalidRequest = "invalid_request", BAD_REQUEST, "The server can't read the request.";
+    InvalidRequest = "invalid_request", BAD_REQUEST, "The server cannot read the request.";
     /// No device has this id, the device was revoked, or the signature of the call is not the device's.
     DeviceNotEnrolled = "device_not_enrolled", UNAUTHORIZED,
         "This phone is not enrolled any more. Ask your administrator for a new link.";
@@ -60,7 +60,7 @@ codes! {
     /// the call with it again.
     ClockDifference = "clock_difference", UNAUTHORIZED, "The phone's clock is wrong.";
     /// A page of another site sent the request.
-    CrossSiteRequest = "cross_site_request", FORBIDDEN, "A page of another site can't call the authenticator.";
+    CrossSiteRequest = "cross_site_request", FORBIDDEN, "A page of another site cannot call the authenticator.";
     /// The signature in the body is not the device's signature of the expected text.
     InvalidProof = "invalid_proof", FORBIDDEN, "The signature is not valid. Load the app again and repeat.";
     /// The browser cookie of the call is not that of the sign-in, so the user has to type the number.
@@ -68,7 +68,7 @@ codes! {
     /// The assertion or credential is not the answer to the last options, or the options expired.
     InvalidPasskey = "invalid_passkey", FORBIDDEN, "The answer of this phone's passkey is not valid. Try again.";
     /// The user is suspended or terminated.
-    UserInactive = "user_inactive", FORBIDDEN, "Your account can't be used. Ask your administrator.";
+    UserInactive = "user_inactive", FORBIDDEN, "Your account cannot be used. Ask your administrator.";
     /// The user has no device with this id.
     DeviceNotFound = "device_not_found", NOT_FOUND, "You have no such device.";
     /// The user has no approval request with this id.
@@ -97,14 +97,14 @@ codes! {
     /// The user has no new recovery codes with this id. They were created more than 30 minutes ago, or newer ones were
     /// created since.
     RecoveryCodesNotFound = "recovery_codes_not_found", GONE,
-        "These codes can't be confirmed any more. Create new ones.";
+        "These codes cannot be confirmed any more. Create new ones.";
     /// The sign-in of the code ended, has a user already, or never existed.
     SignInNotFound = "sign_in_not_found", GONE,
         "This code was used already, or it has expired. Load the sign-in page again.";
     /// A device name has 1 to 80 characters, none of them a control character.
     InvalidName = "invalid_name", UNPROCESSABLE_ENTITY, "Give the device a name of 1 to 80 characters.";
-    /// The endpoint is not a URL with a host and at most 2000 bytes, or the keys can't encrypt.
-    InvalidSubscription = "invalid_subscription", UNPROCESSABLE_ENTITY, "This subscription can't be used.";
+    /// The endpoint is not a URL with a host and at most 2000 bytes, or the keys cannot encrypt.
+    InvalidSubscription = "invalid_subscription", UNPROCESSABLE_ENTITY, "This subscription cannot be used.";
     /// The number differs from the number in the browser. `attempts_left` says how often it can still be typed.
     NumberMismatch = "number_mismatch", UNPROCESSABLE_ENTITY, "That is not the number in the browser.";
     /// The device exceeded a rate limit. `retry_after` says when to try again.

@@ -191,7 +191,7 @@ pub(crate) fn in_its_words(response: Response) -> Response {
             "temporarily_unavailable",
             "the server is busy, or the response took too long; try again",
         ),
-        status if status.is_client_error() => ("invalid_request", "the request can't be read"),
+        status if status.is_client_error() => ("invalid_request", "the request cannot be read"),
         _ => ("server_error", "the server could not answer; try again"),
     };
     let mut answer = (

@@ -1,4 +1,4 @@
-//! The operator's branding of the pages: a logo, and a stylesheet of colors. The addresses of both contain the hash of
+//! The operator's branding of the pages: a logo, and a stylesheet of colours. The addresses of both contain the hash of
 //! their content.
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE};
@@ -29,12 +29,12 @@ pub(crate) fn logo_address(services: &Services) -> Option<String> {
     })
 }
 
-/// The address of the operator's colors.
+/// The address of the operator's colours.
 pub(crate) fn colours_address(services: &Services) -> Option<String> {
     colours(&services.settings.branding).map(|css| hashed(COLOURS, css.as_bytes()))
 }
 
-/// The stylesheet with the operator's colors; `None` if the operator set none.
+/// The stylesheet with the operator's colours; `None` if the operator set none.
 fn colours(pages: &Branding) -> Option<String> {
     let rule = |accent: Colour, theme| {
         let Palette {

@@ -41,7 +41,7 @@ pub enum MasterKeyError {
     },
     /// The database has keys that were sealed with a master key, and the file does not exist.
     #[error(
-        "{}: the master key is missing, and the keys in the database can't be decrypted without it; restore it from \
+        "{}: the master key is missing, and the keys in the database cannot be decrypted without it; restore it from \
          its backup",
         file.display()
     )]

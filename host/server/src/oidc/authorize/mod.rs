@@ -55,7 +55,7 @@ pub enum Unanswerable {
         asked: QuotedText,
     },
     /// The request cannot be read.
-    #[error("the request can't be read")]
+    #[error("the request cannot be read")]
     Request,
 }
 

@@ -16,11 +16,11 @@ use assent_model::secret::Secret;
 /// # Errors
 /// The reason if the header is malformed or has no valid client ID.
 pub fn parse(header: &str) -> Result<(Did, Secret), Reason> {
-    let decoded = credentials(header).ok_or("the Authorization header can't be read")?;
+    let decoded = credentials(header).ok_or("the Authorization header cannot be read")?;
     let text = std::str::from_utf8(&decoded)
         .ok()
         .and_then(|text| text.rsplit_once(':'));
-    let (id, secret) = text.ok_or("the Authorization header can't be read")?;
+    let (id, secret) = text.ok_or("the Authorization header cannot be read")?;
     let id = id
         .parse()
         .ok()
@@ -85,7 +85,7 @@ mod tests {
     fn malformed_and_unknown_credentials_are_rejected() {
         for header in ["", "Basic", "Basic !!", "Bearer abc", "Basic Zm9v"] {
             assert!(
-                parse(header).is_err_and(|reason| reason.contains("can't be read")),
+                parse(header).is_err_and(|reason| reason.contains("cannot be read")),
                 "{header}"
             );
         }

@@ -249,7 +249,7 @@ fn presented(call: ClientAuthRequest<'_>) -> Result<Credentials<'_>, TokenError>
                 )));
             }
             let id = assertion::claimed_client(text)
-                .ok_or_else(|| refused("the client assertion can't be read"))?;
+                .ok_or_else(|| refused("the client assertion cannot be read"))?;
             Credentials::Assertion { id, text }
         }
         _ => Credentials::Nothing {

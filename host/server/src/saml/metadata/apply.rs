@@ -211,5 +211,5 @@ fn members(provider: &ServiceProvider) -> admin::Result<Map<String, Value>> {
 }
 
 fn unwritable(why: impl std::fmt::Display) -> AdminError {
-    InternalError::Saml(format!("an application can't be compared: {why}")).into()
+    InternalError::Saml(format!("an application cannot be compared: {why}")).into()
 }

@@ -10,7 +10,7 @@ pub enum MetadataError {
     #[error("it begins as {0}, but is not valid {0}")]
     Encoding(&'static str),
     /// The document is not XML, or uses unsupported features.
-    #[error("it can't be read: {0}")]
+    #[error("it cannot be read: {0}")]
     Xml(#[from] XmlError),
     /// The document is not signed by the specified key.
     #[error("it is not signed by metadata_certificate: {0}")]

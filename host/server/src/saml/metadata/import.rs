@@ -103,7 +103,7 @@ async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
         .get(&url, ACCEPT, XmlLimits::METADATA.bytes)
         .await;
     let answer = fetched
-        .map_err(|failure| invalid(FIELD, format!("the metadata can't be fetched: {failure}")))?;
+        .map_err(|failure| invalid(FIELD, format!("the metadata cannot be fetched: {failure}")))?;
     match answer.status {
         200 => Ok(answer.body),
         300..400 => Err(invalid(
@@ -112,7 +112,7 @@ async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
         )),
         status => Err(invalid(
             FIELD,
-            format!("the metadata can't be fetched: it was answered with the status {status}"),
+            format!("the metadata cannot be fetched: it was answered with the status {status}"),
         )),
     }
 }

@@ -69,7 +69,7 @@ impl std::fmt::Display for SignOnDenied {
             Self::OtherSubject => "another user signed in than the Subject of the request names",
             Self::NoPassive => "the user must interact, and IsPassive forbids that",
             Self::NoAuthnContext => {
-                "the RequestedAuthnContext can't be met: users are authenticated by PasswordProtectedTransport"
+                "the RequestedAuthnContext cannot be met: users are authenticated by PasswordProtectedTransport"
             }
             Self::UnsupportedBinding => "responses are sent only by HTTP-POST",
             Self::InvalidNameIdPolicy => "the format of the NameIDPolicy is not configured for this service provider",

@@ -100,7 +100,7 @@ fn request_id(handle: &[u8]) -> Result<&str, Failure> {
 fn parsed<T: for<'de> Deserialize<'de>>(answer: &Response) -> Result<T, Failure> {
     let value: Result<Value, _> = std::str::from_utf8(&answer.body).unwrap_or_default().parse();
     let read = value.and_then(T::deserialize);
-    read.map_err(|error| Failure::Rejected(format!("the vendor's answer can't be read: {error}")))
+    read.map_err(|error| Failure::Rejected(format!("the vendor's answer cannot be read: {error}")))
 }
 
 fn send(

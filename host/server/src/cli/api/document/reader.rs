@@ -12,8 +12,8 @@ use crate::cli::api::document::{
 /// # Errors
 /// If it is not a valid document.
 pub(crate) fn read(document: &str) -> anyhow::Result<Document> {
-    let document: Value =
-        serde_json::from_str(document).context("the description of the admin API can't be read")?;
+    let document: Value = serde_json::from_str(document)
+        .context("the description of the admin API cannot be read")?;
     let reader = Reader {
         schemas: document
             .pointer("/components/schemas")

@@ -43,7 +43,7 @@ impl AdminCommand for TryCandidate {
         let component = self.candidate.component.as_deref().map(Digest::sha256);
         if component.is_some() && matches!(caller.principal, Principal::Application(_)) {
             return Err(AdminError::Forbidden(
-                "a service account can't upload a component; use the console or a token of `assent admin token`",
+                "a service account cannot upload a component; use the console or a token of `assent admin token`",
             ));
         }
         let plugin = &self.candidate.plugin;
@@ -84,7 +84,7 @@ impl AdminCommand for TryCandidate {
             .candidate
             .hold(())
             .ok_or(AdminError::TooMany(
-                "another candidate is tried at this moment",
+                "another candidate plugin is running; try again when it ends",
             ))?;
         services
             .rate_limits
@@ -92,7 +92,7 @@ impl AdminCommand for TryCandidate {
             .count_call(&(), services.now())
             .map_err(|_| {
                 AdminError::TooMany(
-                    "too many candidates were tried in the last minute; try again in a while",
+                    "too many candidate plugins ran in the last minute; try again in a minute",
                 )
             })?;
         let by = by.clone();

@@ -14,7 +14,7 @@ pub(super) fn approval_entry(
     by: &AuditContext,
 ) -> Entry {
     let entry = audit::entry(services, event, by).with("request", approval.id.to_string());
-    // The entry contains the details that the user saw, so that the user recognizes the request in the recent activity.
+    // The entry contains the details that the user saw, so that the user recognises the request in the recent activity.
     let shown = &approval.shown;
     let mut entry = entry
         .personal("name", shown.account.as_str())
