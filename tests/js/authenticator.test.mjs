@@ -241,7 +241,7 @@ async function enrolling(says, prepare = async () => {}) {
   const page = await (await phone(browser)).newPage();
   await prepare(page);
   await page.goto(`${base}/authenticator#enrol=token`);
-  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('button', { name: /set up this/i }).click();
   return page;
 }
 
@@ -467,13 +467,13 @@ test('a device is renamed in its row, which keeps an invalid name', async () => 
 test('the screen of a link says which device it enrolled, and the home screen has the notifications', async () => {
   const { page, wrong } = await enrolled();
   await page.getByRole('button', { name: /devices/i }).click();
-  await page.getByRole('button', { name: 'Add another device' }).click();
+  await page.getByRole('button', { name: 'Set up another device' }).click();
   await page.getByRole('button', { name: 'Copy the link' }).waitFor();
   server.notifications = [{ id: 'n1', event: 'device.enrolled', name: 'Tablet', at: Math.ceil(Date.now() / 1000) }];
   list();
-  await page.getByText(/“Tablet” was enrolled/).waitFor();
+  await page.getByText(/“Tablet” was set up/).waitFor();
   await page.getByRole('button', { name: 'Show them' }).click();
-  await page.getByText(/the device “Tablet” was enrolled/).waitFor();
+  await page.getByText(/the device “Tablet” was set up/).waitFor();
   assert.equal(await page.evaluate(() => document.activeElement.dataset.zone), 'notifications');
   assert.equal(await page.getByText('Nothing to approve').count(), 0, 'a notification counts as content');
   await page.getByRole('button', { name: 'It wasn’t me' }).waitFor();
@@ -534,11 +534,11 @@ test('a device with a screen lock is offered a passkey after the enrolment', asy
     });
   });
   // First the app reports the enrolment, then it makes the offer.
-  const heading = page.getByRole('heading', { name: 'This device is enrolled' });
+  const heading = page.getByRole('heading', { name: 'This device is set up' });
   await heading.waitFor();
   assert.ok(await heading.evaluate((element) => element === document.activeElement));
   const headings = await page.locator('.card.outcome').getByRole('heading').allTextContents();
-  assert.deepEqual(headings, ['This device is enrolled', 'Protect approvals']);
+  assert.deepEqual(headings, ['This device is set up', 'Protect approvals']);
   assert.equal(await page.getByRole('button', { name: 'Done' }).count(), 0);
   assert.deepEqual(await inspect(page, 'app-enrolled-offer'), []);
   await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
@@ -740,7 +740,7 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   assert.deepEqual(server.confirmed, []);
 
   // The buttons of the app leave no entries in the history that Back would have to pass.
-  await page.getByRole('button', { name: 'Add another device' }).click();
+  await page.getByRole('button', { name: 'Set up another device' }).click();
   await page.getByRole('button', { name: 'Copy the link' }).waitFor();
   await page.getByRole('button', { name: 'Done' }).click();
   await devices.waitFor();
@@ -761,9 +761,9 @@ test('Back goes from a picked request to the list, and from a link to where it w
   await page.evaluate(() => {
     location.hash = '#enrol=another';
   });
-  await page.getByRole('button', { name: 'Enrol this device' }).waitFor();
+  await page.getByRole('button', { name: 'Set up this device' }).waitFor();
   await page.evaluate(() => history.back());
-  await page.getByRole('button', { name: 'Enrol this device' }).waitFor({ state: 'detached' });
+  await page.getByRole('button', { name: 'Set up this device' }).waitFor({ state: 'detached' });
   await page.waitForFunction(() => location.hash === '');
   assert.deepEqual(wrong(), []);
   await page.context().close();
@@ -776,7 +776,7 @@ test('a link is opened during a change of the screen', async () => {
     // The screen is rendered before the event of the link.
     window.dispatchEvent(new Event('offline'));
   });
-  await page.getByRole('button', { name: 'Enrol this device' }).waitFor();
+  await page.getByRole('button', { name: 'Set up this device' }).waitFor();
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });

@@ -79,8 +79,8 @@ export function shot(page, name) {
 /** Enrols a phone with a link of an administrator or of another device. */
 export async function enrolDevice(page, link) {
   await page.goto(link);
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /set up this/i }).click();
+  await page.getByRole('heading', { name: /is set up/i }).waitFor();
   await page.getByRole('button', { name: /done/i }).click();
 }
 

@@ -46,7 +46,7 @@ async function ended(admin, browser, link) {
   const theirs = await (await phone(browser)).newPage();
   await theirs.goto(link);
   await theirs.getByText('It was already used or withdrawn, or it has expired.').waitFor();
-  assert.equal(await theirs.getByRole('button', { name: /enrol this/i }).count(), 0);
+  assert.equal(await theirs.getByRole('button', { name: /set up this/i }).count(), 0);
   await theirs.close();
   await admin.desk.bringToFront();
 }

@@ -266,7 +266,7 @@ async function others(admin, browser) {
   const { mobile } = await (async () => {
     const page = await (await desktop(browser)).newPage();
     await page.goto(PLAIN_URL);
-    await page.getByRole('button', { name: /enrol this/i }).click();
+    await page.getByRole('button', { name: /set up this/i }).click();
     await page.getByRole('button', { name: 'Done' }).click();
     return { mobile: page };
   })();

@@ -32,7 +32,7 @@ async function invite(admin, browser) {
   const theirs = await (await phone(browser)).newPage();
   await theirs.goto(link);
   await theirs.getByLabel(/name/i).first().fill(MARKUP.slice(0, 40));
-  await theirs.getByRole('button', { name: /enrol this/i }).click();
+  await theirs.getByRole('button', { name: /set up this/i }).click();
   await theirs.getByRole('button', { name: 'Done' }).waitFor();
   await admin.desk.reload();
   const device = admin.desk.getByRole('row', { name: /<img/ });

@@ -15,8 +15,8 @@ const look = async (page, name) => findings.push(...(await inspect(page, name)))
 
 async function enrol(page, link) {
   await page.goto(link);
-  await page.getByRole('button', { name: /enrol this/i }).click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /set up this/i }).click();
+  await page.getByRole('heading', { name: /is set up/i }).waitFor();
 }
 
 /** Creates recovery codes, as the app offers after the enrolment. */
@@ -43,14 +43,14 @@ async function makeCodes(mobile) {
 }
 
 async function addSecond(mobile, second) {
-  await mobile.getByRole('button', { name: 'Add another device' }).click();
+  await mobile.getByRole('button', { name: 'Set up another device' }).click();
   await mobile.getByRole('img', { name: /QR code/ }).waitFor();
   await look(mobile, 'add-device');
   await mobile.getByRole('button', { name: 'Copy the link' }).click();
   await mobile.getByText('Copied.').waitFor();
   const link = await mobile.evaluate(() => navigator.clipboard.readText());
   await enrol(second, link);
-  await mobile.getByText(/“.+ 2” was enrolled/).waitFor();
+  await mobile.getByText(/“.+ 2” was set up/).waitFor();
   await look(mobile, 'device-added');
   await second.getByRole('button', { name: /done/i }).click();
   await mobile.getByRole('button', { name: /done/i }).click();
@@ -59,13 +59,13 @@ async function addSecond(mobile, second) {
   await mobile.getByText(/Account notifications for/).waitFor();
   await look(mobile, 'devices-renamed');
   await mobile.getByRole('button', { name: 'Show them' }).click();
-  await mobile.getByText(/the device “.+” was enrolled/).waitFor();
+  await mobile.getByText(/the device “.+” was set up/).waitFor();
   await look(mobile, 'notifications');
 }
 
 async function rename(mobile) {
   const row = mobile.locator('.devices li').last();
-  await row.getByText('This device, enrolled').waitFor();
+  await row.getByText('This device, set up').waitFor();
   await row.getByRole('button', { name: 'Rename' }).click();
   await mobile.getByRole('textbox', { name: 'New name' }).fill('');
   await mobile.getByRole('button', { name: 'Save the name' }).click();
@@ -113,7 +113,7 @@ async function recover(browser, code) {
   await mobile.getByRole('heading', { name: 'Code accepted' }).waitFor();
   await look(mobile, 'recovered');
   await mobile.getByRole('link', { name: 'Set up an authenticator' }).click();
-  await mobile.getByRole('button', { name: /enrol this/i }).click();
+  await mobile.getByRole('button', { name: /set up this/i }).click();
   await mobile.getByText(/remove the device that you lost/).waitFor();
   await look(mobile, 'recovered-enrolled');
   await mobile.getByRole('button', { name: 'Check the devices' }).click();

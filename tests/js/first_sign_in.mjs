@@ -16,11 +16,11 @@ const look = async (page, name) => findings.push(...(await inspect(page, name)))
 
 async function enrol(page) {
   await page.goto(ENROL_URL);
-  const confirm = page.getByRole('button', { name: /enrol/i });
+  const confirm = page.getByRole('button', { name: /set up this/i });
   await confirm.waitFor();
   await look(page, 'enrol');
   await confirm.click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('heading', { name: /is set up/i }).waitFor();
   await look(page, 'enrolled');
   assert.ok(!page.url().includes('enrol='), 'the one-time link must not stay in the address bar');
   await page.getByRole('button', { name: /done/i }).click();

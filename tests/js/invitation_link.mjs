@@ -12,7 +12,7 @@ try {
   const collected = complaints(mobile);
   await mobile.goto(process.env.ENROL_URL);
   await mobile
-    .getByRole('button', { name: /enrol this/i })
+    .getByRole('button', { name: /set up this/i })
     .first()
     .waitFor();
   assert.deepEqual(await inspect(mobile, 'invitation-opened'), []);

@@ -54,8 +54,8 @@ async function onceItIsTrusted(file) {
   await page.getByRole('heading', { name: 'Use this device to sign in' }).waitFor();
   assert.ok(await page.evaluate(() => isSecureContext), 'the page is a secure context');
   await page.goto(ENROL_URL);
-  await page.getByRole('button', { name: /enrol/i }).click();
-  await page.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await page.getByRole('button', { name: /set up this/i }).click();
+  await page.getByRole('heading', { name: /is set up/i }).waitFor();
   await browser.close();
 }
 

@@ -36,11 +36,11 @@ async function phoneWithPasskeys(browser) {
 
 async function enrol(page, link) {
   await page.goto(link);
-  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('button', { name: /set up this/i }).click();
 }
 
 async function done(page) {
-  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByRole('heading', { name: /is set up/i }).waitFor();
   await page.getByRole('button', { name: /done/i }).click();
 }
 

@@ -66,9 +66,9 @@ const answered = (page) => page.waitForURL((url) => url.href.startsWith(`${REDIR
 
 async function agree({ page, credentials }) {
   await page.goto(ENROL_URL);
-  await page.getByRole('button', { name: /enrol/i }).click();
+  await page.getByRole('button', { name: /set up this/i }).click();
   await page.getByRole('button', { name: /protect \(recommended\)/i }).click();
-  await page.getByRole('heading', { name: /is enrolled/i }).waitFor();
+  await page.getByRole('heading', { name: /is set up/i }).waitFor();
   await page.getByRole('button', { name: /done/i }).click();
   const agreement = page.getByRole('button', { name: 'Turn on passkey sign-in' });
   await agreement.waitFor();

@@ -83,8 +83,8 @@ try {
   const collected = complaints(mobile);
   try {
     await mobile.goto(ENROL_URL);
-    await mobile.getByRole('button', { name: /enrol/i }).click();
-    await mobile.getByRole('heading', { name: /enrolled/i }).waitFor();
+    await mobile.getByRole('button', { name: /set up this/i }).click();
+    await mobile.getByRole('heading', { name: /is set up/i }).waitFor();
     await mobile.getByRole('button', { name: /done/i }).click();
     const other = await beginSignIn(browser, AUTHORIZE_URL, 'ada', { userAgent: WINDOWS });
     await mobile.getByRole('article', { name: 'Sign in to Books & <Co>?' }).waitFor();

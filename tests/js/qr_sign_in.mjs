@@ -221,7 +221,7 @@ async function notMe(browser, mobile) {
 async function notEnrolled(browser) {
   const page = await (await phone(browser)).newPage();
   await page.goto(used);
-  await page.getByRole('heading', { name: 'This device is not enrolled yet' }).waitFor();
+  await page.getByRole('heading', { name: 'This device is not set up yet' }).waitFor();
   await look(page, 'scan-not-enrolled');
 }
 

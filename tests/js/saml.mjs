@@ -168,8 +168,8 @@ try {
   const wrong = complaints(page);
   const mobile = await (await phone(browser)).newPage();
   await mobile.goto(ENROL_URL);
-  await mobile.getByRole('button', { name: /enrol/i }).click();
-  await mobile.getByRole('heading', { name: /enrolled/i }).waitFor();
+  await mobile.getByRole('button', { name: /set up this/i }).click();
+  await mobile.getByRole('heading', { name: /is set up/i }).waitFor();
   await mobile.getByRole('button', { name: /done/i }).click();
 
   // Another site posts, so the browser sends no cookie. The server still finds the session.

@@ -286,8 +286,7 @@ async fn an_approved_revocation_applies_to_a_renamed_device(database: Database) 
     let device = stolen.device().to_string();
     let summary = action["summary"].text();
     assert!(
-        summary
-            .starts_with("Remove a device of “bob”, who has a role in the console: enrolled on ")
+        summary.starts_with("Remove a device of “bob”, who has a role in the console: set up on ")
             && summary.ends_with(&device[device.len() - 8..]),
         "{database:?}: {summary}"
     );

@@ -90,7 +90,7 @@ async fn the_summary_shows_new_addresses_first() {
     .await;
     let returned = action["summary"].text();
     assert!(
-        returned.contains("It receives responses at: https://evil.example/steal; as before at: "),
+        returned.contains("Addresses for responses, new: https://evil.example/steal; unchanged: "),
         "{returned}"
     );
     assert!(returned.ends_with(", and 3 more"), "{returned}");
@@ -313,7 +313,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"state": "terminated"}),
-            "Terminate the user “bob”",
+            "Close the account of “bob” for ever",
         ),
         (
             Method::PATCH,
@@ -337,7 +337,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"name": "bobby"}),
-            "Let “bob” sign in as “bobby”",
+            "Change the sign-in name of “bob” to “bobby”",
         ),
         (
             Method::PATCH,
@@ -349,7 +349,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             account.clone(),
             json!({"state": "terminated"}),
-            "Terminate the account “bob” of “bob” in the application “Books & <Co>”",
+            "Close the account “bob” of “bob” in the application “Books & <Co>” for ever",
         ),
         (
             Method::DELETE,
@@ -396,7 +396,7 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"redirect_uris": ["https://evil.example/cb"]}),
-            "It receives responses at: https://evil.example/cb",
+            "Addresses for responses, new: https://evil.example/cb",
         ),
         (
             Method::PATCH,
@@ -458,7 +458,7 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"post_logout_redirect_uris": ["https://evil.example/bye"]}),
-            "post-logout redirect URIs. After signing out users return to: https://evil.example/bye",
+            "post-logout redirect URIs. Return addresses after signing out, new: https://evil.example/bye",
         ),
         (
             Method::PATCH,
@@ -666,7 +666,7 @@ async fn a_role_grant_binds_the_devices_in_its_summary() {
     assert_eq!(
         action["summary"],
         "Make “bob”, a user since DATE, an administrator in the console. Warning: “bob” has no device. \
-         The first one that is enrolled gets this role"
+         The first device that is set up for this user gets this role"
             .replace("DATE", created_date(&bob))
     );
     host.authenticator(&bob).await;

@@ -29,8 +29,8 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         "Sign-in to <bdi>Books &#38; &#60;Co&#62;</bdi> denied",
         "Requested <time",
         "Sign-ins with your name paused",
-        "Device added: <bdi>Test phone</bdi>",
-        "Link created to enrol a device for you",
+        "Device set up: <bdi>Test phone</bdi>",
+        "Link created to set up a device for you",
         "You were given an account with",
         "Your account was created",
         "<span><bdi>Firefox</bdi> on <bdi>Linux</bdi></span> <span>This computer</span>",
@@ -65,9 +65,9 @@ async fn recent_activity_is_listed_in_plain_words(database: Database) {
         page.body
     );
     for (kind, listed, left_out) in [
-        ("sign-ins", "Signed in to", "Device added"),
-        ("devices", "Device added", "Signed in to"),
-        ("changes", "Permission given", "Device added"),
+        ("sign-ins", "Signed in to", "Device set up"),
+        ("devices", "Device set up", "Signed in to"),
+        ("changes", "Permission given", "Device set up"),
     ] {
         let page = browser.get(&format!("/activity?kind={kind}")).await;
         assert!(

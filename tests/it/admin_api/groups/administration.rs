@@ -184,13 +184,13 @@ async fn changes_that_affect_many_users_are_protected(database: Database) {
             Method::DELETE,
             everyone,
             Value::Null,
-            "Remove the access of everyone to the application “Books & <Co>”",
+            "Remove the access to the application “Books & <Co>” that users have neither by an account nor by a group",
         ),
         (
             Method::DELETE,
             path,
             Value::Null,
-            "Delete the group “Team”; its members lose the access that it gives",
+            "Delete the group “Team”; its members lose the access that it grants",
         ),
     ];
     for (method, path, body, summary) in protected {
