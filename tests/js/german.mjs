@@ -131,7 +131,7 @@ async function deniedLogin(page, mobile) {
 
 async function approvedLogin(page, mobile) {
   const number = await ask(page, LOGIN_NAME);
-  const field = mobile.getByRole('textbox', { name: 'Geben Sie die Zahl ein' });
+  const field = mobile.getByRole('textbox', { name: 'Geben Sie die Zahl von der Anmeldeseite ein' });
   await field.waitFor();
   const said = await mobile.getByRole('article').filter({ has: field }).innerText();
   assert.match(said, /Chrome auf Linux/, 'the phone shows the browser in its own language');
@@ -186,7 +186,7 @@ async function session(page) {
   await page.getByRole('button', { name: /^Widerrufen/ }).click();
   await page
     .getByRole('status')
-    .getByText(/keine Erlaubnis mehr/)
+    .getByText(/keine Berechtigung mehr/)
     .waitFor();
   await look(page, 'portal-withdrawn');
   await page.goto(`${BASE_URL}/session/end`);

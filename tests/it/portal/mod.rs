@@ -283,11 +283,11 @@ async fn the_portal_is_available_in_german() {
     through_login(&ada, &browser.get("/devices").await).await;
     for (path, text) in [
         ("/", "Ihre Anwendungen"),
-        ("/devices", "Ein Gerät hinzufügen"),
+        ("/devices", "Ein Gerät einrichten"),
         ("/sessions", "Firefox</bdi> auf <bdi>Linux"),
         ("/sessions", "<dt>Endet spätestens</dt>"),
-        ("/consents", "Zurzeit hat keine Anwendung eine Erlaubnis"),
-        ("/activity", "Gerät hinzugefügt: <bdi>Test phone"),
+        ("/consents", "Zurzeit hat keine Anwendung eine Berechtigung"),
+        ("/activity", "Gerät eingerichtet: <bdi>Test phone"),
         ("/profile", "Kontoname"),
     ] {
         let page = browser.get(path).await;
