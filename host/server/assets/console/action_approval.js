@@ -55,7 +55,9 @@ export async function showActionApproval(approval) {
   if (outcome === 'denied' || outcome === 'ended' || outcome === 'failed') {
     const texts = {
       denied: 'You denied it on the phone. Nothing was changed.',
-      ended: 'It expired, the number was wrong, or what it concerns was changed meanwhile. Nothing was changed.',
+      ended:
+        'The request expired, the number was wrong, or the object changed in the meantime. Nothing was changed. ' +
+        'Start the action again.',
       failed: 'The decision could not be read. Nothing was changed; try again.',
     };
     await dialog('Not approved', (close) => [

@@ -49,7 +49,7 @@ export async function account(context, { id }) {
     [
       text('name', 'Account name', { hint: 'The name of the user in the application.' }),
       roleChips('roles', 'Roles', { known: known.items }),
-      toggle('individual', 'The account itself gives access', {
+      toggle('individual', 'The account itself grants access', {
         hint: 'Without it the user has access only by groups, or if the application is assigned to everyone.',
       }),
     ],

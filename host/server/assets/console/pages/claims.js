@@ -403,9 +403,9 @@ function candidate(application, account, scopes, loaded) {
   const name = text('name', 'Name of the new plugin', { mono: true });
   const component = file('component', 'Component', {
     accept: '.wasm,application/wasm',
-    hint: 'A .wasm file; without one, today’s component with other settings.',
+    hint: 'A .wasm file; without one, the current component with other settings.',
   });
-  const config = jsonText('config', 'Settings', { hint: 'JSON; without them, today’s settings.' });
+  const config = jsonText('config', 'Settings', { hint: 'JSON; without them, the current settings.' });
   const isNew = () => plugin.read() === NEW;
   const choose = () => {
     name.element.hidden = !isNew();
@@ -421,7 +421,7 @@ function candidate(application, account, scopes, loaded) {
       if (!id) throw new Error('Choose an account above first.');
       const runsAs = isNew() ? values.name : values.plugin;
       if (!runsAs) throw new FieldError('name', 'A new plugin needs a name.');
-      place.replaceChildren(el('p', { class: 'muted' }, 'It is loaded and run…'));
+      place.replaceChildren(el('p', { class: 'muted' }, 'Loading and running the plugin…'));
       const body = {
         ...parameter(id),
         ...(scopes && { scope: scopes.read().join(' ') }),

@@ -118,7 +118,7 @@ export function clientFields(type, { owner }) {
       ]),
       toggle('slim_id_token', 'Slim ID tokens', { hint: 'The claims of the scopes are only at UserInfo.' }),
       toggle('session_state', 'session_state in the token response', {
-        hint: 'The sid of the ID token again. Keycloak as a broker needs it for back-channel logout.',
+        hint: 'Repeats the sid of the ID token. Keycloak as a broker needs it for back-channel logout.',
       }),
       select(
         'subject_type',
@@ -132,7 +132,7 @@ export function clientFields(type, { owner }) {
       text('sector_identifier', 'Sector host', {
         hint:
           'For pairwise subjects: the host name of applications that may recognise the same users. If empty, ' +
-          'that of the redirect URIs.',
+          'the host name of the redirect URIs.',
       }),
     ),
     group(

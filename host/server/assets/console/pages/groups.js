@@ -93,7 +93,7 @@ export async function groups({ may }) {
   return screen(
     {
       title: 'Groups',
-      lead: 'A group gives its members access to applications, with roles.',
+      lead: 'A group grants its members access to applications, with roles.',
       actions: [may('accounts:write') && way('/admin/groups/new', 'Create a group', 'primary')],
     },
     list,
@@ -277,7 +277,7 @@ async function applicationsOf(group, { may, reload }) {
     say('The group has access.');
   };
   return [
-    table(columns, items, { empty: 'The group gives access to no application yet.', caption: 'Applications' }),
+    table(columns, items, { empty: 'The group grants access to no application yet.', caption: 'Applications' }),
     may('accounts:write') &&
       may('applications:read') &&
       el('div', { class: 'ways' }, button('Give access to an application', give)),

@@ -46,7 +46,7 @@ export async function plugins({ may, reload }) {
     if (
       !(await ask(
         'Roll back to the previous plugins?',
-        'The plugins of before the last reload run again, until the next reload or restart.',
+        'The plugins from before the last reload run again, until the next reload or restart.',
         'Roll back',
       ))
     )
@@ -81,8 +81,8 @@ export async function plugins({ may, reload }) {
     {
       title: 'Plugins',
       lead:
-        'Sandboxed components that decide what applications receive, and that carry approvals. The settings ' +
-        'of the server name them.',
+        'Sandboxed components that decide what applications receive, and that carry approvals. They are listed ' +
+        'in the settings of the server.',
       actions: writes ? [button('Reload', exchange), previous && button('Roll back', back)] : [],
     },
     ...news,

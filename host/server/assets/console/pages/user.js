@@ -448,7 +448,8 @@ function erasure(user, version, { go, reload }) {
       el(
         'p',
         {},
-        'Leavers: terminate, then erase personal data if required by law. Delete only users created by mistake.',
+        'If a user leaves, terminate the user. Then erase the personal data if the law requires it. ' +
+          'Delete only users created by mistake.',
       ),
       el(
         'div',
@@ -478,7 +479,7 @@ async function devices(user, _version, context) {
     if (
       !(await ask(
         t`Remove ${row.name}?`,
-        'It can approve nothing any more, and the sessions that it approved end.',
+        'The device can no longer approve, and the sessions that it approved end.',
         'Remove it',
       ))
     )

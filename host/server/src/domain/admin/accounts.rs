@@ -45,7 +45,7 @@ assent_model::admin_command! {
         harmless roles: Option<Vec<String>>,
         /// The lifecycle state.
         protected state: Option<LifecycleState>,
-        /// Whether the account itself gives access. With `false` the user has access only by groups and by an
+        /// Whether the account itself grants access. With `false` the user has access only by groups and by an
         /// assignment to everyone.
         harmless individual: Option<bool>,
     }

@@ -80,7 +80,7 @@ pub(super) struct AccountView {
     roles: Vec<String>,
     /// The roles that the application receives: those of the account, of the groups and of everyone.
     effective_roles: Vec<String>,
-    /// Whether the account itself gives access. Otherwise only `groups` and `everyone` do.
+    /// Whether the account itself grants access. Otherwise only `groups` and `everyone` do.
     individual: bool,
     /// The groups of the user that the application is assigned to.
     groups: Vec<AccountGroupView>,

@@ -21,8 +21,8 @@ use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::group::Assignee;
 use assent_model::id::Did;
 
-/// The routes of assignments. An assignment gives access to many users at once, so its creation and its removal need an
-/// action approval.
+/// The routes of assignments. An assignment grants access to many users at once, so its creation and its removal need
+/// an action approval.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
