@@ -81,7 +81,11 @@ async fn uses_the_remaining_instance(proxy: &Proxy) {
         let url = proxy.url("/oidc/.well-known/openid-configuration");
         let read = client.get(url).response().await.status();
         assert_eq!(read, StatusCode::OK, "{}", proxy.log());
-        let form = [("grant_type", "client_credentials")];
+        let form = [
+            ("grant_type", "client_credentials"),
+            ("client_id", "unknown"),
+            ("client_secret", "unknown"),
+        ];
         let sent = client.post(proxy.url("/oidc/token")).form(&form);
         let sent = sent.response().await.status();
         assert_eq!(sent, StatusCode::UNAUTHORIZED, "{}", proxy.log());

@@ -75,7 +75,7 @@ const NO_TEXT = new Set([
   'Value',
   'admin-api {session}',
   'at line',
-  "an application cannot be compared: {why}",
+  'an application cannot be compared: {why}',
   'application/samlmetadata+xml, application/xml;q=0.9, text/xml;q=0.8, */*;q=0.1',
   'client_secret {id}',
   'the comparison was aborted: {error}',

@@ -53,7 +53,8 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
         && settings.http.trusted_proxies.is_empty()
     {
         tracing::warn!(
-            "http.trusted_proxies is empty: behind a proxy, devices cannot show the location of a sign-in, and all users share the rate limits of one IP address"
+            "http.trusted_proxies is empty: behind a proxy, devices cannot show the location of a sign-in, and all \
+             users share the rate limits of one IP address"
         );
     }
     // The handlers are installed before the server reports that it is ready, because signals may arrive from then on.
