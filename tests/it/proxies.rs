@@ -74,8 +74,8 @@ async fn with_running_clock(host: &TestHost, requests: impl Future<Output = ()>)
     }
 }
 
-/// An instance drains and stops, and each request has a response. `http.drain_time` is longer than the time for which the
-/// proxy keeps idle connections.
+/// An instance drains and stops, and each request has a response. `http.drain_time` is longer than the time for which
+/// the proxy keeps idle connections.
 async fn stops_without_errors(draining: &Services, instance: RunningServer, proxy: &Proxy) {
     let port = instance.address.port();
     draining.draining.begin();

@@ -5,22 +5,22 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::mem;
 
-/// A map that evicts the keys with the oldest last write. It keeps at least the last `capacity` written keys, and at
+/// A map that evicts the keys with the oldest last write. It keeps at least the last `min_entries` written keys, and at
 /// most twice as many. It evicts a whole generation at a time, so a write takes constant time on average.
 #[derive(Debug)]
 pub struct BoundedCache<K, V> {
     young: HashMap<K, V>,
     old: HashMap<K, V>,
-    capacity: usize,
+    min_entries: usize,
 }
 
 impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
     /// Returns an empty map.
-    pub fn new(capacity: usize) -> Self {
+    pub fn new(min_entries: usize) -> Self {
         Self {
             young: HashMap::new(),
             old: HashMap::new(),
-            capacity,
+            min_entries,
         }
     }
 
@@ -37,7 +37,7 @@ impl<K: Eq + Hash, V: Clone> BoundedCache<K, V> {
 
     /// Writes the value of this key.
     pub fn insert(&mut self, key: K, value: V) {
-        if self.young.len() >= self.capacity && !self.young.contains_key(&key) {
+        if self.young.len() >= self.min_entries && !self.young.contains_key(&key) {
             self.old = mem::take(&mut self.young);
         }
         self.young.insert(key, value);

@@ -62,7 +62,7 @@ const CONTENTS: [(&str, &str, &str); 25] = [
     (
         "account",
         "text",
-        "the account as a text of JSON, such as `{\"name\": \"ada\", \"roles\": [\"admin\"]}`",
+        r#"the account as a text of JSON, such as `{"name": "ada", "roles": ["admin"], "short_code": "7KQ2M9"}`"#,
     ),
     ("email", "text", "the email address"),
     (
@@ -98,13 +98,18 @@ and `azp` where OpenID Connect demands them. [Authentication assurance](authenti
 and `amr`. The plugin `account-roles` writes the claim `account`. Claim mappers may write further claims; see
 [Write a plugin](../developers/plugins.md).
 
-A claim without a value is omitted. Most values come from the profile of the user, which an administrator can change.
+A claim without a value is omitted, except an empty list of `groups`. Most values come from the profile of the user,
+which an administrator can change.
 
 ";
 
 /// # Errors
-/// If the content of a claim is missing.
+/// If the content of a claim is missing, or of a claim that no scope has.
 pub(crate) fn page() -> anyhow::Result<String> {
+    for (name, ..) in &CONTENTS {
+        let is_known = *name == "sub" || Scope::of_claim(name).is_some();
+        anyhow::ensure!(is_known, "no scope has the claim `{name}` of `CONTENTS`");
+    }
     for claim in Scope::ALL.iter().flat_map(|scope| scope.claims()) {
         let is_described = CONTENTS.iter().any(|(name, ..)| name == claim);
         anyhow::ensure!(is_described, "`CONTENTS` has no claim `{claim}`");

@@ -39,7 +39,7 @@ impl TryFrom<TurnRow> for LogoutTurn {
             requested_at: row.requested_at.map(moment),
             outcome: match row.outcome.as_deref() {
                 None => None,
-                Some("notified") => Some(LogoutOutcome::Notified),
+                Some("notified") => Some(LogoutOutcome::Ended),
                 Some("failed") => Some(LogoutOutcome::Failed),
                 Some(_) => {
                     return Err(cell("saml_logout_requests", "outcome", &row.id).unexpected());
@@ -51,7 +51,7 @@ impl TryFrom<TurnRow> for LogoutTurn {
 
 const fn outcome_text(outcome: LogoutOutcome) -> &'static str {
     match outcome {
-        LogoutOutcome::Notified => "notified",
+        LogoutOutcome::Ended => "notified",
         LogoutOutcome::Failed => "failed",
     }
 }

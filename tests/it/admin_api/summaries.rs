@@ -313,7 +313,7 @@ async fn account_takeover_by_update_requires_approval() {
             Method::PATCH,
             user.clone(),
             json!({"state": "terminated"}),
-            "Close the account of “bob” for ever",
+            "Close the user “bob” for ever, in all applications",
         ),
         (
             Method::PATCH,

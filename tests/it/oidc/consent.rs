@@ -72,6 +72,30 @@ async fn consent_is_asked_in_plain_words_before_any_claim_is_disclosed() {
 }
 
 #[tokio::test]
+async fn an_approval_counts_no_longer_than_its_session_would() {
+    let host = TestHost::start_with_settings("[session]\nabsolute_timeout = \"10m\"").await;
+    let ada = host.ada().await;
+    for (seconds, counts) in [(599, true), (600, false)] {
+        let browser = Browser::new(&host.base);
+        let page = approved(&ada, &browser, &[("prompt", Some("consent"))]).await;
+        assert!(page.asks_for_consent(), "{}", page.body);
+        host.advance(seconds);
+        let answered = page.decide("allow").await;
+        let has_code = answered.status.is_redirection()
+            && answered
+                .location()
+                .query_pairs()
+                .any(|(name, _)| name == "code");
+        assert_eq!(has_code, counts, "{seconds} s: {}", answered.body);
+        assert_eq!(answered.headers.contains_key("set-cookie"), counts);
+        if !counts {
+            let ended = browser.get(&page.url).await;
+            assert!(ended.body.contains("Sign-in timed out"), "{}", ended.body);
+        }
+    }
+}
+
+#[tokio::test]
 async fn denied_consent_signs_in_no_user_and_returns_access_denied() {
     let host = TestHost::start().await;
     let ada = host.ada().await;

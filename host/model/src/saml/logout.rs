@@ -131,7 +131,7 @@ pub struct LogoutTurn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogoutOutcome {
     /// The service provider ended its session.
-    Notified,
+    Ended,
     /// The service provider did not end its session, or did not answer in time.
     Failed,
 }

@@ -94,7 +94,7 @@ async fn number_notifications(db: &mut Connection, all: &mut [PendingEntry]) -> 
     // All transactions lock the users in one order, so that no two of them deadlock.
     let mut by_user: BTreeMap<String, Vec<&mut PendingEntry>> = BTreeMap::new();
     for pending in all {
-        if pending.is_stored
+        if pending.should_store
             && pending.is_account_notification
             && let Some(user) = pending.record.user.clone()
         {
@@ -131,7 +131,7 @@ async fn append_to(
     let holder = lane.holder.clone();
     chain(context, lane, all)?;
     for rows in all.chunks(ROWS) {
-        let expected = rows.iter().filter(|pending| pending.is_stored).count() as u64;
+        let expected = rows.iter().filter(|pending| pending.should_store).count() as u64;
         let inserted = insert(db, (lane.number, &holder), rows).await?;
         if inserted == expected {
             continue;
@@ -153,7 +153,7 @@ fn chain(context: &ChainContext, lane: &mut HeldLane, all: &mut [PendingEntry]) 
     for (index, pending) in all.iter_mut().enumerate() {
         pending.end_code = None;
         pending.record.lane = lane.number;
-        if !pending.is_stored {
+        if !pending.should_store {
             // Computes the digest only so that an entry that is not stored takes the same time.
             pending.record.follow(&lane.head);
             continue;
@@ -240,7 +240,7 @@ async fn insert(
             .bind(record.origin.clone())
             .bind(record.origin_salt.clone())
             .bind(record.origin_digest.clone())
-            .bind(i64::from(pending.is_stored));
+            .bind(i64::from(pending.should_store));
     }
     Ok(query.execute(db).await?)
 }

@@ -157,14 +157,14 @@ pub(crate) async fn append_if(
     Ok(done)
 }
 
-/// Does the same work for each entry, but adds the entry only if `is_stored` is true and it concerns a user. Any client
-/// may type unknown names, so these leave no entry, and the time of the call reveals nothing either.
+/// Does the same work for each entry, but adds the entry only if `should_store` is true and it concerns a user. Any
+/// client may type unknown names, so these leave no entry, and the time of the call reveals nothing either.
 pub(crate) async fn append_if_about_user(
     _transaction: &mut Connection,
     entry: &Entry,
-    is_stored: bool,
+    should_store: bool,
 ) -> Result<()> {
-    pending::add(entry, is_stored && entry.user.is_some())
+    pending::add(entry, should_store && entry.user.is_some())
 }
 
 /// Erases the personal data in the entries about a user, and the address and browser in entries of the user's actions.

@@ -18,7 +18,7 @@ pub(super) struct PendingEntry {
     pub(super) record: Record,
     pub(super) id: AuditId,
     /// Whether it is stored. An entry that is not stored costs the same time.
-    pub(super) is_stored: bool,
+    pub(super) should_store: bool,
     pub(super) is_account_notification: bool,
     /// The number among the user's account notifications.
     pub(super) notification: Option<i64>,
@@ -37,7 +37,7 @@ pub(crate) struct PendingEntries(pub(super) Vec<PendingEntry>);
 impl PendingEntries {
     /// The events of the entries that are stored.
     pub(crate) fn events(&self) -> Vec<Event> {
-        let stored = self.0.iter().filter(|pending| pending.is_stored);
+        let stored = self.0.iter().filter(|pending| pending.should_store);
         stored.map(|pending| pending.event).collect()
     }
 }
@@ -72,12 +72,12 @@ pub(crate) fn restore(PendingEntries(before): PendingEntries) {
 }
 
 /// Adds an entry to the running transaction, which chains it later.
-pub(super) fn add(entry: &Entry, is_stored: bool) -> Result<()> {
+pub(super) fn add(entry: &Entry, should_store: bool) -> Result<()> {
     let pending = PendingEntry {
         event: entry.event,
         record: record(entry)?,
         id: entry.id,
-        is_stored,
+        should_store,
         is_account_notification: entry.event.is_account_notification(),
         notification: None,
         end_code: None,

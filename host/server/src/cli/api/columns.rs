@@ -134,8 +134,8 @@ pub(super) fn plain(value: &Value) -> String {
     }
 }
 
-/// Returns the text that identifies an object. A text identifies itself.
-pub(super) fn identifying_text(value: &Value) -> Option<String> {
+/// Returns the text that `--quiet` prints for an object: its id, its name, or a new secret. A text stands for itself.
+pub(super) fn quiet_text(value: &Value) -> Option<String> {
     // A new secret, which is not returned again. An application with one is named by its id.
     let secret = value
         .get("client_secret")
@@ -144,7 +144,7 @@ pub(super) fn identifying_text(value: &Value) -> Option<String> {
         .into_iter()
         .chain(NAMING.iter().filter_map(|name| value.get(name)));
     match members.find(|value| !value.is_null()) {
-        Some(inner @ Value::Object(_)) => identifying_text(inner),
+        Some(inner @ Value::Object(_)) => quiet_text(inner),
         Some(name) => Some(harmless(&plain(name))),
         None => value.as_str().map(harmless),
     }

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::cli::api::columns::{Column, begin, cells, heads, identifying_text};
+use crate::cli::api::columns::{Column, begin, cells, heads, quiet_text};
 use crate::cli::api::document::ResponseDescription;
 use crate::cli::api::show::{OutputFormat, json, quoted, show};
 use assent_admin_client::terminal;
@@ -34,7 +34,7 @@ pub(crate) struct Listing<'a> {
     table: Option<(Vec<Column>, Table)>,
     shown: usize,
     /// Whether the response was printed unchanged.
-    is_complete: bool,
+    is_unchanged: bool,
 }
 
 impl<'a> Listing<'a> {
@@ -45,7 +45,7 @@ impl<'a> Listing<'a> {
             form,
             table: None,
             shown: 0,
-            is_complete: false,
+            is_unchanged: false,
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Listing<'a> {
     ) -> anyhow::Result<()> {
         let mut text = String::new();
         if self.form.json && is_last && self.shown == 0 {
-            self.is_complete = true;
+            self.is_unchanged = true;
             return show(self.answer, self.form, bytes);
         }
         if self.form.json {
@@ -82,7 +82,7 @@ impl<'a> Listing<'a> {
             return terminal::print(
                 &items
                     .iter()
-                    .filter_map(identifying_text)
+                    .filter_map(quiet_text)
                     .map(|name| name + "\n")
                     .collect::<String>(),
             );
@@ -111,7 +111,7 @@ impl<'a> Listing<'a> {
     /// # Errors
     /// If standard output cannot be written.
     pub(super) fn end(&self, next: Option<&str>) -> anyhow::Result<()> {
-        if self.form.json && !self.is_complete {
+        if self.form.json && !self.is_unchanged {
             let begin = if self.shown == 0 { "{\"items\":[" } else { "" };
             let next = next
                 .map(|next| format!(",\"next\":{}", Value::from(next)))

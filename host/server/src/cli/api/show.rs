@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::Value;
 
 use super::document::{BodyMember, ResponseDescription, Shape};
-use crate::cli::api::columns::{COLUMNS, begin, cells, heads, identifying_text, plain};
+use crate::cli::api::columns::{COLUMNS, begin, cells, heads, plain, quiet_text};
 use assent_admin_client::terminal::harmless;
 use assent_admin_client::{preview, terminal};
 
@@ -88,7 +88,7 @@ pub(super) fn show(
     let value: Value = serde_json::from_slice(bytes)?;
     if form.quiet {
         return terminal::print(
-            &identifying_text(&value)
+            &quiet_text(&value)
                 .map(|name| name + "\n")
                 .unwrap_or_default(),
         );

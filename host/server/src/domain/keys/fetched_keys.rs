@@ -18,7 +18,7 @@ const VALID_FOR: Duration = Duration::from_secs(5 * 60);
 const VALID_WITHOUT_REFRESH: Duration = Duration::from_secs(60 * 60);
 /// The shortest time between two fetches of a set. An application may have rotated its keys, but invalid signatures by
 /// an attacker must not cause continuous requests.
-const REFETCH_INTERVAL: Duration = Duration::from_secs(10);
+const MIN_REFETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// The number of cached sets. The cache holds up to twice as many.
 const SETS: usize = 1000;
 
@@ -89,7 +89,7 @@ impl KeySet {
         } = self.state();
         let within =
             |since: Option<Timestamp>, limit| since.is_some_and(|since| now < since + limit);
-        let tried_lately = within(tried_at, REFETCH_INTERVAL);
+        let tried_lately = within(tried_at, MIN_REFETCH_INTERVAL);
         let valid_for = if tried_lately {
             VALID_WITHOUT_REFRESH
         } else {

@@ -237,7 +237,7 @@ pub async fn answered(
     // A partial logout counts as a failure, because the user is still signed in at another place.
     let is_complete = response.status.code == SUCCESS && response.status.second.is_none();
     let outcome = if is_complete {
-        LogoutOutcome::Notified
+        LogoutOutcome::Ended
     } else {
         LogoutOutcome::Failed
     };

@@ -243,7 +243,7 @@ async fn finished(
 ) -> Result<LogoutEnd, InternalError> {
     let mut failed = turns
         .iter()
-        .filter(|turn| turn.outcome != Some(LogoutOutcome::Notified));
+        .filter(|turn| turn.outcome != Some(LogoutOutcome::Ended));
     match continuation {
         LogoutContinuation::Page => {
             let (mut not_notified, mut others) = (Vec::new(), false);

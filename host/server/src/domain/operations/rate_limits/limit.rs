@@ -89,7 +89,7 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
     /// # Errors
     /// [`RateLimitError`] if the limit is reached.
     pub fn count_call(&self, key: &K, now: Timestamp) -> Result<(), RateLimitError> {
-        self.admit(key, now, true)
+        self.check_limit(key, now, true)
     }
 
     /// Checks whether a request with this key would be within the limit, without counting it. This is for requests that
@@ -98,10 +98,10 @@ impl<K: Clone + Debug + Eq + Hash> Limit<K> {
     /// # Errors
     /// [`RateLimitError`] if the limit is reached.
     pub fn check(&self, key: &K, now: Timestamp) -> Result<(), RateLimitError> {
-        self.admit(key, now, false)
+        self.check_limit(key, now, false)
     }
 
-    fn admit(&self, key: &K, now: Timestamp, count: bool) -> Result<(), RateLimitError> {
+    fn check_limit(&self, key: &K, now: Timestamp, count: bool) -> Result<(), RateLimitError> {
         if self.interval == 0 {
             return Ok(());
         }

@@ -130,9 +130,14 @@ pub async fn view(
         }
         ApprovalStage::Approved { by, at } => {
             let authentication = by.authentication(at);
+            // A session of this approval would have ended already.
+            let is_too_old =
+                authentication.at + services.settings.session.absolute_timeout.get() <= now;
             // In the meantime the operator may have removed the trust in a vendor, or an administrator the setting of
             // the application.
-            if channels::is_enough_for(services, &login.request, &authentication).await? {
+            if !is_too_old
+                && channels::is_enough_for(services, &login.request, &authentication).await?
+            {
                 let is_test_sign_in = !login.request.purpose().is_application();
                 LoginView::Approved(
                     login,
