@@ -175,25 +175,26 @@ pub(crate) async fn assign(
     now: Timestamp,
 ) -> Result<()> {
     let (application, roles) = (application.to_string(), to_json(&roles)?);
-    increment_version(db, &application, now).await?;
-    let Assignee::Group(group) = to else {
-        sql::query("UPDATE applications SET everyone_roles = $2 WHERE id = $1")
-            .bind(application)
+    let assignment = match to {
+        Assignee::Everyone => {
+            sql::query("UPDATE applications SET everyone_roles = $2 WHERE id = $1")
+                .bind(application.clone())
+                .bind(roles)
+        }
+        Assignee::Group(group) => {
+            // Groups are locked before applications, as in all transactions.
+            lock(db, group).await?;
+            sql::query(
+                "INSERT INTO group_assignments (application_id, group_id, roles) VALUES ($1, $2, $3)
+                 ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
+            )
+            .bind(application.clone())
+            .bind(group.to_string())
             .bind(roles)
-            .execute(db)
-            .await?;
-        return Ok(());
+        }
     };
-    lock(db, group).await?;
-    sql::query(
-        "INSERT INTO group_assignments (application_id, group_id, roles) VALUES ($1, $2, $3)
-         ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
-    )
-    .bind(application)
-    .bind(group.to_string())
-    .bind(roles)
-    .execute(db)
-    .await?;
+    increment_version(db, &application, now).await?;
+    assignment.execute(db).await?;
     Ok(())
 }
 

@@ -156,7 +156,7 @@ impl ExpectedVersions {
     }
 }
 
-/// Locks the rows that the plan read: users first, then applications, then groups, as in all transactions. Rows of one
+/// Locks the rows that the plan read: users first, then groups, then applications, as in all transactions. Rows of one
 /// table are locked in the order of their ids. If the groups of users change, their versions are incremented once for
 /// all of their groups.
 async fn lock(
@@ -178,18 +178,18 @@ async fn lock(
         UserGuard::at_version(id, version).lock(db).await?;
     }
     members::increment_versions(db, &changed, now).await?;
-    for (id, version) in &expected.applications {
+    for (id, version) in &expected.groups {
         let locked =
-            sql::query("UPDATE applications SET version = version WHERE id = $1 AND version = $2")
+            sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
                 .bind(id.to_string())
                 .bind(*version)
                 .execute(&mut *db)
                 .await?;
         must_be_some(locked)?;
     }
-    for (id, version) in &expected.groups {
+    for (id, version) in &expected.applications {
         let locked =
-            sql::query("UPDATE user_groups SET version = version WHERE id = $1 AND version = $2")
+            sql::query("UPDATE applications SET version = version WHERE id = $1 AND version = $2")
                 .bind(id.to_string())
                 .bind(*version)
                 .execute(&mut *db)
