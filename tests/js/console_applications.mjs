@@ -283,7 +283,7 @@ async function serviceProvider(admin) {
     .setInputFiles({ name: 'metadata.xml', mimeType: 'text/xml', buffer: Buffer.from(metadata.slice(0, -30)) });
   await admin.press('Connect it');
   await admin.desk
-    .locator('.field-error, .notice.bad', { hasText: /can’t be read/ })
+    .locator('.field-error, .notice.bad', { hasText: /cannot be read/ })
     .first()
     .waitFor();
   await admin.desk
