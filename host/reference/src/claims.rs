@@ -103,8 +103,10 @@ which an administrator can change.
 
 ";
 
+/// Returns the page of the scopes and their claims.
+///
 /// # Errors
-/// If the content of a claim is missing, or of a claim that no scope has.
+/// If `CONTENTS` lacks a claim, or has a claim that no scope grants.
 pub(crate) fn page() -> anyhow::Result<String> {
     for (name, ..) in &CONTENTS {
         let is_known = *name == "sub" || Scope::of_claim(name).is_some();
