@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use assent_model::audit::chain::ChainKey;
 use assent_model::entropy::{Entropy, SystemEntropy};
-use assent_store::sql::{Connection, Options};
+use assent_store::sql::{self, Connection, Options};
 use assent_store::{ChainContext, Store, StoreError};
 use tokio::sync::OnceCell;
+
+use super::PATIENCE;
 
 /// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +100,26 @@ impl DatabaseUrl {
     /// Opens a connection for the test, for reads and writes that the APIs do not offer.
     pub async fn connection(&self) -> Connection {
         connect(&self.url).await
+    }
+}
+
+/// Counts the connections to this PostgreSQL database that wait for a lock.
+pub const WAITING_FOR_A_LOCK: &str = "SELECT COUNT(*) FROM pg_stat_activity \
+     WHERE datname = current_database() AND wait_event_type = 'Lock'";
+
+/// Waits until this query counts this number of rows.
+pub async fn wait_for_count(connection: &mut Connection, query: &'static str, expected: i64) {
+    let deadline = tokio::time::Instant::now() + PATIENCE;
+    loop {
+        let (found,): (i64,) = sql::query_as(query)
+            .fetch_one(&mut *connection)
+            .await
+            .expect("read");
+        if found == expected {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{query}: {found}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
     }
 }
 

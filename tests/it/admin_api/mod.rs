@@ -8,6 +8,7 @@ mod error_references;
 mod groups;
 mod idempotency;
 mod lists;
+mod lock_order;
 mod manifests;
 mod operation;
 mod protected_actions;

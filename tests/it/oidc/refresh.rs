@@ -1,6 +1,6 @@
 //! Refresh tokens.
 
-use assent_store::sql::{self, Connection};
+use assent_store::sql;
 use assent_test_macros::both_databases;
 use std::time::Duration;
 
@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 
 use super::token::userinfo;
 use crate::harness::{
-    Application, Body, Browser, Database, HostOptions, PATIENCE, Parsed, Respond, TestHost,
-    TestUser, Text, http_client, id, jwt_claims,
+    Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, TestUser, Text,
+    WAITING_FOR_A_LOCK, http_client, id, jwt_claims, wait_for_count,
 };
 
 /// The parameters that request a refresh token.
@@ -338,22 +338,6 @@ async fn a_lost_refresh_response_is_returned_again_once(database: Database) {
     assert_eq!(answer["error"], "invalid_grant", "the family is revoked");
 }
 
-/// Waits until a query returns this number.
-async fn wait_until(connection: &mut Connection, query: &'static str, expected: i64) {
-    let deadline = tokio::time::Instant::now() + PATIENCE;
-    loop {
-        let (found,): (i64,) = sql::query_as(query)
-            .fetch_one(&mut *connection)
-            .await
-            .expect("read");
-        if found == expected {
-            return;
-        }
-        assert!(tokio::time::Instant::now() < deadline, "{query}: {found}");
-        tokio::time::sleep(Duration::from_millis(2)).await;
-    }
-}
-
 #[both_databases]
 async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Database) {
     const WAITING: &str = "SELECT COUNT(*) FROM token_families WHERE retry_at > 0";
@@ -369,7 +353,7 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
         let (base, application) = (host.base.clone(), ada.application.clone());
         let token = refresh_token(&first).to_owned();
         let request = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
-        wait_until(&mut connection, WAITING, answered + 1).await;
+        wait_for_count(&mut connection, WAITING, answered + 1).await;
         // This closes the connection.
         request.abort();
         if request.await.is_ok() {
@@ -377,7 +361,7 @@ async fn a_client_that_disconnects_during_its_retry_may_retry_again(database: Da
             (answered, hung_up) = (answered + 1, 0);
             continue;
         }
-        wait_until(&mut connection, WAITING, answered).await;
+        wait_for_count(&mut connection, WAITING, answered).await;
         hung_up += 1;
     }
     let (status, again) = refresh(&host.base, &ada.application, refresh_token(&first), &[]).await;
@@ -451,8 +435,6 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
 /// revocation.
 #[tokio::test]
 async fn using_a_response_during_its_retry_revokes_the_family() {
-    const BLOCKED: &str = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND \
-         wait_event_type = 'Lock'";
     for use_it in [
         "UPDATE token_families SET used_counter = counter",
         "UPDATE token_families SET counter = counter + 1",
@@ -471,7 +453,7 @@ async fn using_a_response_during_its_retry_revokes_the_family() {
         let token = refresh_token(&first).to_owned();
         let repeat = tokio::spawn(async move { refresh(&base, &application, &token, &[]).await });
         // The retry has not seen the use, and waits for the row to revoke the family.
-        wait_until(&mut observer, BLOCKED, 1).await;
+        wait_for_count(&mut observer, WAITING_FOR_A_LOCK, 1).await;
         user.batch("COMMIT").await.expect("committed");
         let (status, answer) = repeat.await.expect("an answer");
         assert_eq!(

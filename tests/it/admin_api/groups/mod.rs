@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::harness::{Application, TestHost, TestUser, id};
 
 /// Creates a group with these members.
-async fn group(host: &TestHost, name: &str, members: &[&Value]) -> Value {
+pub(super) async fn group(host: &TestHost, name: &str, members: &[&Value]) -> Value {
     let group = host
         .admin_ok(Method::POST, "/groups", json!({"name": name}))
         .await;
@@ -36,7 +36,12 @@ async fn remove(host: &TestHost, group: &Value, user: &Value) {
 }
 
 /// Assigns an application to a group with roles.
-async fn assign(host: &TestHost, application: &Application, group: &Value, roles: &[&str]) {
+pub(super) async fn assign(
+    host: &TestHost,
+    application: &Application,
+    group: &Value,
+    roles: &[&str],
+) {
     let path = format!("/applications/{}/groups/{}", application.id, id(group));
     host.admin_ok(Method::PUT, &path, json!({"roles": roles}))
         .await;

@@ -56,7 +56,7 @@ fn web_manifest(owner: &str, key: &str, name: &str) -> Value {
     json!({"owner": owner, "applications": [web(key, name)]})
 }
 
-fn web(key: &str, name: &str) -> Value {
+pub(super) fn web(key: &str, name: &str) -> Value {
     json!({"key": key, "name": name, "application_type": "web",
            "redirect_uris": [format!("https://{key}.example.org/cb")]})
 }
@@ -78,7 +78,7 @@ async fn apply(
 }
 
 /// Plans and applies a manifest. Returns the plan.
-async fn applied(host: &TestHost, manifest: &Value, prune: bool) -> Value {
+pub(super) async fn applied(host: &TestHost, manifest: &Value, prune: bool) -> Value {
     let plan = plan(host, manifest, prune).await;
     let (status, answer) = apply(host, manifest, prune, &plan["digest"]).await;
     assert_eq!(status, StatusCode::OK, "{answer}");
