@@ -1,5 +1,6 @@
 //! `assent serve`
 
+use std::ffi::OsStr;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +63,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let interrupt = signal(SignalKind::interrupt())?;
     let hang_up = signal(SignalKind::hangup())?;
     let reloading = tokio::spawn(reload_plugins(Arc::clone(&running.services), hang_up));
-    greet(&running.services.settings, made.as_ref());
+    greet(&running.services.settings, file, made.as_ref());
     notify_systemd(NotifyState::Ready);
     let (sender, signals) = mpsc::channel(1);
     let forwarding = tokio::spawn(forward(terminate, interrupt, sender));
@@ -111,7 +112,7 @@ async fn reload_plugins(services: Arc<Services>, mut signal: Signal) {
 }
 
 /// Prints the next steps for the user who started the server.
-fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
+fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
     let origin = settings.origin();
     let demo = settings
         .bootstrap
@@ -129,9 +130,16 @@ fn greet(settings: &Settings, made: Option<&BootstrapResult>) {
             );
             print_qr(&made.enrolment_link);
         }
-        _ => println!(
-            "Your authenticator: {origin}/authenticator (a new link: assent admin enrolment NAME)"
-        ),
+        (_, first) => {
+            let program = std::env::args_os().next();
+            let program = program
+                .as_deref()
+                .map_or("assent".into(), OsStr::to_string_lossy);
+            let administrator = first.map_or("NAME", |first| first.administrator.as_str());
+            let file = file.display();
+            println!("Authenticator:    {origin}/authenticator");
+            println!("New link for it:  {program} admin enrolment {administrator} --config {file}");
+        }
     }
     if let Some(start) = start {
         println!("Try the sign-in:  {start}");
