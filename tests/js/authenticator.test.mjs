@@ -602,6 +602,23 @@ async function assertAbove(page, line, what) {
   }
 }
 
+test('the whole card of a request is visible when it gets the focus below an earlier result', async () => {
+  const { page, wrong } = await enrolled();
+  await page.setViewportSize({ width: 390, height: 680 });
+  list(request('k1'));
+  await focusIn(page, '#request-k1-number');
+  server.decisions.push([200, { outcome: 'approved' }]);
+  await field(page).fill('42');
+  await page.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('heading', { name: 'Approved' }).waitFor();
+  list(request('k2', { action: 'Create a client secret of “Expenses”' }));
+  await focusIn(page, '#request-k2-number');
+  const { y, height } = await page.locator('[data-request="k2"]').boundingBox();
+  assert.ok(y >= 0 && y + height <= 680, `from ${y} to ${y + height}`);
+  assert.deepEqual(wrong(), []);
+  await page.context().close();
+});
+
 test('the buttons of a request are visible above a keyboard that shrinks the window', async () => {
   const { page, wrong } = await enrolled();
   await page.setViewportSize({ width: 360, height: 450 });

@@ -124,7 +124,10 @@ export function focusOn(selector) {
   const element = document.querySelector(selector);
   if (!(element instanceof HTMLElement)) return;
   if (element.tabIndex < 0) element.setAttribute('tabindex', '-1');
-  element.focus();
+  // The browser would centre the field of a request, and could move the title out of the visible area.
+  const card = element.closest('.card.request');
+  card?.scrollIntoView({ block: 'nearest', behavior: 'instant' });
+  element.focus({ preventScroll: card !== null });
 }
 
 /**
