@@ -2,7 +2,7 @@
 
 use reqwest::StatusCode;
 
-use crate::harness::{Body, Browser, TestHost, Text, get};
+use crate::harness::{Body, Browser, Log, TestHost, Text, get};
 
 /// Checks that the error is returned to the application with `state` and `iss`.
 async fn expect_error(host: &TestHost, request: &str, error: &str) {
@@ -56,6 +56,21 @@ async fn errors_are_redirected_once_the_redirect_uri_is_verified() {
         .get(&web.request(&[("scope", None)]))
         .await;
     assert_eq!(page.parameter("state"), "st&te");
+}
+
+#[tokio::test]
+async fn the_log_names_the_application_of_a_rejected_request_and_the_reason() {
+    let host = TestHost::start().await;
+    let web = host.web_application().await;
+    let log = Log::capture();
+    expect_error(&host, &web.request(&[("scope", None)]), "invalid_scope").await;
+    let line = [
+        "authorization request rejected",
+        &format!("application={}", web.id),
+        "error=\"invalid_scope\"",
+        "description=\"scope must include openid\"",
+    ];
+    assert!(log.has(&line), "{:?}", log.lines());
 }
 
 #[tokio::test]

@@ -257,6 +257,11 @@ async fn fails_closed(config: &str) {
     ada.approve(&page).await;
     let answer = browser.finish(&page.url).await;
     assert_eq!(answer.parameter("error"), "server_error", "{config}");
+    // The operator finds the log lines by the request id.
+    let request_id = answer.headers["x-request-id"].to_str().expect("text");
+    let description = answer.parameter("error_description");
+    let expected = format!("in the log by the request id {request_id}");
+    assert!(description.ends_with(&expected), "{description}");
     assert!(
         answer
             .location()

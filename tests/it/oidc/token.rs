@@ -5,7 +5,8 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, Database, HostOptions, Respond, TestHost, Text, VERIFIER, get, http_client, id,
+    Body, Browser, Database, HostOptions, Log, Respond, TestHost, Text, VERIFIER, get, http_client,
+    id,
 };
 
 #[tokio::test]
@@ -112,6 +113,55 @@ async fn the_token_endpoint_returns_the_errors_of_the_specification() {
     // None of these requests used up the code.
     let (status, _) = ada.application.exchange(&host.base, &code, &[]).await;
     assert_eq!(status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_rejected_token_request_is_in_the_log() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let code = ada.sign_in(&Browser::new(&host.base)).await;
+    let application = format!("application={}", ada.application.id);
+    for (change, error, description) in [
+        (
+            ("code_verifier", None),
+            "invalid_request",
+            "code_verifier is missing",
+        ),
+        (
+            ("redirect_uri", Some("https://rp.example/other")),
+            "invalid_grant",
+            "redirect_uri differs",
+        ),
+        // The client does not authenticate, but it is named.
+        (
+            ("client_assertion", Some("x")),
+            "invalid_request",
+            "two ways at once",
+        ),
+    ] {
+        let log = Log::capture();
+        ada.application.exchange(&host.base, &code, &[change]).await;
+        let error = format!("error=\"{error}\"");
+        let line = ["token request rejected", &application, &error, description];
+        assert!(log.has(&line), "{line:?}: {:?}", log.lines());
+        assert!(!log.has(&[&code]), "{:?}", log.lines());
+    }
+    // A failed client authentication has its own line, and only this one.
+    for authorization in ["Basic nonsense", "Bearer nonsense"] {
+        let log = Log::capture();
+        let request = http_client()
+            .post(format!("{}/oidc/token", host.base))
+            .header("authorization", authorization)
+            .form(&[("grant_type", "client_credentials")]);
+        let status = request.response().await.status();
+        assert_eq!(status, StatusCode::UNAUTHORIZED, "{authorization}");
+        assert!(
+            log.has(&["client authentication failed", "reason="])
+                && !log.has(&["token request rejected"]),
+            "{authorization}: {:?}",
+            log.lines()
+        );
+    }
 }
 
 #[tokio::test]

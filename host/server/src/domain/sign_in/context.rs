@@ -89,6 +89,8 @@ pub struct SignInContext<'a> {
     pub services: &'a Services,
     /// The sign-in's observer.
     pub observer: &'a dyn SignInObserver,
+    /// The id of the HTTP request. The log lines of the request have it too.
+    pub request_id: &'a str,
 }
 
 /// The outcome of a sign-in: `A` is the protocol's response, `C` its request for consent.
@@ -118,7 +120,9 @@ pub async fn answer_observed<A, C>(
     agreement: Option<Agreement>,
     answer: impl Future<Output = Result<SignInAnswer<A, C>, InternalError>>,
 ) -> Result<SignInAnswer<A, C>, InternalError> {
-    let SignInContext { services, observer } = context;
+    let SignInContext {
+        services, observer, ..
+    } = context;
     let session = &authenticated_user.signed_in.session;
     let (OpenLogin::Stored(id) | OpenLogin::Unstored(id)) = login;
     match observer.admit(id, session.user_id).await? {

@@ -24,6 +24,7 @@ use crate::oidc::client_auth::{self, AuthenticatedClient, ClientAuthRequest, Cli
 use crate::oidc::error::TokenError;
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{grant, introspection, revocation};
+use assent_model::id::Did;
 
 /// The paths of these endpoints.
 const ENDPOINTS: [(&str, ClientEndpoint); 3] = [
@@ -67,6 +68,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
         let body = Bytes::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
+        let mut named = None;
         let called = async {
             if !is_form {
                 let expected = "the body must be application/x-www-form-urlencoded".to_owned();
@@ -74,6 +76,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             }
             let parameters = Parameters::parse(&body)
                 .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
+            named = parameters.get("client_id").and_then(|id| id.parse().ok());
             parameters
                 .refuse_repeated()
                 .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
@@ -87,7 +90,12 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             let client = client_auth::authenticate(services, call).await?;
             Ok(Self { client, parameters })
         };
-        called.await.map_err(|error| refused(services, &error))
+        called.await.map_err(|error| {
+            if endpoint == ClientEndpoint::Token {
+                log_rejection(named.as_ref(), &error);
+            }
+            refused(services, &error)
+        })
     }
 }
 
@@ -98,7 +106,36 @@ pub(crate) async fn token(
 ) -> Response {
     match grant::exchange(&services, &called.client, &called.parameters).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
-        Err(error) => refused(&services, &error),
+        Err(error) => {
+            log_rejection(Some(&called.client.application.id), &error);
+            refused(&services, &error)
+        }
+    }
+}
+
+/// Writes a rejected token request to the log, with the application that the request names. Other errors have a log line
+/// of their own or a metric: a failed client authentication, a failure of this server, a rate limit.
+fn log_rejection(application: Option<&Did>, error: &TokenError) {
+    match error {
+        TokenError::InvalidRequest(_)
+        | TokenError::InvalidGrant(_)
+        | TokenError::InvalidScope(_)
+        | TokenError::UnauthorizedClient
+        | TokenError::UnsupportedGrantType => {
+            let (application, description) =
+                (application.map(tracing::field::display), error.to_string());
+            tracing::info!(
+                application,
+                error = error.code(),
+                description,
+                "token request rejected"
+            );
+        }
+        TokenError::InvalidClient { .. }
+        | TokenError::ApplicationDisabled
+        | TokenError::TooManyFailures(_)
+        | TokenError::Busy
+        | TokenError::Internal(_) => {}
     }
 }
 

@@ -22,6 +22,7 @@ use crate::http::operator_details;
 use crate::http::outage::unavailable;
 use crate::http::pages::{Link, OperatorDetail};
 use crate::http::reply::{ErrorReply, fault_in_words, internal_error, see_other, with_browser};
+use crate::http::request_id;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login;
 use crate::http::texts::Message;
@@ -149,9 +150,11 @@ async fn begin(
         agreement: Agreement::Open,
     };
     let observer = test_sign_in::observer(services, request.purpose);
+    let request_id = request_id::current();
     let context = SignInContext {
         services,
         observer: &*observer,
+        request_id: &request_id,
     };
     if accepted.silent {
         let answer = authorize::respond_silently(context, authenticated).await?;

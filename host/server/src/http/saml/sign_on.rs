@@ -19,6 +19,7 @@ use crate::http::reply::{
     ErrorReply, Framing, forged, internal_error, layout, nonce, page, page_with_script, see_other,
     with_browser,
 };
+use crate::http::request_id;
 use crate::http::sign_in::login;
 use crate::http::texts::Message;
 use crate::saml::peer::HeaderError;
@@ -187,9 +188,11 @@ async fn begin(
         old: None,
     };
     let observer = test_sign_in::observer(services, request.purpose);
+    let request_id = request_id::current();
     let context = SignInContext {
         services,
         observer: &*observer,
+        request_id: &request_id,
     };
     Ok(match sign_on::respond(context, authenticated).await? {
         SignOnOutcome::Granted(answer) | SignOnOutcome::Failed(answer) => {

@@ -80,7 +80,11 @@ async fn answered(
     context: SignInContext<'_>,
     authenticated: AuthenticatedAuthorization<'_>,
 ) -> Result<AuthorizeOutcome, InternalError> {
-    let SignInContext { services, observer } = context;
+    let SignInContext {
+        services,
+        observer,
+        request_id,
+    } = context;
     let AuthenticatedAuthorization {
         login,
         application,
@@ -139,10 +143,12 @@ async fn answered(
                     Ok(AuthorizeOutcome::Denied(SignInDenied::Plugin(reason)))
                 }
                 MapFailureKind::Fault(_) => {
-                    let description = "the sign-in could not be completed; the operator of the identity provider finds \
-                         the cause in the log";
+                    let description = format!(
+                        "the sign-in could not be completed; the operator of the identity provider finds the cause in \
+                         the log by the request id {request_id}"
+                    );
                     let code = AuthorizeErrorCode::ServerError;
-                    failed(services, login, request, code, description).await
+                    failed(services, login, request, code, &description).await
                 }
             }
         }
@@ -247,7 +253,9 @@ pub async fn respond_silently(
 
 /// Returns the ID token's claims, except those that the exchange itself determines.
 async fn id_token_claims(
-    SignInContext { services, observer }: SignInContext<'_>,
+    SignInContext {
+        services, observer, ..
+    }: SignInContext<'_>,
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,

@@ -60,12 +60,14 @@ impl Destination {
         code: AuthorizeErrorCode,
         description: impl Into<String>,
     ) -> AuthorizationAnswer {
-        tracing::info!(error = code.as_str(), "authorization request rejected");
+        let (application, error, description) =
+            (&self.application, code.as_str(), description.into());
+        tracing::info!(%application, error, description, "authorization request rejected");
         self.answer(
             issuer,
             vec![
-                ("error", code.as_str().to_owned()),
-                ("error_description", description.into()),
+                ("error", error.to_owned()),
+                ("error_description", description),
             ],
         )
     }

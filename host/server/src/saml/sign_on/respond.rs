@@ -79,7 +79,9 @@ async fn answered(
     context: SignInContext<'_>,
     authenticated: AuthenticatedSignOn<'_>,
 ) -> Result<SignOnOutcome, InternalError> {
-    let SignInContext { services, observer } = context;
+    let SignInContext {
+        services, observer, ..
+    } = context;
     let AuthenticatedSignOn {
         login,
         request,

@@ -9,6 +9,7 @@ use crate::domain::sign_in::{login, test_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::{see_other, with_session};
+use crate::http::request_id;
 use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
@@ -109,9 +110,11 @@ pub(crate) async fn finish(
         agreement,
     };
     let observer = test_sign_in::observer(services, request.purpose);
+    let request_id = request_id::current();
     let context = SignInContext {
         services,
         observer: &*observer,
+        request_id: &request_id,
     };
     match authorize::respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) => with_session(
@@ -167,9 +170,11 @@ async fn finish_saml(
         old,
     };
     let observer = test_sign_in::observer(services, request.purpose);
+    let request_id = request_id::current();
     let context = SignInContext {
         services,
         observer: &*observer,
+        request_id: &request_id,
     };
     match sign_on::respond(context, authenticated).await? {
         sign_on::SignOnOutcome::Granted(answer) => with_session(
