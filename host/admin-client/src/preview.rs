@@ -1,6 +1,8 @@
 //! Formats previews of claims as text: a table for each token or response with claims, or a comparison with a
 //! candidate.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -32,6 +34,8 @@ struct SinkPreview {
     stopped: Option<PluginStop>,
     #[serde(default)]
     origins: Vec<ClaimOrigin>,
+    #[serde(default)]
+    calls: Vec<PluginCall>,
 }
 
 #[derive(Deserialize)]
@@ -59,6 +63,13 @@ struct PluginStop {
     plugin: Option<String>,
     outcome: String,
     reason: String,
+}
+
+#[derive(Deserialize)]
+struct PluginCall {
+    plugin: String,
+    outcome: String,
+    reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -140,6 +151,7 @@ fn of_sink(sink: &SinkPreview) -> String {
     {
         shown.push_str(&words("Stopped", stopped));
     }
+    omissions(sink).for_each(|line| shown.push_str(&line));
     let rows = rows(sink);
     if rows.is_empty() {
         shown.push_str("Nothing.\n");
@@ -180,6 +192,19 @@ fn words(
         }
         Some(plugin) => format!("{begin}: the plugin {plugin} failed: {reason}\n"),
     }
+}
+
+/// Returns a line for each plugin that failed, and whose claims are omitted (`on_failure = "omit"`).
+fn omissions(sink: &SinkPreview) -> impl Iterator<Item = String> {
+    let skipped = sink.calls.iter().filter(|call| call.outcome == "skipped");
+    skipped.map(|PluginCall { plugin, reason, .. }| {
+        let reason = reason.as_deref().unwrap_or("no reason");
+        format!(
+            "{} failed, its claims are omitted: {}\n",
+            harmless(plugin),
+            harmless(reason)
+        )
+    })
 }
 
 /// Returns the rows of one sink: first the server's own claims, then the user's values, then the values set at sign-in.
@@ -290,6 +315,12 @@ fn of_comparison(
             )
         })
         .collect();
+    let mut omitted: Vec<String> = candidate.sinks.iter().flat_map(omissions).collect();
+    let mut known = BTreeSet::new();
+    omitted.retain(|line| known.insert(line.clone()));
+    for line in omitted {
+        shown.push_str(&format!("With the candidate: {line}"));
+    }
     let row = |Difference {
                    sink,
                    path,
@@ -352,5 +383,27 @@ mod tests {
             "team   \u{fffd}[31mred  second, in place of another value"
         );
         assert!(text(Some("User"), b"{}").expect("not parsed").is_none());
+    }
+
+    #[test]
+    fn a_preview_and_a_comparison_name_the_plugins_whose_claims_are_omitted() {
+        let sink = r#"{"sink": "userinfo", "scope": "openid", "claims": {"sub": "s"},
+            "origins": [{"name": "sub", "plugin": null, "change": "provided", "scope": "openid"}],
+            "calls": [{"plugin": "roles", "outcome": "changed"},
+                      {"plugin": "staff-role", "outcome": "skipped", "reason": "trapped: \u001bunreachable"}]}"#;
+        let line = "staff-role failed, its claims are omitted: trapped: \u{fffd}unreachable";
+        let shown = text(
+            Some(PREVIEW),
+            format!(r#"{{"sinks": [{sink}]}}"#).as_bytes(),
+        )
+        .expect("read")
+        .expect("a preview");
+        assert_eq!(shown.lines().nth(2), Some(line), "{shown}");
+        let compared =
+            format!(r#"{{"candidate": {{"sinks": [{sink}, {sink}]}}, "differences": []}}"#);
+        assert_eq!(
+            comparison(compared.as_bytes()).expect("read"),
+            format!("With the candidate: {line}\nNo differences.\n")
+        );
     }
 }

@@ -1,10 +1,10 @@
 //! The output of `assent claims preview` and `compare` at a terminal.
 
-use reqwest::Method;
+use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::api::{json_of, output_of};
-use crate::harness::{TestHost, component, id, write_file};
+use crate::harness::{TestHost, Text, component, id, write_file};
 use crate::saml::service_provider::TestServiceProvider;
 
 /// Returns the columns of the table row that begins with this name.
@@ -119,6 +119,59 @@ async fn a_preview_first_names_the_reason_for_a_rejection() {
         ),
         "{shown}"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_names_the_plugins_whose_claims_are_omitted() {
+    let plugins = format!(
+        "[[plugins.claim_mappers]]\nname = \"staff-role\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
+         on_failure = \"omit\"\nconfig = {{ behaviour = \"panic\" }}\n",
+        component("hostile-mapper").display(),
+    );
+    let host = TestHost::start_with_plugins(&plugins).await;
+    let ada = host.ada().await;
+    let preview = [
+        "claims",
+        "preview",
+        &ada.application.id,
+        "--account",
+        id(&ada.account),
+    ];
+    let call = json_of(&host, &preview).await["sinks"][0]["calls"][0].clone();
+    assert_eq!(call["outcome"], "skipped", "{call}");
+    assert!(
+        call["reason"].text().contains("the hostile plugin panics"),
+        "{call}"
+    );
+    let shown = output_of(&host, &preview).await;
+    let line = "staff-role failed, its claims are omitted: ";
+    for token in ["ID token\n", "UserInfo\n", "Introspection\n"] {
+        let mut lines = part(&shown, token).lines();
+        assert!(
+            lines.any(|shown| shown.starts_with(line) && shown.contains("plugin panics")),
+            "{token}: {shown}"
+        );
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_preview_with_an_unknown_scope_names_it() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let path = format!(
+        "/applications/{}/claims-preview?account={}&scope=openid+groups+roles",
+        ada.application.id,
+        id(&ada.account)
+    );
+    let (status, refused) = host.admin(Method::GET, &path, Value::Null).await;
+    let error = &refused["errors"][0];
+    assert_eq!(
+        (status, &error["pointer"]),
+        (StatusCode::UNPROCESSABLE_ENTITY, &json!("/scope")),
+        "{refused}"
+    );
+    let unknown = "\"roles\" is unknown; expected some of openid, ";
+    assert!(error["detail"].text().starts_with(unknown), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -166,6 +166,7 @@ function one({ sinks }) {
         preview.scope &&
           el('p', {}, 'Active scopes: ', ...preview.scope.split(' ').flatMap((scope) => [badge(scope, 'kind'), ' '])),
         preview.stopped?.plugin && stopped(preview.stopped),
+        ...omissions(preview),
         preview.token?.slim_id_token &&
           notice(
             'This application has slim_id_token on: the claims of its scopes are not in the ID token, and ' +
@@ -202,6 +203,20 @@ function stopped({ plugin, outcome, reason }, name) {
       ? t`No user would be signed in: the plugin ${plugin} rejects this user: ${reason}`
       : t`The sign-in would fail: the plugin ${plugin} failed: ${reason}`;
   return notice(whose + words, 'bad');
+}
+
+/**
+ * A notice for each plugin that failed, and whose claims are omitted. The name is that of the account, if there are two.
+ * @param {Schema<'SinkPreview'>} preview
+ * @param {string} [name]
+ */
+function omissions({ calls }, name) {
+  const whose = name ? `${name}: ` : '';
+  return calls
+    .filter(({ outcome }) => outcome === 'skipped')
+    .map(({ plugin, reason }) =>
+      notice(whose + t`The plugin ${plugin} failed, its claims are omitted: ${reason ?? ''}`, 'warn'),
+    );
 }
 
 /**
@@ -363,7 +378,9 @@ function two(left, right, [one, other]) {
       return section(
         SINKS[preview.sink],
         preview.stopped?.plugin && stopped(preview.stopped, one),
+        ...omissions(preview, one),
         beside.stopped?.plugin && stopped(beside.stopped, other),
+        ...omissions(beside, other),
         table(
           [
             { label: 'Name', cell: ({ name }) => codeName(name) },

@@ -28,6 +28,7 @@ mod manifests;
 mod names;
 mod overview;
 mod plugins;
+mod scopes;
 mod service_providers;
 mod user_table;
 mod users;

@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 use super::authentication::{AuthenticationChange, authentication};
 use super::values::{application_name, server_address};
 use crate::domain::Services;
+use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{Result, invalid};
 use assent_model::administration::{AdminScope, AdminScopes};
 use assent_model::application::{
@@ -267,16 +268,7 @@ fn uris(
 }
 
 pub(super) fn scopes(names: &[String]) -> Result<Scopes> {
-    let known: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
-    if let Some(unknown) = names.iter().find(|name| !known.contains(&name.as_str())) {
-        return Err(invalid(
-            "scopes",
-            format!(
-                "{unknown:?} is unknown; expected some of {}",
-                known.join(", ")
-            ),
-        ));
-    }
+    require_known_scopes("scopes", names.iter().map(String::as_str))?;
     let scopes = Scopes::parse_known(&names.join(" "));
     if !scopes.has(Scope::OpenId) {
         return Err(invalid("scopes", "expected openid among them"));

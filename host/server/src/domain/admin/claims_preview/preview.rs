@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::domain::Services;
+use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
@@ -229,11 +230,11 @@ impl PreviewSubject {
                 }
                 let allowed = &client.settings.scopes;
                 let scopes = match scope {
-                    Some(text) => Scopes::parse(text)
-                        .ok_or_else(|| {
-                            invalid("scope", "expected known scopes with a space between them")
-                        })?
-                        .both(allowed),
+                    Some(text) => {
+                        let names = text.split(' ').filter(|name| !name.is_empty());
+                        require_known_scopes("scope", names)?;
+                        Scopes::parse_known(text).both(allowed)
+                    }
                     None => allowed.clone(),
                 };
                 let named = |sink: &Sink| requested.is_empty() || requested.contains(sink);
