@@ -364,7 +364,7 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
         async |changes: &[(&str, Option<&str>)]| browser.get(&application.request(changes)).await;
     let registered = [
         ("Application", "Books &#38; &#60;Co&#62;"),
-        ("Application ID", application.id.as_str()),
+        ("Client ID", application.id.as_str()),
     ];
     let hostile = format!("https://rp.example/\u{202e}<b>\"{}", "x".repeat(400));
     let cut = format!(
@@ -381,6 +381,8 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
             ("Parameter", "redirect_uri"),
         ],
     );
+    let advice = text(Language::English, "error-operator-register");
+    assert!(page.body.contains(&advice), "{}", page.body);
     // Not every caller may see the registered addresses.
     assert!(
         !page.body.contains("rp.example/cb") && !page.body.contains("rp.example/other"),
@@ -392,10 +394,11 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
         &missing,
         &[registered[0], registered[1], ("Parameter", "redirect_uri")],
     );
+    assert!(!missing.body.contains(&advice), "{}", missing.body);
     assert_details(
         &get(&[("client_id", Some("<nobody>"))]).await,
         &[
-            ("Application ID", "&#34;&#60;nobody&#62;&#34;"),
+            ("Client ID", "&#34;&#60;nobody&#62;&#34;"),
             ("Parameter", "client_id"),
         ],
     );

@@ -15,6 +15,7 @@ pub(super) fn parameter(name: &str) -> OperatorDetail {
     OperatorDetail {
         label: Message::new("error-operator-parameter"),
         value: name.to_owned(),
+        advice: None,
     }
 }
 
@@ -23,36 +24,50 @@ pub(super) fn received(label: Message, value: &QuotedText) -> OperatorDetail {
     OperatorDetail {
         label,
         value: value.to_string(),
+        advice: None,
     }
 }
 
-/// The address in the request: a redirect URI, or the destination of a SAML response.
+/// The address in the request, which is not registered: a redirect URI, or the destination of a SAML response.
 pub(super) fn address(value: &QuotedText) -> OperatorDetail {
-    received(Message::new("error-operator-address"), value)
+    OperatorDetail {
+        advice: Some(Message::new("error-operator-register")),
+        ..received(Message::new("error-operator-address"), value)
+    }
+}
+
+/// The label of the id of an OpenID Connect client, as in the console.
+pub(super) fn client_id() -> Message {
+    Message::new("error-operator-client-id")
+}
+
+/// The client that the request names by its Client ID, with its name if it is registered.
+pub(super) async fn client(services: &Services, id: &Did) -> Vec<OperatorDetail> {
+    application(services, id, client_id()).await
 }
 
 /// The application that the request names by its id, with its name if it is registered.
-pub(super) async fn application(services: &Services, id: &Did) -> Vec<OperatorDetail> {
+async fn application(services: &Services, id: &Did, label: Message) -> Vec<OperatorDetail> {
     // The page already reports an error, and does not need another one.
     let registered = services.store.registered(id).await.ok().flatten();
     let name = registered.map(|found| OperatorDetail {
         label: Message::new("error-operator-application"),
         value: found.name().to_owned(),
+        advice: None,
     });
     let id = OperatorDetail {
-        label: Message::new("error-operator-id"),
+        label,
         value: id.to_string(),
+        advice: None,
     };
     name.into_iter().chain([id]).collect()
 }
 
-/// The application that the request names by this text, which may not be an id.
-pub(super) async fn named_application(services: &Services, text: &str) -> Vec<OperatorDetail> {
+/// The service provider that the request names by this text, which may not be an id.
+pub(super) async fn service_provider(services: &Services, text: &str) -> Vec<OperatorDetail> {
+    let label = Message::new("error-operator-id");
     match text.parse() {
-        Ok(id) => application(services, &id).await,
-        Err(_) => vec![received(
-            Message::new("error-operator-id"),
-            &QuotedText::new(text),
-        )],
+        Ok(id) => application(services, &id, label).await,
+        Err(_) => vec![received(label, &QuotedText::new(text))],
     }
 }

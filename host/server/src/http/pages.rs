@@ -128,6 +128,8 @@ pub struct OperatorDetail {
     pub label: Message,
     /// The value, as the request sent it or as it is registered.
     pub value: String,
+    /// The instruction for the operator, if there is one for the value.
+    pub advice: Option<Message>,
 }
 
 /// The user who is signed in in this browser.

@@ -206,7 +206,7 @@ function stopped({ plugin, outcome, reason }, name) {
 }
 
 /**
- * A notice for each plugin that failed, and whose claims are omitted. The name is that of the account, if there are two.
+ * A notice for each plugin that failed and whose claims are omitted. The name is that of the account, if there are two.
  * @param {Schema<'SinkPreview'>} preview
  * @param {string} [name]
  */

@@ -113,8 +113,9 @@ pub(crate) async fn token(
     }
 }
 
-/// Writes a rejected token request to the log, with the application that the request names. Other errors have a log line
-/// of their own or a metric: a failed client authentication, a failure of this server, a rate limit.
+/// Writes a rejected token request to the log, with the application that the request names. A failed client
+/// authentication and a failure of this server have a log line of their own. Rejections by a limit have none, so that a
+/// client over its limit cannot flood the log.
 fn log_rejection(application: Option<&Did>, error: &TokenError) {
     match error {
         TokenError::InvalidRequest(_)

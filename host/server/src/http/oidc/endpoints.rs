@@ -199,15 +199,15 @@ async fn details(services: &Services, why: &Unanswerable) -> Vec<OperatorDetail>
     let (mut details, parameter) = match why {
         Unanswerable::NoClient => (Vec::new(), "client_id"),
         Unanswerable::Client(received) => {
-            let id = Message::new("error-operator-id");
+            let id = operator_details::client_id();
             (vec![operator_details::received(id, received)], "client_id")
         }
         Unanswerable::NoRedirectUri(application) => (
-            operator_details::application(services, application).await,
+            operator_details::client(services, application).await,
             "redirect_uri",
         ),
         Unanswerable::RedirectUri { application, asked } => {
-            let mut details = operator_details::application(services, application).await;
+            let mut details = operator_details::client(services, application).await;
             details.push(operator_details::address(asked));
             (details, "redirect_uri")
         }

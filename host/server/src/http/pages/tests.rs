@@ -173,6 +173,7 @@ fn error() -> ErrorPage {
         details: vec![OperatorDetail {
             label: words(),
             value: MARKUP.to_owned(),
+            advice: Some(words()),
         }],
     }
 }

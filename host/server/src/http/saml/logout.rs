@@ -268,7 +268,7 @@ async fn refused(
         "{why}; the application in the address is {}",
         QuotedText::new(application)
     );
-    let mut details = operator_details::named_application(services, application).await;
+    let mut details = operator_details::service_provider(services, application).await;
     details.extend(parameter_at_fault(why).map(operator_details::parameter));
     ErrorReply {
         status,

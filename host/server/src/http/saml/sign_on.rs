@@ -401,7 +401,7 @@ async fn refused(
         "{why}; the application in the address is {}",
         QuotedText::new(application)
     );
-    let mut details = operator_details::named_application(services, application).await;
+    let mut details = operator_details::service_provider(services, application).await;
     if let Unanswerable::Acs(received) = &why {
         details.push(operator_details::address(received));
     }
