@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, Json, Respond, TestHost, TestUser, Text, component, get, http_client, id,
+    Body, Browser, Json, Page, Respond, TestHost, TestUser, Text, component, get, http_client, id,
     jwt_claims, parse_json,
 };
 
@@ -329,8 +329,30 @@ async fn users_without_an_account_learn_it_only_after_approval() {
         "{}",
         ended.body
     );
-    let back = ended.leave().await;
-    assert_eq!(back.parameter("error"), "access_denied");
+    let no_account = |back: &Page| {
+        assert_eq!(back.parameter("error"), "access_denied");
+        assert_eq!(
+            back.parameter("error_description"),
+            "the user has no account with this application"
+        );
+    };
+    no_account(&ended.leave().await);
+    // The page returns by itself with the same reason.
+    let browser = Browser::new(&host.base);
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    ada.approve(&page).await;
+    let address = browser.get(&page.url).await.returns().expect("a return");
+    no_account(&browser.get(&address).await);
+    // Without an approval the application learns nothing about the account.
+    let browser = Browser::new(&host.base);
+    let page = ada.begin_sign_in(&browser, &[]).await;
+    let requests = ada.device.pending_requests(5).await;
+    assert_eq!(ada.device.deny(&requests[0]).await, "denied");
+    let denied = browser.get(&page.url).await.leave().await;
+    assert_eq!(
+        denied.parameter("error_description"),
+        "the request was denied in the authenticator"
+    );
 }
 
 /// A caller sends requests with one access token at full rate while the plugin is slow. UserInfo answers that it is

@@ -5,6 +5,7 @@ mod begin;
 mod ended;
 mod finish;
 mod identify;
+mod leave;
 mod no_login;
 mod passkey;
 mod posted;
@@ -33,9 +34,9 @@ use assent_model::login::{Login, SignInDenied};
 
 pub(crate) use asking::asking;
 pub(crate) use begin::begin;
-pub(crate) use ended::{leave, return_by_itself};
 pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use identify::{identify, proceed};
+pub(crate) use leave::{leave, return_by_itself};
 pub(crate) use no_login::{answered_before, disabled_application};
 pub(crate) use passkey::{passkey, passkey_challenge};
 pub(crate) use posted::LoginPost;

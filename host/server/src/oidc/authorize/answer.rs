@@ -324,7 +324,8 @@ fn code(
     (code, token)
 }
 
-/// The reason why no user was signed in, in its form for the application. It never reveals whether a user exists.
+/// The reason why no user was signed in, in its form for the application. Before the user is authenticated, it never
+/// reveals whether a user exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DenialReason {
     /// The user denied on the device.
@@ -333,6 +334,8 @@ pub enum DenialReason {
     Expired,
     /// The user did not consent to the application's request.
     NoConsent,
+    /// The authenticated user has no account with the application.
+    NoAccount,
     /// The user cancelled, or may not use the application.
     GivenUp,
 }
@@ -357,6 +360,7 @@ pub async fn deny(
         DenialReason::Denied => "the request was denied in the authenticator",
         DenialReason::Expired => "the request was not approved in time",
         DenialReason::NoConsent => "the user did not consent to the request of the application",
+        DenialReason::NoAccount => "the user has no account with this application",
         DenialReason::GivenUp => "the sign-in was not completed",
     };
     fail(

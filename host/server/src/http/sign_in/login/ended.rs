@@ -1,148 +1,27 @@
-//! The pages that end a sign-in, and their return to the application.
+//! The pages that end a sign-in.
 
-use std::sync::Arc;
-
-use axum::extract::rejection::QueryRejection;
-use axum::extract::{Path, Query, State};
 use axum::http::StatusCode;
 use axum::response::Response;
-use serde::Deserialize;
 
 use crate::domain::operations::error_references::ErrorReference;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{LoginEnd, LoginView, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
+use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
 use crate::http::pages::{EndedPage, EndedPageKind, ReturnNotice};
-use crate::http::reply::{internal_error, layout, page, reference, see_other};
+use crate::http::reply::{layout, page, reference};
 use crate::http::request_id;
-use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::login::asking::asking;
-use crate::http::sign_in::login::no_login::{answered_before, unknown};
-use crate::http::sign_in::login::posted::{LoginPost, find};
 use crate::http::texts::Message;
-use crate::http::{csrf, saml};
-use crate::oidc::authorize;
-use crate::oidc::authorize::DenialReason;
-use crate::saml::sign_on;
-use crate::saml::sign_on::SignOnDenied;
-use assent_model::language::Language;
 use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
 
 /// The time in seconds after which the page of a failed sign-in returns to the application. The user can stop the
 /// return (WCAG 2.2.1).
 const RETURN_AFTER: u32 = 10;
 
-/// `POST /login/{id}/leave`: returns to the application, with an error.
-pub(crate) async fn leave(posted: LoginPost) -> Response {
-    posted.reply(returned(&posted.services, posted.browser.language(), &posted.view).await)
-}
-
-/// Sends an error to the application.
-async fn returned(
-    services: &Services,
-    language: Language,
-    view: &LoginView,
-) -> Result<Response, InternalError> {
-    let (login, reason) = match view {
-        LoginView::Ended(login, LoginEnd::Denied) => (login, DenialReason::Denied),
-        LoginView::Ended(login, LoginEnd::Expired | LoginEnd::NumberMismatch) => {
-            (login, DenialReason::Expired)
-        }
-        LoginView::Ended(login, _)
-        | LoginView::Identify(login)
-        | LoginView::Approved(login, _)
-        | LoginView::SignedIn(login, _) => (login, DenialReason::GivenUp),
-        LoginView::Waiting(login, _) => {
-            login::cancel(services, login).await?;
-            (login, DenialReason::GivenUp)
-        }
-        LoginView::Answered(_) => return Ok(answered_before(services, language)),
-        LoginView::Unknown => return Ok(unknown(services, language)),
-    };
-    let reply = match &login.request {
-        LoginRequest::Oidc(request) => {
-            match authorize::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
-                Some(answer) => Some(deliver(services, language, &answer).await),
-                None => None,
-            }
-        }
-        LoginRequest::Saml(request) => {
-            let why = match reason {
-                DenialReason::Denied => SignOnDenied::Denied,
-                DenialReason::Expired => SignOnDenied::Expired,
-                DenialReason::NoConsent | DenialReason::GivenUp => SignOnDenied::GivenUp,
-            };
-            let answer = sign_on::deny(services, OpenLogin::Stored(login.id), request, why).await?;
-            answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
-        }
-        LoginRequest::Local { .. } => {
-            login::end_without_sign_in(services, OpenLogin::Stored(login.id))
-                .await?
-                .is_done()
-                .then(|| see_other("/"))
-        }
-    };
-    Ok(reply.unwrap_or_else(|| answered_before(services, language)))
-}
-
-#[derive(Debug, Deserialize)]
-pub(crate) struct Return {
-    /// The token that proves that the page in this browser sent the request.
-    #[serde(default)]
-    token: String,
-}
-
-/// `GET /login/{id}/return`: returns to the application, with an error, after the page of a failed sign-in was shown
-/// for its time.
-///
-/// This is a GET, because without a script a page can only reload an address by itself. Other sites cannot send the
-/// request: the token is bound to this browser and attempt. A page in another tab cannot either, after the user has
-/// started again.
-pub(crate) async fn return_by_itself(
-    State(services): State<Arc<Services>>,
-    Path(id): Path<String>,
-    query: Result<Query<Return>, QueryRejection>,
-    browser: Browser,
-) -> Response {
-    let (browser, found) = find(&services, &id, browser).await;
-    let reply = async {
-        let view = found?;
-        let token = query.map(|Query(query)| query.token).unwrap_or_default();
-        if matches!(view, LoginView::Answered(_)) {
-            return Ok(answered_before(&services, browser.language()));
-        }
-        let failed = match &view {
-            LoginView::Ended(
-                login,
-                LoginEnd::Denied | LoginEnd::Expired | LoginEnd::NumberMismatch,
-            ) => Some(login),
-            LoginView::Approved(login, _) | LoginView::SignedIn(login, _) => Some(login),
-            LoginView::Ended(..)
-            | LoginView::Identify(_)
-            | LoginView::Waiting(..)
-            | LoginView::Answered(_)
-            | LoginView::Unknown => None,
-        };
-        if let Some(login) = failed
-            && csrf::is_token(&services, &browser, &return_of(login), &token)?
-        {
-            return returned(&services, browser.language(), &view).await;
-        }
-        // The browser goes to the page for the current state of the login.
-        Ok(match view.login() {
-            Some(login) => see_other(&format!("/login/{}", login.id)),
-            None => unknown(&services, browser.language()),
-        })
-    };
-    reply
-        .await
-        .unwrap_or_else(|error| internal_error(&services, browser.language(), &error))
-}
-
-/// Returns the purpose of the token of [`return_by_itself`].
-fn return_of(login: &Login) -> String {
+/// Returns the purpose of the token with which the page of a failed sign-in returns to the application by itself.
+pub(super) fn return_of(login: &Login) -> String {
     match login.stage {
         LoginStage::Asked(approval) => format!("return {} {approval}", login.id),
         LoginStage::SignedIn(session) => format!("return {} {session}", login.id),
