@@ -19,8 +19,18 @@ pub(super) fn text_of(key: &str) -> Option<String> {
     named.next()
 }
 
-/// Returns the environment variable that sets the value of a key, or a part of the value.
+/// Returns the environment variable that sets the value of a key, or a part of the value. For an entry of a list it may
+/// be the variable of the list.
 pub(super) fn variable_of(key: &str) -> Option<String> {
+    let list = key
+        .split('.')
+        .take_while(|part| part.parse::<usize>().is_err());
+    let list = list.collect::<Vec<_>>().join(".");
+    set_variable(key).or_else(|| set_variable(&list))
+}
+
+/// Returns the environment variable of a key, or of a key below it, that is set.
+fn set_variable(key: &str) -> Option<String> {
     let variable = variable(key);
     let below = format!("{variable}__");
     let named = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());

@@ -218,6 +218,54 @@ mod tests {
     }
 
     #[test]
+    fn the_error_of_a_plugin_names_its_entry_and_the_value() {
+        let plugin = |name: &str, more: &str| {
+            format!(
+                "[[plugins.claim_mappers]]\nname = \"{name}\"\nfile = \"a.wasm\"\nwrites = [\"account\"]\n{more}"
+            )
+        };
+        let settings = |plugins: &[String]| {
+            let plugins = plugins.concat();
+            error_of(&format!("base_url = \"https://id.example\"\n{plugins}"))
+        };
+        assert_eq!(
+            settings(&[
+                plugin("a", ""),
+                plugin("b", ""),
+                plugin("c", "applications = [\"Trial App\"]\n"),
+            ]),
+            "FILE:14: plugins.claim_mappers.2.applications.0: found \"Trial App\", expected a Client ID such as \
+             did:key:z6Mk..."
+        );
+        assert_eq!(
+            settings(&[plugin("a", ""), plugin("b", "on_failure = \"omit\"\n")]),
+            "FILE:10: plugins.claim_mappers.1.on_failure: expected `fail` for a plugin that writes `account`: that \
+             claim carries permissions"
+        );
+        assert_eq!(
+            settings(&[plugin("a", ""), plugin("b", "limits.fuel = 0\n")]),
+            "FILE:10: plugins.claim_mappers.1.limits.fuel: expected 1 to 4294967295000"
+        );
+        assert_eq!(
+            settings(&[plugin("a", ""), plugin("B c", "")]),
+            "FILE:7: plugins.claim_mappers.1.name: found \"B c\", expected 1 to 64 lower-case letters, digits and \
+             hyphens"
+        );
+        // One error, also if the name is there three times.
+        let channel = "[[plugins.approval_channels]]\nname = \"a\"\nfile = \"a.wasm\"\n".to_owned();
+        assert_eq!(
+            settings(&[plugin("a", ""), plugin("a", ""), channel.clone()]),
+            "FILE:7: plugins.claim_mappers.1.name: found \"a\", which another plugin has; expected a different name \
+             for each plugin"
+        );
+        assert_eq!(
+            settings(&[plugin("a", ""), channel]),
+            "FILE:7: plugins.approval_channels.0.name: found \"a\", which another plugin has; expected a different \
+             name for each plugin"
+        );
+    }
+
+    #[test]
     fn the_error_of_a_misplaced_key_names_its_table() {
         for (text, message) in [
             (

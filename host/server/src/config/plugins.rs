@@ -1,5 +1,6 @@
 //! The settings of plugins.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -250,70 +251,84 @@ pub(super) fn check(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)
         (HumanDuration::ZERO, HumanDuration::days(366)),
         expect,
     );
-    let mappers = plugins.claim_mappers.iter().map(|plugin| &plugin.name);
-    let names: Vec<_> = mappers
-        .chain(plugins.approval_channels.iter().map(|plugin| &plugin.name))
-        .collect();
-    for name in &names {
+    check_names(plugins, expect);
+    for (index, plugin) in plugins.claim_mappers.iter().enumerate() {
+        let key = format!("plugins.claim_mappers.{index}");
+        let source = (plugin.applications.as_deref(), plugin.sha256.as_deref());
+        check_source(&key, source, expect);
+        plugin.limits.check(&key, expect);
+        let grants = plugin.writes.iter().any(|claim| claim == "account");
+        expect(
+            plugin.on_failure == OnFailure::Fail || !grants,
+            &format!("{key}.on_failure"),
+            "expected `fail` for a plugin that writes `account`: that claim carries permissions",
+        );
+    }
+    for (index, plugin) in plugins.approval_channels.iter().enumerate() {
+        let key = format!("plugins.approval_channels.{index}");
+        let source = (plugin.applications.as_deref(), plugin.sha256.as_deref());
+        check_source(&key, source, expect);
+        plugin.limits.check(&key, expect);
+        expect(
+            !plugin.shows_letters || plugin.trust == Trust::Delegated,
+            &format!("{key}.shows_letters"),
+            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the \
+             number",
+        );
+    }
+}
+
+/// Checks the names. A repeated name is one error, at its second plugin.
+fn check_names(plugins: &Plugins, expect: &mut impl FnMut(bool, &str, &str)) {
+    let mappers = plugins.claim_mappers.iter().enumerate();
+    let channels = plugins.approval_channels.iter().enumerate();
+    let named = mappers
+        .map(|(index, plugin)| (format!("plugins.claim_mappers.{index}.name"), &plugin.name))
+        .chain(channels.map(|(index, plugin)| {
+            (
+                format!("plugins.approval_channels.{index}.name"),
+                &plugin.name,
+            )
+        }));
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for (key, name) in named {
         let fits = (1..=64).contains(&name.len())
             && name
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
         expect(
             fits,
-            "plugins",
-            "expected plugin names of 1 to 64 lower-case letters, digits and hyphens",
+            &key,
+            &format!("found {name:?}, expected 1 to 64 lower-case letters, digits and hyphens"),
         );
+        let count = counts.entry(name).or_default();
+        *count += 1;
         expect(
-            names.iter().filter(|other| *other == name).count() == 1,
-            "plugins",
-            "expected a different name for each plugin",
+            *count != 2,
+            &key,
+            &format!(
+                "found {name:?}, which another plugin has; expected a different name for each plugin"
+            ),
         );
     }
-    let mut both = |key: &str, applications: Option<&Vec<String>>, sha256: Option<&String>| {
-        for application in applications.into_iter().flatten() {
-            expect(
-                application.parse::<Did>().is_ok(),
-                &format!("{key}.applications"),
-                "expected Client IDs, such as did:key:z6Mk...",
-            );
-        }
+}
+
+/// Checks the applications that a plugin serves, and the digest of its file.
+fn check_source(
+    key: &str,
+    (applications, sha256): (Option<&[String]>, Option<&str>),
+    expect: &mut impl FnMut(bool, &str, &str),
+) {
+    for (index, application) in applications.unwrap_or_default().iter().enumerate() {
         expect(
-            sha256.is_none_or(|text| Digest::from_text(text).is_some()),
-            &format!("{key}.sha256"),
-            "expected 64 hexadecimal digits, as `sha256sum` prints them",
-        );
-    };
-    for plugin in &plugins.claim_mappers {
-        both(
-            "plugins.claim_mappers",
-            plugin.applications.as_ref(),
-            plugin.sha256.as_ref(),
+            application.parse::<Did>().is_ok(),
+            &format!("{key}.applications.{index}"),
+            &format!("found {application:?}, expected a Client ID such as did:key:z6Mk..."),
         );
     }
-    for plugin in &plugins.approval_channels {
-        both(
-            "plugins.approval_channels",
-            plugin.applications.as_ref(),
-            plugin.sha256.as_ref(),
-        );
-    }
-    for plugin in &plugins.claim_mappers {
-        plugin.limits.check("plugins.claim_mappers", expect);
-        let grants = plugin.writes.iter().any(|claim| claim == "account");
-        expect(
-            plugin.on_failure == OnFailure::Fail || !grants,
-            "plugins.claim_mappers.on_failure",
-            "expected `fail` for a plugin that writes `account`: that claim carries permissions",
-        );
-    }
-    for plugin in &plugins.approval_channels {
-        plugin.limits.check("plugins.approval_channels", expect);
-        expect(
-            !plugin.shows_letters || plugin.trust == Trust::Delegated,
-            "plugins.approval_channels.shows_letters",
-            "expected it only with `trust = \"delegated\"`: an enrolled device shows no letters, its user types the \
-             number",
-        );
-    }
+    expect(
+        sha256.is_none_or(|text| Digest::from_text(text).is_some()),
+        &format!("{key}.sha256"),
+        "expected 64 hexadecimal digits, as `sha256sum` prints them",
+    );
 }
