@@ -64,6 +64,7 @@ impl BuiltPlugin {
                     component,
                     scope,
                     grants,
+                    denies: description.denies,
                     on_failure,
                     result_max_age,
                     config,

@@ -139,13 +139,11 @@ impl Plugins {
             None => mappers.append(&mut loaded.mappers),
         }
         check_owners(&mappers)?;
-        Ok((
-            PluginSet(Arc::new(LoadedPlugins {
-                mappers,
-                ..LoadedPlugins::default()
-            })),
-            journal,
-        ))
+        let loaded = LoadedPlugins {
+            mappers,
+            ..LoadedPlugins::default()
+        };
+        Ok((PluginSet::new(Arc::new(loaded)), journal))
     }
 }
 

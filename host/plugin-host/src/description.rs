@@ -39,7 +39,8 @@ pub struct Description {
     /// The destinations of claims for which it runs. All destinations, if it names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sinks: Option<Vec<Sink>>,
-    /// Whether it may deny a user access. The failures of such a plugin must not be omitted.
+    /// Whether it may deny a user access. The failures of such a plugin must not be omitted. The denial of another
+    /// plugin is a fault.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub denies: bool,
     /// The hosts to which it sends requests, in the format of [`HttpGrant::hosts`](crate::HttpGrant::hosts). `*` leaves

@@ -87,10 +87,20 @@ pub enum Fault {
     /// The plugin tried to write a protected claim, which only the server writes.
     #[error("tried to write the protected claim `{0}`")]
     Protected(String),
-    /// The plugin tried to write a claim or attribute without a grant: its description and the operator must both name
-    /// it.
+    /// The plugin tried to write a claim or attribute that its own description does not list.
+    #[error(
+        "tried to write the claim `{0}`, which its description does not list; add it to `writes` there"
+    )]
+    NotDescribed(String),
+    /// The plugin tried to write a claim or attribute that its description lists, and the operator does not grant.
     #[error("tried to write the claim `{0}`, which was not granted")]
     NotGranted(String),
+    /// The plugin denied the user access, but its description does not declare that it denies. The text is the reason.
+    #[error(
+        "denied the user, but its description does not set `denies`, so the denial is a fault; add `.denies()` (Rust) \
+         or `denies: true` (TypeScript) to the description; its reason: {0}"
+    )]
+    UndeclaredDenial(String),
     /// The plugin returned a SAML attribute for a destination other than an assertion, or one that XML cannot
     /// represent.
     #[error("returned the attribute `{name}` {why}")]
@@ -111,9 +121,13 @@ impl Fault {
         )
     }
 
-    /// Returns whether load causes the fault, and not the user's data. An attacker who causes load must not choose the
-    /// omitted claims.
-    pub(super) fn is_of_the_load(&self) -> bool {
-        matches!(self, Self::Busy | Self::Suspended(_))
+    /// Returns whether the settings may omit the edits of the plugin after this fault. A busy or suspended plugin is
+    /// independent of this user's data, and an attacker who causes load must not choose the omitted claims. After an
+    /// undeclared denial, the omission would sign in a user whom the plugin rejects.
+    pub(super) fn may_be_omitted(&self) -> bool {
+        !matches!(
+            self,
+            Self::Busy | Self::Suspended(_) | Self::UndeclaredDenial(_)
+        )
     }
 }

@@ -68,17 +68,17 @@ impl Plugins {
     pub async fn reload(&self, specs: Vec<PluginSpec>) -> Result<PluginSet, LoadError> {
         let loaded = self.loader.load(specs).await?;
         smoke_test::run(&loaded.mappers).await?;
-        Ok(PluginSet(self.loaded.swap(Arc::new(loaded))))
+        Ok(PluginSet::new(self.loaded.swap(Arc::new(loaded))))
     }
 
     /// Replaces the current set with one that was loaded before. Returns the replaced set.
     pub fn replace_set(&self, set: PluginSet) -> PluginSet {
-        PluginSet(self.loaded.swap(set.0))
+        PluginSet::new(self.loaded.swap(set.loaded))
     }
 
     /// Returns the current set. A later reload does not change it.
     pub fn set(&self) -> PluginSet {
-        PluginSet(self.loaded.load_full())
+        PluginSet::new(self.loaded.load_full())
     }
 
     /// Runs the smoke test: calls each claim mapper for a fictitious user, with each destination of claims that it

@@ -83,6 +83,11 @@ impl Grants {
         names(&self.described, &name) && names(&self.operator, &name)
     }
 
+    /// Returns whether the component's description lists the claim, or the attribute with its prefix.
+    pub(super) fn describes(&self, name: &str) -> bool {
+        names(&self.described, name)
+    }
+
     /// Returns whether the plugin may add any SAML attribute.
     pub(super) fn any_attribute(&self) -> bool {
         self.operator

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::claims::{self, ClaimInput, MapFailure, MappedClaims};
+use super::claims::{self, ChainPurpose, ClaimInput, MapFailure, MappedClaims};
 use super::component_check;
 use super::description::PluginIdentity;
 use super::loaded::LoadedPlugins;
@@ -15,7 +15,10 @@ use assent_model::secret::Digest;
 
 /// A loaded set of plugins, with the components and settings of the time when it was loaded.
 #[derive(Clone)]
-pub struct PluginSet(pub(super) Arc<LoadedPlugins>);
+pub struct PluginSet {
+    pub(super) loaded: Arc<LoadedPlugins>,
+    purpose: ChainPurpose,
+}
 
 /// Identifies a set of plugins. The identifier does not keep the set in memory.
 #[derive(Clone)]
@@ -36,16 +39,29 @@ impl std::fmt::Debug for PluginSet {
 }
 
 impl PluginSet {
+    /// Returns a set for responses to applications.
+    pub(super) fn new(loaded: Arc<LoadedPlugins>) -> Self {
+        let purpose = ChainPurpose::Response;
+        Self { loaded, purpose }
+    }
+
+    /// Returns the same set for previews. Its faults have a log message of their own, because no sign-in failed.
+    #[must_use]
+    pub fn for_previews(self) -> Self {
+        let purpose = ChainPurpose::Preview;
+        Self { purpose, ..self }
+    }
+
     /// Returns the identities of the plugins: claim mappers in their order, then channels.
     pub fn identities(&self) -> Vec<PluginIdentity> {
         let mappers = self
-            .0
+            .loaded
             .mappers
             .iter()
             .map(|mapper| PluginIdentity::clone(mapper.identity()));
         mappers
             .chain(
-                self.0
+                self.loaded
                     .channels
                     .iter()
                     .map(|channel| PluginIdentity::clone(&channel.identity)),
@@ -55,13 +71,13 @@ impl PluginSet {
 
     /// Returns the identifier of this set.
     pub fn id(&self) -> PluginSetId {
-        PluginSetId(Arc::downgrade(&self.0))
+        PluginSetId(Arc::downgrade(&self.loaded))
     }
 
     /// Returns the time for which the claim mappers' result for the application may be reused although the clock has
     /// advanced. It is the shortest time of the mappers that run.
     pub fn result_max_age(&self, application: &Did, sink: Sink) -> Duration {
-        self.0
+        self.loaded
             .mappers
             .iter()
             .filter(|mapper| mapper.is_asked_for(application, sink))
@@ -75,7 +91,7 @@ impl PluginSet {
     /// # Errors
     /// The first plugin that denies or fails, unless its settings permit the omission of its claims.
     pub async fn map_claims(&self, input: ClaimInput) -> Result<MappedClaims, MapFailure> {
-        claims::run_chain(&self.0.mappers, input).await
+        claims::run_chain(&self.loaded.mappers, input, self.purpose).await
     }
 
     /// Returns whether one of the files from which the set was loaded has changed or is missing. It reads all files, so
@@ -88,7 +104,7 @@ impl PluginSet {
                 digest_of(&spec.name, &spec.file).as_deref() == Some(identity.sha256.as_str())
             })
         };
-        !self.0.specs.iter().all(is_same)
+        !self.loaded.specs.iter().all(is_same)
     }
 }
 

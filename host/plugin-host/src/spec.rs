@@ -68,7 +68,7 @@ pub enum OnFailure {
     #[default]
     Fail,
     /// The mapper's edits are omitted and the sign-in continues. This is for claims that grant nothing. A denial still
-    /// ends the sign-in.
+    /// ends the sign-in, and so does an undeclared one, which is a fault.
     Omit,
 }
 

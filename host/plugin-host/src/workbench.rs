@@ -14,8 +14,8 @@ use super::approval::{
 };
 use super::call::{EgressMode, Runner};
 use super::claims::{
-    self, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd, MapperScope,
-    TracedChange,
+    self, ChainPurpose, ClaimInput, ClaimMapper, MapFailureKind, MapperRun, MapperRunEnd,
+    MapperScope, TracedChange,
 };
 use super::compiler::Compiler;
 use super::component_check::{self, Surface};
@@ -191,7 +191,12 @@ impl Workbench {
         let LinkedComponent::Mapper(component) = linked else {
             return Err(self.wrong_role(World::ClaimMapper));
         };
-        let Description { writes, sinks, .. } = self.inspection.description.clone();
+        let Description {
+            writes,
+            sinks,
+            denies,
+            ..
+        } = self.inspection.description.clone();
         Ok(MapperUnderTest(ClaimMapper {
             lookups: Share::quarter_of(runner.limits()),
             identity: self.identity(),
@@ -202,6 +207,7 @@ impl Workbench {
                 sinks,
             },
             grants: Grants::whole(writes).map_err(error)?,
+            denies,
             on_failure: OnFailure::Fail,
             result_max_age: Duration::ZERO,
             config: config.to_string(),
@@ -292,7 +298,8 @@ impl MapperUnderTest {
         &self,
         input: ClaimInput,
     ) -> MeasuredOutcome<Result<Vec<TracedChange>, MapFailureKind>> {
-        let ran = claims::run_chain(std::slice::from_ref(&self.0), input).await;
+        let chain = std::slice::from_ref(&self.0);
+        let ran = claims::run_chain(chain, input, ChainPurpose::Preview).await;
         let mut steps = ran.map_or_else(|failure| failure.steps, |mapped| mapped.steps);
         let Some(MapperRun { usage, end, .. }) = steps.pop() else {
             return MeasuredOutcome {

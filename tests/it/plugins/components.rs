@@ -1,6 +1,7 @@
 //! Shared parts of the plugin tests: the built components, their settings, input and log.
 
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use assent_model::clock::{ManualClock, Timestamp};
@@ -12,7 +13,7 @@ use assent_plugin_host::{
 use serde_json::{Value, json};
 
 pub(super) use crate::harness::Log;
-use crate::harness::component;
+use crate::harness::{component, read_bytes, write_file};
 
 /// The current time of these tests, in seconds.
 pub(super) const NOW: i64 = 1_800_000_000;
@@ -76,6 +77,31 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
         },
         limits: CallLimits::default(),
         sha256: None,
+    }
+}
+
+/// Returns the settings of the hostile mapper with a component whose description does not declare that it denies. Only
+/// such a plugin may have `on_failure = "omit"`.
+pub(super) fn without_denials(spec: PluginSpec) -> PluginSpec {
+    static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+        let (declared, other) = (br#""denies":true"#, br#""ignore":true"#);
+        let mut bytes = read_bytes(component("hostile-mapper"));
+        let place = bytes
+            .windows(declared.len())
+            .position(|window| window == declared)
+            .expect("the component contains its description");
+        bytes[place..place + other.len()].copy_from_slice(other);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+        // Another test process may use the file at the same time, so it is replaced as a whole.
+        let part = folder.join(format!("undeclared-{}.wasm", std::process::id()));
+        let file = folder.join("undeclared.wasm");
+        write_file(&part, bytes);
+        std::fs::rename(&part, &file).expect("renamed");
+        file
+    });
+    PluginSpec {
+        file: FILE.clone(),
+        ..spec
     }
 }
 

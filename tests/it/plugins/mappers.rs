@@ -8,7 +8,9 @@ use assent_plugin_host::{
 };
 use serde_json::{Value, json};
 
-use super::components::{Log, account_roles, application, hostile_mapper, input, load};
+use super::components::{
+    Log, account_roles, application, hostile_mapper, input, load, without_denials,
+};
 use crate::harness::{Parsed, Text};
 
 /// Returns the failure of the hostile mapper with these settings, and the log. A plugin of another application must not
@@ -260,12 +262,63 @@ async fn a_plugin_can_neither_forge_log_lines_nor_flood_the_log() {
 async fn a_denial_applies_although_faults_are_ignored() {
     let ours = application(1);
     let config = json!({ "behaviour": "deny", "value": "not on\nSundays" });
-    let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config))]).await;
+    let plugins = load(vec![hostile_mapper("hostile", &ours, config.clone())]).await;
+    let log = Log::capture();
     let failure = plugins.map_claims(input(&ours)).await.expect_err("denied");
     assert_eq!(
         failure.kind,
         MapFailureKind::Deny("not on Sundays".to_owned())
     );
+    // The code that answers the application logs the denial.
+    assert!(log.lines().is_empty(), "{:?}", log.lines());
+
+    // The denial is not declared, so it is a fault. It ends the sign-in nevertheless.
+    let plugins = load(vec![omitting(hostile_mapper("hostile", &ours, config))]).await;
+    let failure = plugins.map_claims(input(&ours)).await.expect_err("denied");
+    assert_eq!(
+        fault(failure),
+        Fault::UndeclaredDenial("not on Sundays".to_owned())
+    );
+    assert!(
+        log.has(&[
+            "WARN",
+            "plugin=\"hostile\"",
+            "sign-in failed",
+            "does not set `denies`"
+        ]),
+        "{:?}",
+        log.lines()
+    );
+    let measured = plugins.status()[0].measured;
+    assert_eq!((measured.faults, measured.denials), (1, 0));
+    let error = plugins.try_out().await.expect_err("rejected").to_string();
+    assert!(
+        error.contains("in the smoke test, it denied the user, but"),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_fault_in_a_preview_has_its_own_log_message() {
+    let ours = application(1);
+    for spec in [
+        hostile_mapper("hostile", &ours, json!({ "behaviour": "panic" })),
+        omitting(hostile_mapper(
+            "hostile",
+            &ours,
+            json!({ "behaviour": "fault" }),
+        )),
+    ] {
+        let plugins = load(vec![spec]).await;
+        let log = Log::capture();
+        let _ = plugins.set().for_previews().map_claims(input(&ours)).await;
+        assert!(
+            log.has(&["INFO", "plugin=\"hostile\"", "plugin failed in a preview"])
+                && !log.has(&["WARN"]),
+            "{:?}",
+            log.lines()
+        );
+    }
 }
 
 #[tokio::test]
@@ -450,7 +503,7 @@ fn omitting(mut spec: PluginSpec) -> PluginSpec {
     if let Role::ClaimMapper { on_failure, .. } = &mut spec.role {
         *on_failure = OnFailure::Omit;
     }
-    spec
+    without_denials(spec)
 }
 
 #[tokio::test]
@@ -473,7 +526,7 @@ async fn a_busy_plugin_fails_closed() {
         on_failure: OnFailure::Omit,
         result_max_age: Duration::ZERO,
     };
-    let plugins = load(vec![hostile]).await;
+    let plugins = load(vec![without_denials(hostile)]).await;
     let call = async || plugins.map_claims(input(&ours)).await;
     let (runs, rejected) = tokio::join!(call(), call());
     assert!(runs.is_ok(), "its own fault is ignored");

@@ -11,12 +11,25 @@ use super::types::{
     ClaimInput, MapFailure, MapFailureKind, MappedClaims, MapperRun, MapperRunEnd, TracedChange,
     json_text,
 };
+use crate::fault::Fault;
 use crate::spec::OnFailure;
+use assent_model::id::Did;
 
-/// Runs the chain. Each mapper sees the result of the earlier ones.
+/// The purpose of a run of the chain. It selects the log messages about faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChainPurpose {
+    /// An application receives the claims.
+    Response,
+    /// An administrator, the user or the author of a plugin sees the claims. No sign-in depends on them.
+    Preview,
+}
+
+/// Runs the chain. Each mapper sees the result of the earlier ones. The caller logs a denial, because a sign-in may run
+/// the chain again before a page shows the reason.
 pub(crate) async fn run_chain(
     chain: &[impl Borrow<ClaimMapper>],
     mut input: ClaimInput,
+    purpose: ChainPurpose,
 ) -> Result<MappedClaims, MapFailure> {
     let mut mapped = MappedClaims {
         claims: std::mem::take(&mut input.claims),
@@ -44,19 +57,15 @@ pub(crate) async fn run_chain(
                 let changed = mapped.apply(plugin, changes);
                 step(&mut mapped, MapperRunEnd::Changed(changed));
             }
-            // A busy plugin is independent of this user's data. An attacker who causes load must not choose the omitted
-            // claims.
             Err(MapFailureKind::Fault(fault))
-                if mapper.on_failure == OnFailure::Omit && !fault.is_of_the_load() =>
+                if mapper.on_failure == OnFailure::Omit && fault.may_be_omitted() =>
             {
-                if mapper.runner.may_log() {
-                    tracing::warn!(plugin, %application, reason = %fault, "plugin failed, claims omitted");
-                }
+                log_fault(mapper, application, &fault, purpose, true);
                 step(&mut mapped, MapperRunEnd::LeftOut(fault));
             }
             Err(kind) => {
-                if mapper.runner.may_log() {
-                    tracing::warn!(plugin, %application, reason = %kind, "plugin failed, sign-in failed");
+                if let MapFailureKind::Fault(fault) = &kind {
+                    log_fault(mapper, application, fault, purpose, false);
                 }
                 step(&mut mapped, MapperRunEnd::Stopped(kind.clone()));
                 return Err(MapFailure {
@@ -68,6 +77,31 @@ pub(crate) async fn run_chain(
         }
     }
     Ok(mapped)
+}
+
+/// Logs a fault, unless the plugin has too many log lines.
+fn log_fault(
+    mapper: &ClaimMapper,
+    application: &Did,
+    fault: &Fault,
+    purpose: ChainPurpose,
+    omitted: bool,
+) {
+    if !mapper.runner.may_log() {
+        return;
+    }
+    let plugin = mapper.name();
+    match (purpose, omitted) {
+        (ChainPurpose::Preview, _) => {
+            tracing::info!(plugin, %application, reason = %fault, "plugin failed in a preview");
+        }
+        (ChainPurpose::Response, true) => {
+            tracing::warn!(plugin, %application, reason = %fault, "plugin failed, claims omitted");
+        }
+        (ChainPurpose::Response, false) => {
+            tracing::warn!(plugin, %application, reason = %fault, "plugin failed, sign-in failed");
+        }
+    }
 }
 
 /// Claims that the server verifies, each with the claim that states the verification.
@@ -138,3 +172,6 @@ impl MappedClaims {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

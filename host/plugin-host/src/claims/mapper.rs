@@ -49,6 +49,8 @@ pub(crate) struct ClaimMapper {
     pub(crate) component: Box<dyn MapperComponent>,
     pub(crate) scope: MapperScope,
     pub(crate) grants: Grants,
+    /// Whether the plugin's description declares that it may deny users.
+    pub(crate) denies: bool,
     pub(crate) on_failure: OnFailure,
     /// The time for which a result may be reused although the clock has advanced.
     pub(crate) result_max_age: Duration,
@@ -151,6 +153,9 @@ impl ClaimMapper {
                 .into_iter()
                 .map(|edit| self.change(input.sink, edit))
                 .collect(),
+            Ok(Err(MapError::Deny(reason))) if !self.denies => {
+                Err(Fault::UndeclaredDenial(one_line(&reason)))
+            }
             Ok(Err(MapError::Deny(reason))) => {
                 runner.meter().denied();
                 return (Err(MapFailureKind::Deny(one_line(&reason))), ran.usage);
@@ -207,7 +212,7 @@ impl ClaimMapper {
                     });
                 }
                 if !self.grants.attribute(&name) {
-                    return Err(Fault::NotGranted(one_line(&format!("attribute:{name}"))));
+                    return Err(self.not_granted(&format!("attribute:{name}")));
                 }
                 // A service provider may use the friendly name as the name, so it needs a grant of its own. The name
                 // format needs none, because the granted name is the same in each format.
@@ -215,9 +220,7 @@ impl ClaimMapper {
                     .as_ref()
                     .filter(|friendly| !self.grants.attribute(friendly))
                 {
-                    return Err(Fault::NotGranted(one_line(&format!(
-                        "attribute:{friendly}"
-                    ))));
+                    return Err(self.not_granted(&format!("attribute:{friendly}")));
                 }
                 if !is_name(&name)
                     || !friendly_name
@@ -242,12 +245,21 @@ impl ClaimMapper {
         }
     }
 
+    /// Returns the fault of an edit without a grant. It names the side that lacks the claim or attribute.
+    fn not_granted(&self, name: &str) -> Fault {
+        if self.grants.describes(name) {
+            Fault::NotGranted(one_line(name))
+        } else {
+            Fault::NotDescribed(one_line(name))
+        }
+    }
+
     /// Returns the claim's name if this plugin may write the claim.
     fn writable(&self, name: String) -> Result<String, Fault> {
         if is_protected(&name) {
             Err(Fault::Protected(name))
         } else if !self.grants.claim(&name) {
-            Err(Fault::NotGranted(one_line(&name)))
+            Err(self.not_granted(&name))
         } else if !is_name(&name) {
             Err(Fault::Name(one_line(&name)))
         } else {

@@ -7,7 +7,7 @@ mod types;
 pub(super) mod v1;
 
 pub use attribute::{SamlAttribute, ValueType};
-pub(super) use chain::run_chain;
+pub(super) use chain::{ChainPurpose, run_chain};
 pub(super) use mapper::{ClaimMapper, MapperScope};
 pub use types::{
     ClaimInput, MapFailure, MapFailureKind, MappedClaims, MapperRun, MapperRunEnd, Protocol,

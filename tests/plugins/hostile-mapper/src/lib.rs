@@ -10,21 +10,26 @@
 
 use std::hint::black_box;
 
+use assent_plugin_sdk::Value;
 use assent_plugin_sdk::bindings::claims;
 use assent_plugin_sdk::bindings::claims::exports::assent::claims::mapper::{
     Edit, Failure, Guest, Input, SamlAttribute, ValueType,
 };
 use assent_plugin_sdk::log::{Level, report_panics, write};
-use assent_plugin_sdk::{Value, json};
 
 struct Hostile;
+
+/// The description. It is one text, because a test replaces a part of it in the component.
+const DESCRIPTION: &str = concat!(
+    r#"{"name":"hostile-mapper","version":"1.0.0","writes":["*","attribute:*"],"#,
+    r#""denies":true}"#
+);
 
 claims::export!(Hostile with_types_in claims);
 
 impl Guest for Hostile {
     fn describe() -> String {
-        json!({ "name": "hostile-mapper", "version": "1.0.0", "writes": ["*", "attribute:*"] })
-            .to_string()
+        DESCRIPTION.to_owned()
     }
 
     fn validate(config: String) -> Result<(), Vec<String>> {
