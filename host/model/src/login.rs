@@ -136,8 +136,13 @@ pub enum SignInDenied {
     AccountClosed(String),
     /// The user was suspended or terminated in the meantime.
     UserInactive,
-    /// A plugin rejected the user, with this reason.
-    Plugin(String),
+    /// A plugin rejected the user.
+    Plugin {
+        /// The plugin's name in the settings.
+        plugin: String,
+        /// The reason for the user, in one sentence.
+        reason: String,
+    },
     /// The sign-in is a test sign-in of another administrator.
     OthersTestSignIn,
 }

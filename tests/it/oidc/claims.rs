@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, Json, Page, Respond, TestHost, TestUser, Text, component, get, http_client, id,
+    Body, Browser, Json, Log, Page, Respond, TestHost, TestUser, Text, component, get, http_client, id,
     jwt_claims, parse_json,
 };
 
@@ -302,9 +302,27 @@ async fn a_claim_mapper_may_deny_with_a_reason() {
     let browser = Browser::new(&host.base);
     let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
-    let ended = browser.finish(&page.url).await;
+    let log = Log::capture();
+    let ended = browser.get(&page.url).await;
     assert_eq!(ended.outcome(), "rejected");
     assert!(ended.body.contains("Only on workdays."));
+    // A denial is a decision, so the log has one line at `info`, and no failure.
+    let lines = log.lines();
+    let denials = lines
+        .iter()
+        .filter(|line| line.contains("plugin denied the sign-in"));
+    let denials: Vec<&String> = denials.collect();
+    assert_eq!(denials.len(), 1, "{lines:?}");
+    let application = format!("application={}", ada.application.id);
+    for words in [
+        "INFO",
+        "plugin=\"hostile\"",
+        &application,
+        "Only on workdays.",
+    ] {
+        assert!(denials[0].contains(words), "{words}: {lines:?}");
+    }
+    assert!(!log.has(&["WARN"]) && !log.has(&["ERROR"]), "{lines:?}");
 }
 
 #[tokio::test]

@@ -196,10 +196,17 @@ async fn more(
             Ok(Some(claims))
         }
         Err(failure) => {
-            tracing::error!(
-                application = %application.id, plugin = failure.plugin, %failure,
-                "introspection failed in a plugin"
-            );
+            if let MapFailureKind::Deny(reason) = &failure.kind {
+                tracing::info!(
+                    application = %application.id, plugin = failure.plugin, reason,
+                    "plugin denied the introspection"
+                );
+            } else {
+                tracing::error!(
+                    application = %application.id, plugin = failure.plugin, %failure,
+                    "introspection failed in a plugin"
+                );
+            }
             match failure.kind {
                 MapFailureKind::Fault(Fault::Busy) => Err(TokenError::Busy),
                 MapFailureKind::Deny(_) => Ok(None),

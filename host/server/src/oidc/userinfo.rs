@@ -123,10 +123,17 @@ async fn map(
         .ok_or(BearerError::Busy)?;
     let made = standard_claims::map_by(services, plugins, subject, Sink::Userinfo).await;
     let mut made = made.map_err(|failure| {
-        tracing::error!(
-            application = %application.id, plugin = failure.plugin, %failure,
-            "UserInfo failed in a plugin"
-        );
+        if let MapFailureKind::Deny(reason) = &failure.kind {
+            tracing::info!(
+                application = %application.id, plugin = failure.plugin, reason,
+                "plugin denied UserInfo"
+            );
+        } else {
+            tracing::error!(
+                application = %application.id, plugin = failure.plugin, %failure,
+                "UserInfo failed in a plugin"
+            );
+        }
         match failure.kind {
             MapFailureKind::Fault(Fault::Busy) => BearerError::Busy,
             MapFailureKind::Deny(_) => BearerError::InvalidToken,

@@ -10,7 +10,7 @@ use futures_util::future::BoxFuture;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
-use assent_model::id::{LoginId, SessionId, UserId};
+use assent_model::id::{Did, LoginId, SessionId, UserId};
 use assent_model::login::SignInDenied;
 use assent_model::saml::NameId;
 use assent_plugin_host::{MapFailure, MapperRun, Sink};
@@ -106,6 +106,21 @@ pub enum SignInAnswer<A, C = Infallible> {
     Denied(SignInDenied),
     /// The sign-in was answered before, or the session that it continues has ended.
     AnsweredBefore,
+}
+
+/// Logs the denial of a sign-in by a plugin, with the reference number of the page if there is one. Other reasons have
+/// no line here. The code that shows or sends the reason calls it, because the plugins may run twice for a sign-in: for
+/// the request, and for the page with the reason.
+pub fn log_plugin_denial(
+    login: OpenLogin,
+    application: Option<&Did>,
+    why: &SignInDenied,
+    reference: Option<&str>,
+) {
+    if let SignInDenied::Plugin { plugin, reason } = why {
+        let application = application.map(tracing::field::display);
+        tracing::info!(reference, %login, application, plugin, reason, "plugin denied the sign-in");
+    }
 }
 
 /// Answers a sign-in, if its observer admits the user, and reports the outcome to the observer. `agreement` is `None`

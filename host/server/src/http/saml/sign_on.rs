@@ -7,7 +7,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 
-use crate::domain::sign_in::context::SignInContext;
+use crate::domain::sign_in::context::{SignInContext, log_plugin_denial};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -198,7 +198,8 @@ async fn begin(
         SignOnOutcome::Granted(answer) | SignOnOutcome::Failed(answer) => {
             deliver(services, browser.language(), &answer)
         }
-        SignOnOutcome::Denied(_) if request.passive => {
+        SignOnOutcome::Denied(why) if request.passive => {
+            log_plugin_denial(begun.open(), Some(&request.application), &why, None);
             match sign_on::deny(services, begun.open(), &request, SignOnDenied::GivenUp).await? {
                 Some(answer) => deliver(services, browser.language(), &answer),
                 None => begun.page(services).await?,

@@ -133,24 +133,25 @@ async fn answered(
     }
     match id_token_claims(context, request, &application, &account, signed_in).await? {
         Ok(claims) => grant(services, authenticated, &application, &account, claims).await,
+        Err(MapFailure {
+            plugin,
+            kind: MapFailureKind::Deny(reason),
+            ..
+        }) => {
+            let denied = SignInDenied::Plugin { plugin, reason };
+            Ok(AuthorizeOutcome::Denied(denied))
+        }
         Err(failure) => {
             tracing::error!(
                 %login, application = %application.id, plugin = failure.plugin, %failure,
                 "sign-in failed in a plugin"
             );
-            match failure.kind {
-                MapFailureKind::Deny(reason) => {
-                    Ok(AuthorizeOutcome::Denied(SignInDenied::Plugin(reason)))
-                }
-                MapFailureKind::Fault(_) => {
-                    let description = format!(
-                        "the sign-in could not be completed; the operator of the identity provider finds the cause in \
-                         the log by the request id {request_id}"
-                    );
-                    let code = AuthorizeErrorCode::ServerError;
-                    failed(services, login, request, code, &description).await
-                }
-            }
+            let description = format!(
+                "the sign-in could not be completed; the operator of the identity provider finds the cause in the log \
+                 by the request id {request_id}"
+            );
+            let code = AuthorizeErrorCode::ServerError;
+            failed(services, login, request, code, &description).await
         }
     }
 }
@@ -247,7 +248,10 @@ pub async fn respond_silently(
             )
             .await
         }
-        AuthorizeOutcome::Denied(_) => deny(services, login, request, DenialReason::GivenUp).await,
+        AuthorizeOutcome::Denied(why) => {
+            context::log_plugin_denial(login, Some(&request.application), &why, None);
+            deny(services, login, request, DenialReason::GivenUp).await
+        }
     }
 }
 

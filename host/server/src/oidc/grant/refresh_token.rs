@@ -161,10 +161,17 @@ async fn mapped_claims(
     let mapped = standard_claims::map(services, subject, Sink::IdToken)
         .await
         .map_err(|failure| {
-            tracing::error!(
-                application = %application.id, plugin = failure.plugin, %failure,
-                "token refresh failed in a plugin"
-            );
+            if let MapFailureKind::Deny(reason) = &failure.kind {
+                tracing::info!(
+                    application = %application.id, plugin = failure.plugin, reason,
+                    "plugin denied the token refresh"
+                );
+            } else {
+                tracing::error!(
+                    application = %application.id, plugin = failure.plugin, %failure,
+                    "token refresh failed in a plugin"
+                );
+            }
             match failure.kind {
                 MapFailureKind::Deny(_) => {
                     TokenError::InvalidGrant("the user may no longer use the application")

@@ -22,7 +22,7 @@ use assent_model::login::SignInDenied;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
-use assent_plugin_host::{MapFailureKind, MapperRun, SamlAttribute, Sink};
+use assent_plugin_host::{MapFailure, MapFailureKind, MapperRun, SamlAttribute, Sink};
 use assent_store::{IssuedGrant, Transition};
 use assent_telemetry::SPANS;
 
@@ -162,19 +162,20 @@ async fn answered(
             };
             grant(services, authenticated, &provider, content).await
         }
+        Err(MapFailure {
+            plugin,
+            kind: MapFailureKind::Deny(reason),
+            ..
+        }) => Ok(SignOnOutcome::Denied(SignInDenied::Plugin {
+            plugin,
+            reason,
+        })),
         Err(failure) => {
             tracing::error!(
                 %login, application = %provider.id, plugin = failure.plugin, %failure,
                 "SAML sign-on failed in a plugin"
             );
-            match failure.kind {
-                MapFailureKind::Deny(reason) => {
-                    Ok(SignOnOutcome::Denied(SignInDenied::Plugin(reason)))
-                }
-                MapFailureKind::Fault(_) => {
-                    fail(services, login, request, &provider, SignOnDenied::Internal).await
-                }
-            }
+            fail(services, login, request, &provider, SignOnDenied::Internal).await
         }
     }
 }

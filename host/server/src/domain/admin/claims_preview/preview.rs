@@ -273,6 +273,7 @@ impl PreviewSubject {
             authentication,
             at,
         } = self;
+        let plugins = &plugins.clone().for_previews();
         let denial = obstacle(user, Some(account));
         match at {
             PreviewTarget::Client(client, scopes, sinks) => {

@@ -88,7 +88,7 @@ pub async fn refused(
                 .map_or(CLOSED, AccessDenied::words)
                 .to_owned(),
         ),
-        SignInDenied::Plugin(reason) => (
+        SignInDenied::Plugin { reason, .. } => (
             TestSignInStep::Claims,
             format!("a plugin rejects you: {reason}"),
         ),

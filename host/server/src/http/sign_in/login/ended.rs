@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use crate::domain::operations::error_references::ErrorReference;
+use crate::domain::sign_in::context::log_plugin_denial;
 use crate::domain::sign_in::login;
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
@@ -79,7 +80,17 @@ pub(super) async fn rejected_page(
         None => login::typed_name(services, login.id).await?,
     };
     let reference = reference(services);
-    tracing::info!(reference, login = %login.id, reason = ?why, "sign-in rejected");
+    if matches!(why, SignInDenied::Plugin { .. }) {
+        let application = login.request.application();
+        log_plugin_denial(
+            OpenLogin::Stored(login.id),
+            application,
+            &why,
+            Some(&reference),
+        );
+    } else {
+        tracing::info!(reference, login = %login.id, reason = ?why, "sign-in rejected");
+    }
     services.error_references.record(ErrorReference {
         reference: reference.clone(),
         request: request_id::current(),
@@ -143,6 +154,8 @@ fn rejected(why: SignInDenied) -> EndedPageKind {
         }
         SignInDenied::UserInactive => Message::new("rejected-user-inactive"),
         SignInDenied::OthersTestSignIn => Message::new("rejected-other-test-sign-in"),
-        SignInDenied::Plugin(reason) => Message::new("rejected-by-plugin").text("reason", reason),
+        SignInDenied::Plugin { reason, .. } => {
+            Message::new("rejected-by-plugin").text("reason", reason)
+        }
     })
 }
