@@ -7,18 +7,18 @@ use assent_model::printable::line;
 use assent_plugin_host::{Compiler, Inspection, inspect};
 
 use crate::built_component::BuiltComponent;
-use crate::description::{must_be_grantable, role, settle, sink_name};
+use crate::description::{compare, must_be_grantable, role, sink_name};
 use crate::runtime::wait;
 use crate::toolchain::Choice;
 
 /// The longest displayed line, in bytes.
 const LONGEST: usize = 8 << 10;
 
-/// Compiles a component within the server's limits, and shows its description and its requests. A packed plugin's
-/// `plugin.toml` must agree with them. For a project, the command writes the file.
+/// Compiles a component within the server's limits, and shows its description and its requests. The `plugin.toml` of a
+/// project or of a packed plugin must agree with them. The command does not write it, because a build does.
 ///
 /// # Errors
-/// If the server would not load the component, or `plugin.toml` of a packed plugin does not agree with it.
+/// If the server would not load the component, or `plugin.toml` does not agree with it.
 #[allow(clippy::print_stdout, reason = "this list is the command's result")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
@@ -28,7 +28,7 @@ pub fn check(path: &Path, choice: Choice) -> Result<()> {
         println!("  {name:<12}{}", line(&value, LONGEST));
     }
     if let Some(plugin) = &subject.plugin {
-        settle(plugin, &inspection)?;
+        compare(plugin, &inspection)?;
         println!("  {:<12}agrees", "plugin.toml");
     }
     must_be_grantable(&inspection)

@@ -38,8 +38,9 @@ pub fn manifest(inspection: &Inspection) -> Manifest {
     }
 }
 
-/// Returns the differences between the `plugin.toml` of a packed plugin and its component, as sentences.
-fn disagreements(packed: &Manifest, inspection: &Inspection) -> Vec<String> {
+/// Returns the differences between a `plugin.toml` and its component, as sentences. The file of a project has no
+/// digest.
+fn disagreements(packed: &Manifest, inspection: &Inspection, has_digest: bool) -> Vec<String> {
     let component = manifest(inspection);
     let sinks = |sinks: &Option<Vec<String>>| {
         sinks
@@ -62,6 +63,7 @@ fn disagreements(packed: &Manifest, inspection: &Inspection) -> Vec<String> {
     ];
     let differ = pairs
         .into_iter()
+        .filter(|(key, ..)| has_digest || *key != "sha256")
         .filter(|(_, packed, component)| packed != component);
     differ
         .map(|(key, packed, component)| {
@@ -90,18 +92,53 @@ pub fn sink_name(sink: assent_plugin_host::Sink) -> String {
 /// # Errors
 /// If the file cannot be written, or does not agree with the component.
 pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
-    let file = plugin.folder.join(MANIFEST);
-    if let PluginSource::Packed(packed) = &plugin.source {
-        let disagreements = disagreements(packed, inspection);
-        if disagreements.is_empty() {
-            return Ok(());
-        }
-        bail!(
-            "{} differs from the component: {}",
-            file.display(),
-            disagreements.join("; ")
-        )
+    if let PluginSource::Packed(_) = &plugin.source {
+        return compare(plugin, inspection);
     }
+    must_have_name(plugin, inspection)?;
+    let file = plugin.folder.join(MANIFEST);
+    write_if_changed(&file, project_text(inspection)?.as_bytes())
+}
+
+/// Compares the `plugin.toml` of a project or of a packed plugin with its component, and writes nothing.
+///
+/// # Errors
+/// If the file cannot be read, or does not agree with the component.
+pub fn compare(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
+    let file = plugin.folder.join(MANIFEST);
+    let differences = match &plugin.source {
+        PluginSource::Packed(packed) => disagreements(packed, inspection, true),
+        PluginSource::Rust(_) | PluginSource::TypeScript => {
+            must_have_name(plugin, inspection)?;
+            let text = std::fs::read_to_string(&file).with_context(|| {
+                let file = file.display();
+                format!("{file} cannot be read; `assent-plugin build` writes it")
+            })?;
+            if text == project_text(inspection)? {
+                return Ok(());
+            }
+            let present: Manifest = toml::from_str(&text)
+                .with_context(|| format!("{} is not as expected", file.display()))?;
+            let mut found = disagreements(&present, inspection, false);
+            if found.is_empty() {
+                found.push("it was changed by hand".to_owned());
+            }
+            found.push("`assent-plugin build` writes it again".to_owned());
+            found
+        }
+    };
+    if differences.is_empty() {
+        return Ok(());
+    }
+    bail!(
+        "{} differs from the component: {}",
+        file.display(),
+        differences.join("; ")
+    )
+}
+
+/// Checks that the component has the name of its package.
+fn must_have_name(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let described = &inspection.description.name;
     if *described != plugin.name {
         bail!(
@@ -110,8 +147,13 @@ pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
             plugin.name
         );
     }
+    Ok(())
+}
+
+/// Returns the `plugin.toml` of a project.
+fn project_text(inspection: &Inspection) -> Result<String> {
     let text = toml::to_string(&manifest(inspection)).context("plugin.toml cannot be written")?;
-    write_if_changed(&file, format!("{GENERATED}{text}").as_bytes())
+    Ok(format!("{GENERATED}{text}"))
 }
 
 /// Rejects a component that requests protected claims, because the server would not load it.
@@ -137,19 +179,51 @@ pub fn must_be_grantable(inspection: &Inspection) -> Result<()> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn protected_claims_are_rejected() {
-        let inspection = |writes: &[&str]| Inspection {
+    fn inspection(writes: &[&str]) -> Inspection {
+        let description = serde_json::json!({ "name": "a", "version": "1", "writes": writes });
+        Inspection {
             world: World::ClaimMapper,
             contract_version: "1.0.0".to_owned(),
             imports: Vec::new(),
             size: 0,
             sha256: String::new(),
-            description: serde_json::from_value(
-                serde_json::json!({ "name": "a", "version": "1", "writes": writes }),
-            )
-            .expect("a description"),
+            description: serde_json::from_value(description).expect("a description"),
+        }
+    }
+
+    #[test]
+    fn the_manifest_of_a_project_is_compared_and_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let plugin = Plugin {
+            folder: folder.path().to_owned(),
+            name: "a".to_owned(),
+            source: PluginSource::TypeScript,
         };
+        let file = folder.path().join(MANIFEST);
+        let error = |inspection: &Inspection| {
+            let error = compare(&plugin, inspection).expect_err("a difference");
+            format!("{error:#}")
+        };
+        let missing = error(&inspection(&["team"]));
+        assert!(missing.contains("`assent-plugin build` writes it") && !file.exists());
+
+        settle(&plugin, &inspection(&["team"])).expect("written");
+        compare(&plugin, &inspection(&["team"])).expect("equal");
+        let before = std::fs::read_to_string(&file).expect("the file");
+        let differs = error(&inspection(&["team", "department"]));
+        assert!(
+            differs.contains("`writes` is `team`, but the component has `department, team`"),
+            "{differs}"
+        );
+        assert_eq!(std::fs::read_to_string(&file).expect("the file"), before);
+
+        std::fs::write(&file, format!("{before}# a note\n")).expect("written");
+        let changed = error(&inspection(&["team"]));
+        assert!(changed.contains("it was changed by hand"), "{changed}");
+    }
+
+    #[test]
+    fn protected_claims_are_rejected() {
         assert!(must_be_grantable(&inspection(&["department", "*", "attribute:sub"])).is_ok());
         let error = must_be_grantable(&inspection(&["department", "sub", "email_verified"]))
             .expect_err("rejected");

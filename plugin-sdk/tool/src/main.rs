@@ -77,7 +77,7 @@ enum Command {
         #[command(flatten)]
         with: With,
     },
-    /// Show a component's description and its requests, and check them against the plugin.toml of a packed plugin.
+    /// Show a component's description and its requests, and compare them with plugin.toml.
     #[command(after_help = "Examples:
   assent-plugin check .
   assent-plugin check department-0.1.0/department.wasm")]

@@ -198,6 +198,29 @@ impl PluginAuthor {
         );
     }
 
+    /// `check` compares `plugin.toml` of the project with the component, and does not write it.
+    async fn checked(&self) {
+        let message = self.tool(&["check", "newcomer"]).await;
+        assert!(message.contains("plugin.toml agrees"), "{message}");
+        let file = self.project().join("plugin.toml");
+        let before = read_file(&file);
+        let changed = before.replace("\"department\"", "\"salary\"");
+        assert_ne!(changed, before);
+        write_file(&file, &changed);
+        let check = ["check", "newcomer"];
+        let differs = self
+            .run(&binary("assent-plugin"), &self.folder, &check)
+            .await;
+        let error = text(&differs.stderr);
+        assert_eq!(differs.status.code(), Some(1), "{error}");
+        assert!(
+            error.contains("`writes` is `salary`, but the component has `department`"),
+            "{error}"
+        );
+        assert_eq!(read_file(&file), changed);
+        write_file(&file, before);
+    }
+
     /// The packed plugin can be inspected and tested. It is replaced only with an explicit option.
     async fn packed(&self, packed: &Path) {
         let folder = packed.text();
@@ -320,6 +343,7 @@ async fn a_new_rust_plugin_adds_a_claim_to_an_id_token() {
         "json!(department.to_uppercase()))",
     );
     newcomer.test().await;
+    newcomer.checked().await;
     newcomer.workflow().await;
     newcomer.deploy().await;
 }
