@@ -7,7 +7,8 @@ use serde_json::{Map, Value, json};
 
 use crate::connection::{Api, ServerConnection};
 use crate::error::{CommandError, ErrorKind};
-use crate::{lookup, preview};
+use crate::lookup;
+use crate::preview::{self, ComparisonText};
 
 /// The address of the instance that `make run` starts.
 const LOCAL: &str = "http://localhost:8080";
@@ -52,7 +53,7 @@ impl CandidateRun {
         plugin: &str,
         component: &[u8],
         config: Option<&Map<String, Value>>,
-    ) -> anyhow::Result<String> {
+    ) -> anyhow::Result<ComparisonText> {
         let body = |account: String| {
             let mut candidate =
                 json!({ "plugin": plugin, "component": STANDARD.encode(component) });
@@ -88,7 +89,11 @@ impl CandidateRun {
         done
     }
 
-    async fn attempt(&self, api: &Api, body: &impl Fn(String) -> Value) -> anyhow::Result<String> {
+    async fn attempt(
+        &self,
+        api: &Api,
+        body: &impl Fn(String) -> Value,
+    ) -> anyhow::Result<ComparisonText> {
         let (application, account) = lookup::account_of(api, &self.application, &self.user).await?;
         let path = [
             "applications".to_owned(),

@@ -109,17 +109,37 @@ struct Difference {
 pub fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>> {
     Ok(match schema {
         Some(PREVIEW) => Some(of_preview(&serde_json::from_slice(bytes)?)),
-        Some(COMPARISON) => Some(comparison(bytes)?),
+        Some(COMPARISON) => Some(comparison(bytes)?.text),
         _ => None,
     })
+}
+
+/// A comparison as text.
+#[derive(Debug)]
+pub struct ComparisonText {
+    /// The text.
+    pub text: String,
+    /// Whether a plugin failed with the candidate. A denial is no failure.
+    pub failed: bool,
 }
 
 /// Returns the text for a comparison.
 ///
 /// # Errors
 /// If the response does not match its schema.
-pub fn comparison(bytes: &[u8]) -> anyhow::Result<String> {
-    Ok(of_comparison(&serde_json::from_slice(bytes)?))
+pub fn comparison(bytes: &[u8]) -> anyhow::Result<ComparisonText> {
+    let comparison = serde_json::from_slice(bytes)?;
+    Ok(ComparisonText {
+        text: of_comparison(&comparison),
+        failed: stops(&comparison.candidate)
+            .any(|(_, stopped)| stopped.outcome == "failed" && stopped.plugin.is_some()),
+    })
+}
+
+/// Returns the sinks in which the server or a plugin prevents the response.
+fn stops(preview: &Preview) -> impl Iterator<Item = (&str, &PluginStop)> {
+    let sinks = preview.sinks.iter();
+    sinks.filter_map(|sink| Some((sink.sink.as_str(), sink.stopped.as_ref()?)))
 }
 
 fn of_preview(Preview { sinks }: &Preview) -> String {
@@ -292,17 +312,22 @@ fn of_comparison(
         log,
     }: &Comparison,
 ) -> String {
-    let mut stops: Vec<&PluginStop> = Vec::new();
-    for stopped in candidate
-        .sinks
-        .iter()
-        .filter_map(|sink| sink.stopped.as_ref())
-    {
-        if !stops.contains(&stopped) {
-            stops.push(stopped);
+    let mut reasons: Vec<&PluginStop> = Vec::new();
+    // A sink that a plugin stops has no claims at all. The reason says this, so its differences are left out.
+    let mut empty: Vec<&str> = Vec::new();
+    for (sink, stopped) in stops(candidate) {
+        if !reasons.contains(&stopped) {
+            reasons.push(stopped);
+        }
+        if stopped.plugin.is_some() {
+            empty.push(sink);
         }
     }
-    let mut shown: String = stops
+    let differences: Vec<&Difference> = differences
+        .iter()
+        .filter(|difference| !empty.contains(&difference.sink.as_str()))
+        .collect();
+    let mut shown: String = reasons
         .into_iter()
         .map(|stopped| {
             words(
@@ -335,9 +360,11 @@ fn of_comparison(
         ]
     };
     if differences.is_empty() {
-        shown.push_str("No differences.\n");
+        if empty.is_empty() {
+            shown.push_str("No differences.\n");
+        }
     } else {
-        let rows = differences.iter().map(row).collect();
+        let rows = differences.into_iter().map(row).collect();
         shown.push_str(&table(
             ["SINK", "VALUE", "CURRENT", "WITH THE CANDIDATE"],
             rows,
@@ -402,8 +429,37 @@ mod tests {
         let compared =
             format!(r#"{{"candidate": {{"sinks": [{sink}, {sink}]}}, "differences": []}}"#);
         assert_eq!(
-            comparison(compared.as_bytes()).expect("read"),
+            comparison(compared.as_bytes()).expect("read").text,
             format!("With the candidate: {line}\nNo differences.\n")
         );
+    }
+
+    #[test]
+    fn a_failed_candidate_is_shown_by_its_reason_only() {
+        let answer = |outcome: &str| {
+            format!(
+                r#"{{"candidate": {{"sinks": [
+                    {{"sink": "id-token", "stopped": {{"plugin": "a", "outcome": "{outcome}", "reason": "trapped"}}}},
+                    {{"sink": "userinfo", "stopped": {{"plugin": "a", "outcome": "{outcome}", "reason": "trapped"}}}},
+                    {{"sink": "introspection", "claims": {{"team": "red"}}}}]}},
+                "differences": [
+                    {{"sink": "id-token", "path": "/claims/email", "current": "a@b.example", "candidate": null}},
+                    {{"sink": "userinfo", "path": "/stopped", "current": null, "candidate": {{}}}}]}}"#
+            )
+        };
+        let failed = comparison(answer("failed").as_bytes()).expect("read");
+        assert!(failed.failed);
+        assert_eq!(
+            failed.text,
+            "Stopped with the candidate: the plugin a failed: trapped\n"
+        );
+        let denied = comparison(answer("denied").as_bytes()).expect("read");
+        assert!(!denied.failed);
+        assert_eq!(
+            denied.text,
+            "Stopped with the candidate: the plugin a rejects this user: trapped\n"
+        );
+        let equal = br#"{"candidate": {"sinks": [{"sink": "userinfo"}]}, "differences": []}"#;
+        assert_eq!(comparison(equal).expect("read").text, "No differences.\n");
     }
 }

@@ -115,6 +115,24 @@ async fn a_change_is_tested_in_a_running_instance_without_loading_it() {
     assert!(wait_until(&mut lines, "Watching .").await.contains("press"));
     watching.kill().await.expect("ended");
 
+    // A candidate that fails in the instance has a reason and no table.
+    newcomer.edit(
+        "src/lib.rs",
+        "department.to_lowercase()",
+        "department[..99].to_lowercase()",
+    );
+    let failed = dev(&newcomer, &host, application, &["--once"])
+        .finish()
+        .await;
+    let (message, error) = (text(&failed.stdout), text(&failed.stderr));
+    assert_eq!(failed.status.code(), Some(1), "{message}{error}");
+    assert!(
+        message.contains("Stopped with the candidate: the plugin dev-mapper failed: trapped")
+            && !message.contains("SINK"),
+        "{message}"
+    );
+    assert!(error.contains("the candidate failed"), "{error}");
+
     let loaded = host.admin_ok(Method::GET, "/plugins", Value::Null).await;
     assert!(!loaded.to_string().contains("dev-mapper"), "{loaded}");
 }
