@@ -7,6 +7,8 @@ use assent_model::secret::Digest;
 use assent_tests::harness::{Text, binary, component, read_bytes, temp_folder, utf8, write_file};
 use serde_json::{Value, json};
 
+use super::components::{application, hostile_mapper, without_denials};
+
 fn tool(arguments: &[&str]) -> Output {
     Command::new(binary("assent-plugin"))
         .args(arguments)
@@ -192,6 +194,26 @@ fn fixtures_are_validated_like_in_the_instance() {
     let (message, holds) = hostile(&wrong);
     assert!(
         !holds && message.contains("- no edits\n    + fault: asked for more than"),
+        "{message}"
+    );
+}
+
+#[test]
+fn an_undeclared_denial_fails_a_fixture() {
+    let denial = json!({
+        "config": { "behaviour": "deny", "value": "not on Sundays" },
+        "expect": { "deny": "not on Sundays" },
+    });
+    assert!(hostile(&denial).1);
+    let folder = temp_folder();
+    let file = folder.path().join("case.json");
+    write_file(&file, denial.to_string());
+    let undeclared = without_denials(hostile_mapper("hostile", &application(1), Value::Null));
+    let output = tool(&["test", path(&undeclared.file), "--fixture", path(&file)]);
+    let message = utf8(output.stdout);
+    assert!(
+        !output.status.success()
+            && message.contains("+ fault: denied the user, but its description does not set"),
         "{message}"
     );
 }
