@@ -303,7 +303,7 @@ async fn a_claim_mapper_may_deny_with_a_reason() {
     let page = ada.begin_sign_in(&browser, &[]).await;
     ada.approve(&page).await;
     let log = Log::capture();
-    let ended = browser.get(&page.url).await;
+    let ended = browser.finish(&page.url).await;
     assert_eq!(ended.outcome(), "rejected");
     assert!(ended.body.contains("Only on workdays."));
     // A denial is a decision, so the log has one line at `info`, and no failure.
