@@ -376,10 +376,27 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
     newcomer.edit(
         "src/plugin.ts",
         "    console.log(input.now);\n",
-        "    const unused = input.now;\n",
+        "    const unused = new Date();\n",
     );
+    let failed = newcomer
+        .run(
+            &binary("assent-plugin"),
+            &newcomer.folder,
+            &["build", "newcomer"],
+        )
+        .await;
+    assert!(!failed.status.success());
+    let message = text(&failed.stderr);
+    assert!(
+        message.contains("error: `new Date()`: a plugin has no clock; use input.now"),
+        "{message}"
+    );
+    // The members of the user have types.
+    let typed = "    const unused = input.user.email?.endsWith(\"@example.org\") && \
+                 input.user.profile.email_verified;\n";
+    newcomer.edit("src/plugin.ts", "    const unused = new Date();\n", typed);
     newcomer.tool(&["build", "newcomer"]).await;
-    newcomer.edit("src/plugin.ts", "    const unused = input.now;\n", "");
+    newcomer.edit("src/plugin.ts", typed, "");
     let native = newcomer
         .run(Path::new("npm"), &newcomer.project(), &["test"])
         .await;

@@ -29,6 +29,13 @@ const CONTRACT: [(&str, &str); 2] = [
     ),
 ];
 
+/// The script at the beginning of the component. The engine traps at a request for the time, and the trap has no hint
+/// for the author. So these calls throw an error instead, also in npm packages.
+const NO_CLOCK: &str = "{const none=()=>{throw new Error('a plugin has no clock; use input.now')};\
+    globalThis.Date=new Proxy(Date,{apply:none,\
+    construct:(date,values,target)=>values.length?Reflect.construct(date,values,target):none(),\
+    get:(date,name)=>name==='now'?none:Reflect.get(date,name)});}";
+
 /// Builds a plugin.
 ///
 /// # Errors
@@ -40,6 +47,7 @@ pub fn build(plugin: &Plugin) -> Result<()> {
     };
     project.install()?;
     project.check_types()?;
+    project.check_clock()?;
     let bundle = project.bundle()?;
     // The inputs of the component, except the packages, which the lock file names.
     let made_of = [
@@ -97,6 +105,40 @@ fn advised(line: &str) -> String {
         Some(format!("{place}{UNKNOWN}{name}': {advice}"))
     });
     advice.unwrap_or_else(|| line.to_owned())
+}
+
+/// Returns a message for each request for the time in a source. `new Date(value)` is permitted.
+fn clock_errors(file: &str, text: &str) -> Vec<String> {
+    let mut errors = Vec::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let is_comment = line.trim_start().starts_with(['*', '/']);
+        let code = line.split("//").next().unwrap_or_default();
+        for call in ["new Date()", "Date.now()"] {
+            if let Some(place) = code.find(call).filter(|_| !is_comment) {
+                let column = code[..place].chars().count() + 1;
+                errors.push(format!(
+                    "{file}({number},{column}): error: `{call}`: a plugin has no clock; use input.now"
+                ));
+            }
+        }
+    }
+    errors
+}
+
+/// Returns the TypeScript files of a folder and its folders, in order.
+fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
+    let unreadable = || format!("{} cannot be read", folder.display());
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
+        let path = entry.with_context(unreadable)?.path();
+        if path.is_dir() {
+            found.extend(sources(&path)?);
+        } else if path.extension().is_some_and(|name| name == "ts") {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
 }
 
 #[allow(
@@ -160,6 +202,22 @@ impl Project<'_> {
         Ok(())
     }
 
+    /// Rejects requests for the time in the project's own sources.
+    fn check_clock(&self) -> Result<()> {
+        let mut errors = Vec::new();
+        for file in sources(&self.folder.join("src"))? {
+            let text = std::fs::read_to_string(&file)
+                .with_context(|| format!("{} cannot be read", file.display()))?;
+            let name = file.strip_prefix(self.folder).unwrap_or(&file);
+            errors.extend(clock_errors(&name.display().to_string(), &text));
+        }
+        if errors.is_empty() {
+            return Ok(());
+        }
+        print_message(&(errors.join("\n") + "\n"));
+        bail!("the plugin requests the time, which it does not have; see above")
+    }
+
     /// Returns a command of an installed package.
     fn package(&self, command: &str, package: &str) -> Result<Command> {
         let program = self.installed(&format!(".bin/{command}"), package)?;
@@ -194,6 +252,7 @@ impl Project<'_> {
             "--target=es2023",
             "--external:assent:*",
         ]);
+        esbuild.arg(format!("--banner:js={NO_CLOCK}"));
         esbuild.args(["--outfile=build/plugin.js", "--log-level=warning"]);
         run(&mut esbuild, "esbuild failed; see above")?;
         let file = self.build.join("plugin.js");
@@ -231,7 +290,20 @@ impl Project<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::advised;
+    use super::{advised, clock_errors};
+
+    #[test]
+    fn requests_for_the_time_are_rejected() {
+        let text = "// new Date() is not available\nconst at = new Date(input.now * 1000);\n\
+                    const now = Date.now();\nreturn [set(\"at\", new Date().toISOString())];\n";
+        assert_eq!(
+            clock_errors("src/plugin.ts", text),
+            [
+                "src/plugin.ts(3,13): error: `Date.now()`: a plugin has no clock; use input.now",
+                "src/plugin.ts(4,19): error: `new Date()`: a plugin has no clock; use input.now",
+            ]
+        );
+    }
 
     #[test]
     fn misleading_advice_of_the_compiler_is_replaced() {
