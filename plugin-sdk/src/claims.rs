@@ -78,19 +78,40 @@ pub struct Input {
     pub sink: Sink,
     /// The current time, in seconds since the Unix epoch.
     pub now: u64,
-    /// The application, a JSON object.
+    /// The application, a JSON object. It has `id` and `name`. With OIDC it also has `application_type` (`web`, `spa`,
+    /// `native`), and with SAML `entity_id` and `custom_attributes`, a list of objects with `name` and `values`. A
+    /// plugin must ignore unknown members of this object and of the next two, because a new release may add some.
     pub application: Value,
-    /// The user's account in this application, a JSON object.
+    /// The user's account in this application, a JSON object. It has `id`, `name`, `short_code` and `state`.
     pub account: Value,
     /// The user, a JSON object.
+    ///
+    /// | Member | Content |
+    /// |---|---|
+    /// | `did` | the identifier, a text |
+    /// | `name` | the login name |
+    /// | `email` | the email address, or null |
+    /// | `groups` | the names of the groups that are assigned to the application, a list |
+    /// | `profile` | an object with the claims of OpenID Connect Core 1.0, section 5.1, such as `given_name` |
+    ///
+    /// An unknown claim is null or missing. `profile` also has `email_verified` and `phone_number_verified`.
+    ///
+    /// ```
+    /// # use assent_plugin_sdk::{claims::Input, json};
+    /// # let mut input = Input::default();
+    /// # input.user = json!({ "email": "ada@example.org", "profile": { "email_verified": true } });
+    /// let email = input.user["email"].as_str().unwrap_or_default();
+    /// let is_verified = input.user["profile"]["email_verified"] == true;
+    /// # assert!(email == "ada@example.org" && is_verified);
+    /// ```
     pub user: Value,
     /// The user's roles in this application.
     pub roles: Vec<String>,
-    /// The granted scopes.
+    /// The granted scopes of which the application receives claims in this sink. Empty for SAML.
     pub scopes: Vec<String>,
-    /// The claims that the request names.
+    /// The entries of the request's `claims` parameter for this sink.
     pub requested: Vec<RequestedClaim>,
-    /// The authentication context class of the sign-in.
+    /// The authentication context class of the sign-in (OpenID Connect Core 1.0, section 2).
     pub acr: Option<String>,
     /// The authentication methods of the sign-in (RFC 8176).
     pub amr: Vec<String>,
@@ -227,7 +248,8 @@ impl Edit {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
     /// The user is denied access to this application. The text is the reason, in one sentence. The user sees it, and
-    /// the server logs it.
+    /// the server logs it. The description must declare it with [`Description::denies`]. Otherwise it is a fault, which
+    /// ends the sign-in.
     Deny(String),
     /// The plugin reports a failure of its own.
     Fault(String),

@@ -23,32 +23,92 @@ export interface RequestedClaim {
   values: Json[];
 }
 
+/** The application. Later versions may add members to this object and to {@link Account} and {@link User}. */
+export interface Application {
+  /** The identifier, a DID. It is the client id. */
+  readonly id: string;
+  readonly name: string;
+  /** Only with OIDC. */
+  readonly application_type?: "web" | "spa" | "native";
+  /** Only with SAML. */
+  readonly entity_id?: string;
+  /** Only with SAML: the attributes in the settings of the application. */
+  readonly custom_attributes?: readonly { readonly name: string; readonly values: readonly string[] }[];
+}
+
+/** The user's account in this application. */
+export interface Account {
+  readonly id: string;
+  readonly name: string;
+  readonly short_code: string;
+  /** The state, such as `active`. */
+  readonly state: string;
+}
+
+/** The user. */
+export interface User {
+  readonly did: string;
+  /** The login name. */
+  readonly name: string;
+  /** The email address, if it is known. `profile.email_verified` states whether it is verified. */
+  readonly email?: string | null;
+  /** The names of the user's groups that are assigned to the application. */
+  readonly groups: readonly string[];
+  /** More claims about the user. */
+  readonly profile: Profile;
+}
+
+/** Claims about the user (OpenID Connect Core 1.0, section 5.1). An unknown claim is null or missing. */
+export interface Profile {
+  /** The full name. */
+  readonly name?: string | null;
+  readonly given_name?: string | null;
+  readonly family_name?: string | null;
+  readonly middle_name?: string | null;
+  readonly nickname?: string | null;
+  readonly picture?: string | null;
+  /** The address of the user's page. */
+  readonly profile?: string | null;
+  readonly website?: string | null;
+  readonly gender?: string | null;
+  readonly birthdate?: string | null;
+  readonly zoneinfo?: string | null;
+  readonly locale?: string | null;
+  readonly phone_number?: string | null;
+  readonly phone_number_verified?: boolean | null;
+  readonly email_verified?: boolean | null;
+  readonly address?: Address | null;
+}
+
+/** The postal address (OpenID Connect Core 1.0, section 5.1.1). */
+export interface Address {
+  readonly formatted?: string | null;
+  readonly street_address?: string | null;
+  readonly locality?: string | null;
+  readonly region?: string | null;
+  readonly postal_code?: string | null;
+  readonly country?: string | null;
+}
+
 /** The input of a claim mapper. */
 export interface Input {
   readonly protocol: "oidc" | "saml";
   readonly sink: Sink;
   /** The current time, in seconds since the Unix epoch. */
   readonly now: number;
-  /**
-   * The application: `id`, `name`; with OIDC also `application_type` (`web`, `spa`, `native`), with SAML also
-   * `entity_id` and `custom_attributes`, a list of objects with `name` and `values`. Later versions may add members.
-   */
-  readonly application: JsonObject;
-  /** The user's account in this application: `id`, `name`, `short_code`, `state`. */
-  readonly account: JsonObject;
-  /**
-   * The user: `did`, `name`, `email`, `profile`, and `groups`, the names of the user's groups with access to this
-   * application.
-   */
-  readonly user: JsonObject;
+  readonly application: Application;
+  /** The user's account in this application. */
+  readonly account: Account;
+  readonly user: User;
   /** The user's roles in this application. */
   readonly roles: readonly string[];
-  /** The granted scopes. */
+  /** The granted scopes of which the application receives claims in this sink. Empty for SAML. */
   readonly scopes: readonly string[];
-  /** The claims that the request names. */
+  /** The entries of the request's `claims` parameter for this sink. */
   readonly requested: readonly RequestedClaim[];
-  /** The authentication context class and methods of the sign-in (OpenID Connect Core 1.0, section 2; RFC 8176). */
+  /** The authentication context class of the sign-in (OpenID Connect Core 1.0, section 2). */
   readonly acr: string | null;
+  /** The authentication methods of the sign-in (RFC 8176). */
   readonly amr: readonly string[];
   /** The claims from the server, with the edits of earlier plugins. */
   readonly current: JsonObject;
@@ -111,7 +171,8 @@ export function attribute({ name, nameFormat, friendlyName, valueType, values }:
 
 /**
  * An error that `map` throws to deny the user access to this application. The message is the reason for the user, in
- * one sentence. A plugin that may throw it must set `denies` in its description.
+ * one sentence. A plugin that may throw it must set `denies` in its description. Otherwise the denial is a fault, which
+ * ends the sign-in.
  */
 export class Deny extends Error {}
 
@@ -130,7 +191,7 @@ export interface Description {
   config_schema?: JsonObject;
   /** The destinations of claims for which it runs. All destinations, if it names none. */
   sinks?: Sink[];
-  /** Whether it may throw {@link Deny}. Then the operator cannot omit its faults. */
+  /** Whether it may throw {@link Deny}, which is a fault otherwise. The operator then cannot omit its faults. */
   denies?: boolean;
 }
 
@@ -205,7 +266,7 @@ function reason(error: unknown): string {
 /** Parses each JSON text at its first use. */
 class LazyInput implements Input {
   readonly #input: ContractInput;
-  readonly #parsed: { [text: string]: JsonObject } = {};
+  readonly #parsed: { [text: string]: unknown } = {};
   readonly protocol: Input["protocol"];
   readonly sink: Sink;
   readonly now: number;
@@ -225,15 +286,15 @@ class LazyInput implements Input {
     this.amr = input.amr;
   }
 
-  get application(): JsonObject {
+  get application(): Application {
     return this.#json("application");
   }
 
-  get account(): JsonObject {
+  get account(): Account {
     return this.#json("account");
   }
 
-  get user(): JsonObject {
+  get user(): User {
     return this.#json("user");
   }
 
@@ -249,7 +310,8 @@ class LazyInput implements Input {
     }));
   }
 
-  #json(member: "application" | "account" | "user" | "current"): JsonObject {
-    return (this.#parsed[member] ??= JSON.parse(this.#input[member]));
+  #json<Member extends "application" | "account" | "user" | "current">(member: Member): Input[Member] {
+    // The host sends these members in the form of their types.
+    return (this.#parsed[member] ??= JSON.parse(this.#input[member])) as Input[Member];
   }
 }
