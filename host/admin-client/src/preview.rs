@@ -439,8 +439,10 @@ mod tests {
         let answer = |outcome: &str| {
             format!(
                 r#"{{"candidate": {{"sinks": [
-                    {{"sink": "id-token", "stopped": {{"plugin": "a", "outcome": "{outcome}", "reason": "trapped"}}}},
-                    {{"sink": "userinfo", "stopped": {{"plugin": "a", "outcome": "{outcome}", "reason": "trapped"}}}},
+                    {{"sink": "id-token",
+                        "stopped": {{"plugin": "a", "outcome": "{outcome}", "reason": "trapped"}}}},
+                    {{"sink": "userinfo",
+                        "stopped": {{"plugin": "a", "outcome": "{outcome}", "reason": "trapped"}}}},
                     {{"sink": "introspection", "claims": {{"team": "red"}}}}]}},
                 "differences": [
                     {{"sink": "id-token", "path": "/claims/email", "current": "a@b.example", "candidate": null}},
