@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::refresh::{offline_tokens, refresh, refresh_token};
 use super::token::userinfo;
 use crate::harness::{
-    Body, Browser, Json, Log, Page, Respond, TestHost, TestUser, Text, component, get, http_client, id,
-    jwt_claims, parse_json,
+    Body, Browser, Json, Log, Page, Respond, TestHost, TestUser, Text, component, get, http_client,
+    id, jwt_claims, parse_json,
 };
 
 /// Exchanges the code, and verifies the ID token with the published key. Returns the claims and the access token.
