@@ -89,7 +89,7 @@ pub struct Input {
     /// | Member | Content |
     /// |---|---|
     /// | `did` | the identifier, a text |
-    /// | `name` | the login name |
+    /// | `name` | the name that the user types at the sign-in |
     /// | `email` | the email address, or null |
     /// | `groups` | the names of the groups that are assigned to the application, a list |
     /// | `profile` | an object with the claims of OpenID Connect Core 1.0, section 5.1, such as `given_name` |

@@ -25,7 +25,7 @@ export interface RequestedClaim {
 
 /** The application. Later versions may add members to this object and to {@link Account} and {@link User}. */
 export interface Application {
-  /** The identifier, a DID. It is the client id. */
+  /** The Client ID, a DID. */
   readonly id: string;
   readonly name: string;
   /** Only with OIDC. */
@@ -48,7 +48,7 @@ export interface Account {
 /** The user. */
 export interface User {
   readonly did: string;
-  /** The login name. */
+  /** The name that the user types at the sign-in. */
   readonly name: string;
   /** The email address, if it is known. `profile.email_verified` states whether it is verified. */
   readonly email?: string | null;

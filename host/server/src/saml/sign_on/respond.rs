@@ -112,25 +112,12 @@ async fn answered(
         }
     };
     observer.observe(SignInEvent::AccountFound).await?;
+    let deny = |why| fail(services, login, request, &provider, why);
     if !is_requested_subject(services, &provider, request, user, &account)? {
-        return fail(
-            services,
-            login,
-            request,
-            &provider,
-            SignOnDenied::OtherSubject,
-        )
-        .await;
+        return deny(SignOnDenied::OtherSubject).await;
     }
     if !meets(request, &session.authentication) {
-        return fail(
-            services,
-            login,
-            request,
-            &provider,
-            SignOnDenied::NoAuthnContext,
-        )
-        .await;
+        return deny(SignOnDenied::NoAuthnContext).await;
     }
     let format = request.name_id_format;
     let name_id = name_id::name_id_for(services, &provider, user, &account, &session.sid, format)?;
@@ -142,7 +129,7 @@ async fn answered(
             %login, application = %provider.id, user = %user.id,
             "SAML sign-on failed: the user has no email address for the NameID"
         );
-        return fail(services, login, request, &provider, SignOnDenied::Internal).await;
+        return deny(SignOnDenied::Internal).await;
     };
     let mapped =
         standard_claims::attributes(services, &provider, user, &account, &session.authentication)
@@ -175,7 +162,7 @@ async fn answered(
                 %login, application = %provider.id, plugin = failure.plugin, %failure,
                 "SAML sign-on failed in a plugin"
             );
-            fail(services, login, request, &provider, SignOnDenied::Internal).await
+            deny(SignOnDenied::Internal).await
         }
     }
 }

@@ -5,7 +5,7 @@ use axum::response::Response;
 
 use crate::domain::operations::error_references::ErrorReference;
 use crate::domain::sign_in::context::log_plugin_denial;
-use crate::domain::sign_in::login;
+use crate::domain::sign_in::login::{self, OpenLogin};
 use crate::domain::{InternalError, Services};
 use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
