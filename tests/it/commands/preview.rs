@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use super::api::{json_of, output_of};
 use crate::harness::{TestHost, Text, component, id, write_file};
+use crate::plugins::components::without_denials;
 use crate::saml::service_provider::TestServiceProvider;
 
 /// Returns the columns of the table row that begins with this name.
@@ -126,7 +127,7 @@ async fn a_preview_names_the_plugins_whose_claims_are_omitted() {
     let plugins = format!(
         "[[plugins.claim_mappers]]\nname = \"staff-role\"\nfile = \"{}\"\nwrites = [\"note\"]\n\
          on_failure = \"omit\"\nconfig = {{ behaviour = \"panic\" }}\n",
-        component("hostile-mapper").display(),
+        without_denials().display(),
     );
     let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;

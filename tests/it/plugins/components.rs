@@ -80,9 +80,9 @@ pub(super) fn hostile_mapper(name: &str, served: &Did, config: Value) -> PluginS
     }
 }
 
-/// Returns the settings of the hostile mapper with a component whose description does not declare that it denies. Only
-/// such a plugin may have `on_failure = "omit"`.
-pub(super) fn without_denials(spec: PluginSpec) -> PluginSpec {
+/// Returns the component of the hostile mapper with a description that does not declare that it denies. Only such a
+/// plugin may have `on_failure = "omit"`.
+pub(crate) fn without_denials() -> &'static Path {
     static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
         let (declared, other) = (br#""denies":true"#, br#""ignore":true"#);
         let mut bytes = read_bytes(component("hostile-mapper"));
@@ -99,10 +99,7 @@ pub(super) fn without_denials(spec: PluginSpec) -> PluginSpec {
         std::fs::rename(&part, &file).expect("renamed");
         file
     });
-    PluginSpec {
-        file: FILE.clone(),
-        ..spec
-    }
+    &FILE
 }
 
 /// Returns a channel with these settings.

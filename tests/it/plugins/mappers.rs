@@ -503,7 +503,8 @@ fn omitting(mut spec: PluginSpec) -> PluginSpec {
     if let Role::ClaimMapper { on_failure, .. } = &mut spec.role {
         *on_failure = OnFailure::Omit;
     }
-    without_denials(spec)
+    spec.file = without_denials().to_owned();
+    spec
 }
 
 #[tokio::test]
@@ -526,7 +527,8 @@ async fn a_busy_plugin_fails_closed() {
         on_failure: OnFailure::Omit,
         result_max_age: Duration::ZERO,
     };
-    let plugins = load(vec![without_denials(hostile)]).await;
+    hostile.file = without_denials().to_owned();
+    let plugins = load(vec![hostile]).await;
     let call = async || plugins.map_claims(input(&ours)).await;
     let (runs, rejected) = tokio::join!(call(), call());
     assert!(runs.is_ok(), "its own fault is ignored");

@@ -5,7 +5,7 @@ pub(crate) mod authoring;
 mod channels;
 mod check;
 mod claim_map;
-mod components;
+pub(crate) mod components;
 mod dev;
 mod explain;
 mod fairness;

@@ -7,7 +7,7 @@ use assent_model::secret::Digest;
 use assent_tests::harness::{Text, binary, component, read_bytes, temp_folder, utf8, write_file};
 use serde_json::{Value, json};
 
-use super::components::{application, hostile_mapper, without_denials};
+use super::components::without_denials;
 
 fn tool(arguments: &[&str]) -> Output {
     Command::new(binary("assent-plugin"))
@@ -208,8 +208,7 @@ fn an_undeclared_denial_fails_a_fixture() {
     let folder = temp_folder();
     let file = folder.path().join("case.json");
     write_file(&file, denial.to_string());
-    let undeclared = without_denials(hostile_mapper("hostile", &application(1), Value::Null));
-    let output = tool(&["test", path(&undeclared.file), "--fixture", path(&file)]);
+    let output = tool(&["test", path(without_denials()), "--fixture", path(&file)]);
     let message = utf8(output.stdout);
     assert!(
         !output.status.success()
