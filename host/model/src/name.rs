@@ -87,9 +87,17 @@ impl From<LoginName> for String {
 pub struct QuotedText(String);
 
 impl QuotedText {
+    /// The maximum length in characters.
+    const LENGTH: usize = 200;
+
     /// Truncates a text to the maximum length for the log.
     pub fn new(text: &str) -> Self {
-        Self(text.chars().take(200).collect())
+        Self(text.chars().take(Self::LENGTH).collect())
+    }
+
+    /// Returns whether the whole text is shown, without an escaped character.
+    pub fn is_exact(&self) -> bool {
+        self.0.chars().count() < Self::LENGTH && self.to_string() == format!("\"{}\"", self.0)
     }
 }
 
@@ -109,6 +117,14 @@ mod tests {
             " Ada@Example.ORG ".parse::<LoginName>().unwrap().as_str(),
             "ada@example.org"
         );
+    }
+
+    #[test]
+    fn a_quoted_text_is_exact_only_without_escapes_and_truncation() {
+        assert!(QuotedText::new("https://rp.example/cb?a=1").is_exact());
+        for text in ["a\"b", "a\u{202e}b", "a\\b", &"x".repeat(200)] {
+            assert!(!QuotedText::new(text).is_exact(), "{text:?}");
+        }
     }
 
     #[test]

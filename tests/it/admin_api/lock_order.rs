@@ -7,7 +7,13 @@ use serde_json::{Value, json};
 
 use super::groups::{assign, group};
 use super::manifests::{applied, web};
-use crate::harness::{Database, TestHost, WAITING_FOR_A_LOCK, id, wait_for_count};
+use crate::harness::{Database, TestHost, id, wait_for_count};
+
+/// Counts 1 if a connection waits for a lock of the connection with the name `holder`, and 0 otherwise.
+const WAITS_FOR_HOLDER: &str = "SELECT COUNT(*) FROM (
+    SELECT 1 FROM pg_stat_activity AS waiting
+    JOIN pg_stat_activity AS holder ON holder.pid = ANY (pg_blocking_pids(waiting.pid))
+    WHERE holder.datname = current_database() AND holder.application_name = 'holder' LIMIT 1) AS blocked";
 
 /// Returns a manifest with a group and with an application that is assigned to it.
 fn manifest(name: &str, role: &str) -> Value {
@@ -24,11 +30,11 @@ fn manifest(name: &str, role: &str) -> Value {
 async fn locks_the_group_first(host: &TestHost, name: &str, change: impl Future<Output = ()>) {
     let (mut holder, mut observer) = (host.connection().await, host.connection().await);
     holder
-        .batch("BEGIN; SELECT 1 FROM applications FOR UPDATE")
+        .batch("SET application_name = 'holder'; BEGIN; SELECT 1 FROM applications FOR UPDATE")
         .await
         .expect("locked");
     let observation = async {
-        wait_for_count(&mut observer, WAITING_FOR_A_LOCK, 1).await;
+        wait_for_count(&mut observer, WAITS_FOR_HOLDER, 1).await;
         let unlocked: Vec<(String,)> =
             sql::query_as("SELECT name FROM user_groups FOR UPDATE SKIP LOCKED")
                 .fetch_all(&mut observer)

@@ -192,7 +192,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     assert_eq!(users["items"][0]["console_role"], "owner");
     let command = printed
         .lines()
-        .find_map(|line| line.strip_prefix("New link for it:"))
+        .find_map(|line| line.strip_prefix("New enrolment link:"))
         .expect("a command");
     let mut shell = Command::new("sh");
     let link = shell

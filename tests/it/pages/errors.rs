@@ -382,7 +382,13 @@ async fn an_authorization_error_tells_the_operator_what_was_received() {
         ],
     );
     let advice = text(Language::English, "error-operator-register");
-    assert!(page.body.contains(&advice), "{}", page.body);
+    assert!(
+        !page.body.contains(&advice),
+        "only an address that is shown exactly can be registered: {}",
+        page.body
+    );
+    let exact = get(&[("redirect_uri", Some("https://rp.example/new"))]).await;
+    assert!(exact.body.contains(&advice), "{}", exact.body);
     // Not every caller may see the registered addresses.
     assert!(
         !page.body.contains("rp.example/cb") && !page.body.contains("rp.example/other"),

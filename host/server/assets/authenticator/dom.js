@@ -128,6 +128,8 @@ export function focusOn(selector) {
   const card = element.closest('.card.request');
   card?.scrollIntoView({ block: 'nearest', behavior: 'instant' });
   element.focus({ preventScroll: card !== null });
+  // A card that is taller than the visible area may show only one end.
+  if (card) element.scrollIntoView({ block: 'nearest', behavior: 'instant' });
 }
 
 /**

@@ -111,6 +111,17 @@ async fn reload_plugins(services: Arc<Services>, mut signal: Signal) {
     }
 }
 
+/// Returns a path as a word of a shell's command line.
+fn in_shell(path: &OsStr) -> String {
+    let path = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if path.chars().all(is_plain) {
+        path.into_owned()
+    } else {
+        format!("'{}'", path.replace('\'', r"'\''"))
+    }
+}
+
 /// Prints the next steps for the user who started the server.
 fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
     let origin = settings.origin();
@@ -132,13 +143,13 @@ fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
         }
         (_, first) => {
             let program = std::env::args_os().next();
-            let program = program
-                .as_deref()
-                .map_or("assent".into(), OsStr::to_string_lossy);
+            let program = in_shell(program.as_deref().unwrap_or("assent".as_ref()));
             let administrator = first.map_or("NAME", |first| first.administrator.as_str());
-            let file = file.display();
+            let file = in_shell(file.as_os_str());
             println!("Authenticator:    {origin}/authenticator");
-            println!("New link for it:  {program} admin enrolment {administrator} --config {file}");
+            println!(
+                "New enrolment link:  {program} admin enrolment {administrator} --config {file}"
+            );
         }
     }
     if let Some(start) = start {

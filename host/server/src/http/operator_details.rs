@@ -28,10 +28,12 @@ pub(super) fn received(label: Message, value: &QuotedText) -> OperatorDetail {
     }
 }
 
-/// The address in the request, which is not registered: a redirect URI, or the destination of a SAML response.
+/// The address in the request, which is not registered: a redirect URI, or the destination of a SAML response. The
+/// operator may register it, if the page shows it exactly.
 pub(super) fn address(value: &QuotedText) -> OperatorDetail {
+    let advice = || Message::new("error-operator-register");
     OperatorDetail {
-        advice: Some(Message::new("error-operator-register")),
+        advice: value.is_exact().then(advice),
         ..received(Message::new("error-operator-address"), value)
     }
 }

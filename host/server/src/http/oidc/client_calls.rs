@@ -68,7 +68,6 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
         let body = Bytes::from_request(request, services)
             .await
             .map_err(IntoResponse::into_response)?;
-        let mut named = None;
         let called = async {
             if !is_form {
                 let expected = "the body must be application/x-www-form-urlencoded".to_owned();
@@ -76,7 +75,6 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             }
             let parameters = Parameters::parse(&body)
                 .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
-            named = parameters.get("client_id").and_then(|id| id.parse().ok());
             parameters
                 .refuse_repeated()
                 .map_err(|error| TokenError::InvalidRequest(error.to_string()))?;
@@ -90,12 +88,7 @@ impl FromRequest<Arc<Services>> for AuthenticatedForm {
             let client = client_auth::authenticate(services, call).await?;
             Ok(Self { client, parameters })
         };
-        called.await.map_err(|error| {
-            if endpoint == ClientEndpoint::Token {
-                log_rejection(named.as_ref(), &error);
-            }
-            refused(services, &error)
-        })
+        called.await.map_err(|error| refused(services, &error))
     }
 }
 
@@ -107,30 +100,23 @@ pub(crate) async fn token(
     match grant::exchange(&services, &called.client, &called.parameters).await {
         Ok(tokens) => never_stored(Json(tokens).into_response()),
         Err(error) => {
-            log_rejection(Some(&called.client.application.id), &error);
+            log_rejection(&called.client.application.id, &error);
             refused(&services, &error)
         }
     }
 }
 
-/// Writes a rejected token request to the log, with the application that the request names. A failed client
-/// authentication and a failure of this server have a log line of their own. Rejections by a limit have none, so that a
-/// client over its limit cannot flood the log.
-fn log_rejection(application: Option<&Did>, error: &TokenError) {
+/// Writes a rejected token request of an authenticated client to the log. Failures of this server have a log line of
+/// their own. Earlier rejections and those by a limit have none, because any client could flood the log with them.
+fn log_rejection(application: &Did, error: &TokenError) {
     match error {
         TokenError::InvalidRequest(_)
         | TokenError::InvalidGrant(_)
         | TokenError::InvalidScope(_)
         | TokenError::UnauthorizedClient
         | TokenError::UnsupportedGrantType => {
-            let (application, description) =
-                (application.map(tracing::field::display), error.to_string());
-            tracing::info!(
-                application,
-                error = error.code(),
-                description,
-                "token request rejected"
-            );
+            let (code, description) = (error.code(), error.to_string());
+            tracing::info!(%application, error = code, description, "token request rejected");
         }
         TokenError::InvalidClient { .. }
         | TokenError::ApplicationDisabled

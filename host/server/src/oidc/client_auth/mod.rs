@@ -109,11 +109,7 @@ pub async fn authenticate(
     call: ClientAuthRequest<'_>,
 ) -> Result<AuthenticatedClient, TokenError> {
     let by_header = call.authorization.is_some();
-    let presented = presented(call).inspect_err(|error| {
-        if let TokenError::InvalidClient { reason, .. } = error {
-            tracing::info!(reason, "client authentication failed");
-        }
-    })?;
+    let presented = presented(call)?;
     let limit = &services.rate_limits.client_auth_failures;
     let caller = (presented.id().clone(), call.from);
     let found = services

@@ -106,7 +106,8 @@ async fn approving_user(
 }
 
 /// Returns the reason why the login of this user has no answer. Only an authenticated user can cause the reason that
-/// the user has no account, so the application cannot learn from it whether a name exists.
+/// the user has no account, so the application cannot learn from it whether a name exists. A test sign-in admits one
+/// user only, so it has the general reason.
 async fn without_answer(
     services: &Services,
     login: &Login,
@@ -115,6 +116,9 @@ async fn without_answer(
     let (Some(user), LoginRequest::Oidc(request)) = (user, &login.request) else {
         return Ok(DenialReason::GivenUp);
     };
+    if !request.purpose.is_application() {
+        return Ok(DenialReason::GivenUp);
+    }
     let denied = access_denial(services, &user, &request.application).await?;
     Ok(match denied {
         Some(AccessDenied::NoAccount) => DenialReason::NoAccount,
