@@ -71,7 +71,7 @@ impl CandidateRun {
             Some(api) => api,
             None => Api::at_server(&self.connection, LOCAL)?,
         };
-        let done = self.attempt(&api, &body).await;
+        let done = self.attempt(&api, plugin, &body).await;
         // A token is valid for a short time, and an author works for hours. After expiry, the token is read again from
         // its source.
         let expired = done.as_ref().is_err_and(|error| {
@@ -84,7 +84,7 @@ impl CandidateRun {
             return done;
         }
         let api = Api::at_server(&self.connection, LOCAL)?;
-        let done = self.attempt(&api, &body).await;
+        let done = self.attempt(&api, plugin, &body).await;
         self.api = Some(api);
         done
     }
@@ -92,6 +92,7 @@ impl CandidateRun {
     async fn attempt(
         &self,
         api: &Api,
+        plugin: &str,
         body: &impl Fn(String) -> Value,
     ) -> anyhow::Result<ComparisonText> {
         let (application, account) = lookup::account_of(api, &self.application, &self.user).await?;
@@ -102,6 +103,6 @@ impl CandidateRun {
         ];
         let request = api.request(Method::POST, &path, &[]).json(&body(account));
         let answer = api.bytes(api.send(request, |_| None).await?).await?;
-        preview::comparison(&answer)
+        preview::comparison(plugin, &answer)
     }
 }

@@ -2,6 +2,7 @@
 //! candidate.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -109,7 +110,7 @@ struct Difference {
 pub fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>> {
     Ok(match schema {
         Some(PREVIEW) => Some(of_preview(&serde_json::from_slice(bytes)?)),
-        Some(COMPARISON) => Some(comparison(bytes)?.text),
+        Some(COMPARISON) => Some(of_comparison(&serde_json::from_slice(bytes)?)),
         _ => None,
     })
 }
@@ -119,21 +120,68 @@ pub fn text(schema: Option<&str>, bytes: &[u8]) -> anyhow::Result<Option<String>
 pub struct ComparisonText {
     /// The text.
     pub text: String,
-    /// Whether a plugin failed with the candidate. A denial is no failure.
-    pub failed: bool,
+    /// The fault of a plugin, if there is one. A denial is no fault.
+    pub fault: Option<ComparisonFault>,
 }
 
-/// Returns the text for a comparison.
+/// The fault of a plugin in a comparison. `Display` returns it without the reason, which the text contains.
+#[derive(Debug, PartialEq, Eq)]
+pub enum ComparisonFault {
+    /// The candidate failed, also if its claims were only omitted (`on_failure = "omit"`).
+    Candidate,
+    /// The plugin with this name ended the preview of a sink.
+    OtherPlugin(String),
+}
+
+impl fmt::Display for ComparisonFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Candidate => f.write_str("the candidate failed"),
+            Self::OtherPlugin(name) => write!(
+                f,
+                "the plugin {} failed, so the comparison is incomplete",
+                harmless(name)
+            ),
+        }
+    }
+}
+
+/// Returns the text for a comparison with the candidate that has this name.
 ///
 /// # Errors
 /// If the response does not match its schema.
-pub fn comparison(bytes: &[u8]) -> anyhow::Result<ComparisonText> {
+pub fn comparison(plugin: &str, bytes: &[u8]) -> anyhow::Result<ComparisonText> {
     let comparison = serde_json::from_slice(bytes)?;
     Ok(ComparisonText {
         text: of_comparison(&comparison),
-        failed: stops(&comparison.candidate)
-            .any(|(_, stopped)| stopped.outcome == "failed" && stopped.plugin.is_some()),
+        fault: fault(plugin, &comparison.candidate),
     })
+}
+
+/// Returns the fault of the candidate with this name, or else the first fault of another plugin.
+fn fault(plugin: &str, candidate: &Preview) -> Option<ComparisonFault> {
+    let mut other = None;
+    for SinkPreview { stopped, calls, .. } in &candidate.sinks {
+        let stopped = stopped
+            .iter()
+            .filter(|stopped| stopped.outcome == "failed")
+            .filter_map(|stopped| stopped.plugin.as_deref());
+        // `stopped` contains a reason of the server instead of the plugin's reason, so the calls count too. Omitted
+        // claims of another plugin do not prevent a comparison.
+        let called = calls
+            .iter()
+            .filter(|call| {
+                call.outcome == "failed" || (call.outcome == "skipped" && call.plugin == plugin)
+            })
+            .map(|call| call.plugin.as_str());
+        for failed in stopped.chain(called) {
+            if failed == plugin {
+                return Some(ComparisonFault::Candidate);
+            }
+            other = other.or(Some(failed));
+        }
+    }
+    other.map(|name| ComparisonFault::OtherPlugin(name.to_owned()))
 }
 
 /// Returns the sinks in which the server or a plugin prevents the response.
@@ -428,9 +476,18 @@ mod tests {
         assert_eq!(shown.lines().nth(2), Some(line), "{shown}");
         let compared =
             format!(r#"{{"candidate": {{"sinks": [{sink}, {sink}]}}, "differences": []}}"#);
+        let candidate = comparison("staff-role", compared.as_bytes()).expect("read");
         assert_eq!(
-            comparison(compared.as_bytes()).expect("read").text,
+            candidate.text,
             format!("With the candidate: {line}\nNo differences.\n")
+        );
+        assert_eq!(candidate.fault, Some(ComparisonFault::Candidate));
+        // The candidate is compared, although the claims of another plugin are omitted.
+        let other = comparison("roles", compared.as_bytes()).expect("read");
+        assert_eq!((other.text, other.fault), (candidate.text, None));
+        assert_eq!(
+            text(Some(COMPARISON), compared.as_bytes()).expect("read"),
+            Some(format!("With the candidate: {line}\nNo differences.\n"))
         );
     }
 
@@ -449,19 +506,55 @@ mod tests {
                     {{"sink": "userinfo", "path": "/stopped", "current": null, "candidate": {{}}}}]}}"#
             )
         };
-        let failed = comparison(answer("failed").as_bytes()).expect("read");
-        assert!(failed.failed);
+        let failed = comparison("a", answer("failed").as_bytes()).expect("read");
+        assert_eq!(failed.fault, Some(ComparisonFault::Candidate));
         assert_eq!(
             failed.text,
             "Stopped with the candidate: the plugin a failed: trapped\n"
         );
-        let denied = comparison(answer("denied").as_bytes()).expect("read");
-        assert!(!denied.failed);
+        let denied = comparison("a", answer("denied").as_bytes()).expect("read");
+        assert_eq!(denied.fault, None);
         assert_eq!(
             denied.text,
             "Stopped with the candidate: the plugin a rejects this user: trapped\n"
         );
         let equal = br#"{"candidate": {"sinks": [{"sink": "userinfo"}]}, "differences": []}"#;
-        assert_eq!(comparison(equal).expect("read").text, "No differences.\n");
+        let equal = comparison("a", equal).expect("read");
+        assert_eq!(
+            (equal.text.as_str(), equal.fault),
+            ("No differences.\n", None)
+        );
+    }
+
+    #[test]
+    fn a_fault_of_another_plugin_is_not_one_of_the_candidate() {
+        let answer = br#"{"candidate": {"sinks": [
+            {"sink": "id-token", "stopped": {"plugin": "other", "outcome": "failed", "reason": "trapped"},
+                "calls": [{"plugin": "other", "outcome": "failed", "reason": "trapped"}]},
+            {"sink": "userinfo", "claims": {"sub": "s"}, "calls": [{"plugin": "a", "outcome": "changed"}]}]},
+            "differences": []}"#;
+        let compared = comparison("a", answer).expect("read");
+        assert_eq!(
+            compared.text,
+            "Stopped with the candidate: the plugin other failed: trapped\n"
+        );
+        let fault = compared.fault.expect("a fault");
+        assert_eq!(fault, ComparisonFault::OtherPlugin("other".to_owned()));
+        assert_eq!(
+            fault.to_string(),
+            "the plugin other failed, so the comparison is incomplete"
+        );
+        // A reason of the server replaces the reason of a plugin.
+        let answer = br#"{"candidate": {"sinks": [{"sink": "id-token",
+            "stopped": {"plugin": null, "outcome": "denied", "reason": "locked"},
+            "calls": [{"plugin": "other", "outcome": "changed"},
+                      {"plugin": "a", "outcome": "failed", "reason": "trapped"}]}]},
+            "differences": []}"#;
+        let fault = |plugin: &str| comparison(plugin, answer).expect("read").fault;
+        assert_eq!(fault("a"), Some(ComparisonFault::Candidate));
+        assert_eq!(
+            fault("other"),
+            Some(ComparisonFault::OtherPlugin("a".to_owned()))
+        );
     }
 }

@@ -48,7 +48,7 @@ pub struct DevOptions {
     /// A TOML file with the plugin's settings. The default is the settings of its first fixture.
     #[arg(long, value_name = "FILE")]
     plugin_config: Option<PathBuf>,
-    /// Build and try the component once, then exit: 1 if it failed or could not be tried, otherwise 0.
+    /// Build and try the component once, then exit: 1 if it failed or could not be compared in each sink, otherwise 0.
     #[arg(long)]
     once: bool,
     #[command(flatten)]
@@ -182,8 +182,8 @@ impl Round {
             described.name, described.version, self.subject
         ));
         print_line(&format!("\n{what}:\n{}", report.text.trim_end()));
-        if report.failed {
-            bail!("the candidate failed; see the reason above");
+        if let Some(fault) = report.fault {
+            bail!("{fault}; see the reason above");
         }
         Ok(())
     }
