@@ -11,6 +11,18 @@ export type Json = null | boolean | number | string | Json[] | { [member: string
 /** A JSON object. */
 export type JsonObject = { [member: string]: Json };
 
+/**
+ * A JSON value that is only read, such as `input.user.groups` or `input.user.profile`. JSON has no `undefined`, so
+ * members with this value are omitted. For an object, declare a type alias: TypeScript does not accept an interface.
+ */
+export type ReadonlyJson =
+  | null
+  | boolean
+  | number
+  | string
+  | readonly ReadonlyJson[]
+  | { readonly [member: string]: ReadonlyJson | undefined };
+
 /** The destination of the claims. */
 export type Sink = "id-token" | "userinfo" | "introspection" | "saml-assertion";
 
@@ -24,7 +36,7 @@ export interface RequestedClaim {
 }
 
 /** The application. Later versions may add members to this object and to {@link Account} and {@link User}. */
-export interface Application {
+export type Application = {
   /** The Client ID, a DID. */
   readonly id: string;
   readonly name: string;
@@ -34,19 +46,19 @@ export interface Application {
   readonly entity_id?: string;
   /** Only with SAML: the attributes in the settings of the application. */
   readonly custom_attributes?: readonly { readonly name: string; readonly values: readonly string[] }[];
-}
+};
 
 /** The user's account in this application. */
-export interface Account {
+export type Account = {
   readonly id: string;
   readonly name: string;
   readonly short_code: string;
   /** The state, such as `active`. */
   readonly state: string;
-}
+};
 
 /** The user. */
-export interface User {
+export type User = {
   readonly did: string;
   /** The name that the user types at the sign-in. */
   readonly name: string;
@@ -56,10 +68,10 @@ export interface User {
   readonly groups: readonly string[];
   /** More claims about the user. */
   readonly profile: Profile;
-}
+};
 
 /** Claims about the user (OpenID Connect Core 1.0, section 5.1). An unknown claim is null or missing. */
-export interface Profile {
+export type Profile = {
   /** The full name. */
   readonly name?: string | null;
   readonly given_name?: string | null;
@@ -78,17 +90,17 @@ export interface Profile {
   readonly phone_number_verified?: boolean | null;
   readonly email_verified?: boolean | null;
   readonly address?: Address | null;
-}
+};
 
 /** The postal address (OpenID Connect Core 1.0, section 5.1.1). */
-export interface Address {
+export type Address = {
   readonly formatted?: string | null;
   readonly street_address?: string | null;
   readonly locality?: string | null;
   readonly region?: string | null;
   readonly postal_code?: string | null;
   readonly country?: string | null;
-}
+};
 
 /** The input of a claim mapper. */
 export interface Input {
@@ -125,7 +137,7 @@ export interface SamlAttribute {
   friendlyName?: string;
   /** The default is `string`. A value with another type is a fault of the plugin. */
   valueType?: ValueType;
-  values: string[];
+  values: readonly string[];
 }
 
 /**
@@ -142,11 +154,11 @@ interface ContractAttribute {
   nameFormat: string | null;
   friendlyName: string | null;
   valueType: ValueType;
-  values: string[];
+  values: readonly string[];
 }
 
-/** Returns an edit that sets a claim. */
-export function set(name: string, value: Json): Edit {
+/** Returns an edit that sets a claim. For an optional value, write `value ?? null`, or return no edit. */
+export function set(name: string, value: ReadonlyJson): Edit {
   return { tag: "set", val: [name, JSON.stringify(value)] };
 }
 

@@ -391,9 +391,13 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
         message.contains("error: `new Date()`: a plugin has no clock; use input.now"),
         "{message}"
     );
-    // The members of the user have types.
+    // The members of the user have types, and are values of claims.
     let typed = "    const unused = input.user.email?.endsWith(\"@example.org\") && \
-                 input.user.profile.email_verified;\n";
+                 input.user.profile.email_verified;\n    \
+                 set(\"groups\", input.user.groups);\n    \
+                 set(\"profile\", input.user.profile);\n    \
+                 set(\"address\", input.user.profile.address ?? null);\n    \
+                 const words = \"new Date() is not available\"; // Date.now()\n";
     newcomer.edit("src/plugin.ts", "    const unused = new Date();\n", typed);
     newcomer.tool(&["build", "newcomer"]).await;
     newcomer.edit("src/plugin.ts", typed, "");
