@@ -1,5 +1,6 @@
 //! The build of a plugin's project to its component.
 
+mod clock;
 mod rust;
 mod typescript;
 

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use super::clock::clock_errors;
 use crate::files::write_if_changed;
 use crate::plugin::Plugin;
 use crate::process::run;
@@ -107,33 +108,17 @@ fn advised(line: &str) -> String {
     advice.unwrap_or_else(|| line.to_owned())
 }
 
-/// Returns a message for each request for the time in a source. `new Date(value)` is permitted.
-fn clock_errors(file: &str, text: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    for (number, line) in (1..).zip(text.lines()) {
-        let is_comment = line.trim_start().starts_with(['*', '/']);
-        let code = line.split("//").next().unwrap_or_default();
-        for call in ["new Date()", "Date.now()"] {
-            if let Some(place) = code.find(call).filter(|_| !is_comment) {
-                let column = code[..place].chars().count() + 1;
-                errors.push(format!(
-                    "{file}({number},{column}): error: `{call}`: a plugin has no clock; use input.now"
-                ));
-            }
-        }
-    }
-    errors
-}
-
-/// Returns the TypeScript files of a folder and its folders, in order.
+/// Returns the TypeScript files of a folder and its folders, in order. It does not follow links to folders, because
+/// they may form a loop.
 fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
     let unreadable = || format!("{} cannot be read", folder.display());
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).with_context(unreadable)? {
-        let path = entry.with_context(unreadable)?.path();
-        if path.is_dir() {
+        let entry = entry.with_context(unreadable)?;
+        let path = entry.path();
+        if entry.file_type().with_context(unreadable)?.is_dir() {
             found.extend(sources(&path)?);
-        } else if path.extension().is_some_and(|name| name == "ts") {
+        } else if path.extension().is_some_and(|name| name == "ts") && path.is_file() {
             found.push(path);
         }
     }
@@ -290,17 +275,33 @@ impl Project<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{advised, clock_errors};
+    use super::{advised, sources};
 
     #[test]
-    fn requests_for_the_time_are_rejected() {
-        let text = "// new Date() is not available\nconst at = new Date(input.now * 1000);\n\
-                    const now = Date.now();\nreturn [set(\"at\", new Date().toISOString())];\n";
+    fn links_to_folders_are_not_followed() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let source = folder.path().join("src");
+        let inner = source.join("inner");
+        std::fs::create_dir_all(&inner).expect("created");
+        for file in [
+            source.join("plugin.ts"),
+            inner.join("a.ts"),
+            folder.path().join("linked.ts"),
+        ] {
+            std::fs::write(file, "").expect("written");
+        }
+        let link = |target: &str, name: &str| {
+            std::os::unix::fs::symlink(target, inner.join(name)).expect("a link");
+        };
+        link("..", "loop");
+        link("..", "loop.ts");
+        link("../../linked.ts", "linked.ts");
         assert_eq!(
-            clock_errors("src/plugin.ts", text),
+            sources(&source).expect("read"),
             [
-                "src/plugin.ts(3,13): error: `Date.now()`: a plugin has no clock; use input.now",
-                "src/plugin.ts(4,19): error: `new Date()`: a plugin has no clock; use input.now",
+                inner.join("a.ts"),
+                inner.join("linked.ts"),
+                source.join("plugin.ts"),
             ]
         );
     }
