@@ -106,8 +106,8 @@ pub fn settle(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
 /// If the file cannot be read, or does not agree with the component.
 pub fn compare(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
     let file = plugin.folder.join(MANIFEST);
-    let differences = match &plugin.source {
-        PluginSource::Packed(packed) => disagreements(packed, inspection, true),
+    let (differences, hint) = match &plugin.source {
+        PluginSource::Packed(packed) => (disagreements(packed, inspection, true), ""),
         PluginSource::Rust(_) | PluginSource::TypeScript => {
             must_have_name(plugin, inspection)?;
             let text = std::fs::read_to_string(&file).with_context(|| {
@@ -121,17 +121,16 @@ pub fn compare(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
                 .with_context(|| format!("{} is not as expected", file.display()))?;
             let mut found = disagreements(&present, inspection, false);
             if found.is_empty() {
-                found.push("it was changed by hand".to_owned());
+                found.push("its text differs from the generated text".to_owned());
             }
-            found.push("`assent-plugin build` writes it again".to_owned());
-            found
+            (found, ". `assent-plugin build` writes it again")
         }
     };
     if differences.is_empty() {
         return Ok(());
     }
     bail!(
-        "{} differs from the component: {}",
+        "{} differs from the component: {}{hint}",
         file.display(),
         differences.join("; ")
     )
@@ -212,14 +211,25 @@ mod tests {
         let before = std::fs::read_to_string(&file).expect("the file");
         let differs = error(&inspection(&["team", "department"]));
         assert!(
-            differs.contains("`writes` is `team`, but the component has `department, team`"),
+            differs.ends_with(
+                "plugin.toml differs from the component: `writes` is `team`, but the component has \
+                 `department, team`. `assent-plugin build` writes it again"
+            ),
             "{differs}"
         );
         assert_eq!(std::fs::read_to_string(&file).expect("the file"), before);
 
-        std::fs::write(&file, format!("{before}# a note\n")).expect("written");
-        let changed = error(&inspection(&["team"]));
-        assert!(changed.contains("it was changed by hand"), "{changed}");
+        for text in [format!("{before}# a note\n"), before.replace('\n', "\r\n")] {
+            std::fs::write(&file, text).expect("written");
+            let changed = error(&inspection(&["team"]));
+            assert!(
+                changed.ends_with(
+                    "differs from the component: its text differs from the generated text. \
+                     `assent-plugin build` writes it again"
+                ),
+                "{changed}"
+            );
+        }
     }
 
     #[test]
