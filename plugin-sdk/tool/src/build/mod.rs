@@ -1,6 +1,5 @@
 //! The build of a plugin's project to its component.
 
-mod clock;
 mod rust;
 mod typescript;
 

@@ -9,7 +9,6 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::clock::clock_errors;
 use crate::files::write_if_changed;
 use crate::plugin::Plugin;
 use crate::process::run;
@@ -48,7 +47,6 @@ pub fn build(plugin: &Plugin) -> Result<()> {
     };
     project.install()?;
     project.check_types()?;
-    project.check_clock()?;
     let bundle = project.bundle()?;
     // The inputs of the component, except the packages, which the lock file names.
     let made_of = [
@@ -106,24 +104,6 @@ fn advised(line: &str) -> String {
         Some(format!("{place}{UNKNOWN}{name}': {advice}"))
     });
     advice.unwrap_or_else(|| line.to_owned())
-}
-
-/// Returns the TypeScript files of a folder and its folders, in order. It does not follow links to folders, because
-/// they may form a loop.
-fn sources(folder: &Path) -> Result<Vec<PathBuf>> {
-    let unreadable = || format!("{} cannot be read", folder.display());
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).with_context(unreadable)? {
-        let entry = entry.with_context(unreadable)?;
-        let path = entry.path();
-        if entry.file_type().with_context(unreadable)?.is_dir() {
-            found.extend(sources(&path)?);
-        } else if path.extension().is_some_and(|name| name == "ts") && path.is_file() {
-            found.push(path);
-        }
-    }
-    found.sort();
-    Ok(found)
 }
 
 #[allow(
@@ -185,22 +165,6 @@ impl Project<'_> {
             bail!("the TypeScript compiler found errors; see above");
         }
         Ok(())
-    }
-
-    /// Rejects requests for the time in the project's own sources.
-    fn check_clock(&self) -> Result<()> {
-        let mut errors = Vec::new();
-        for file in sources(&self.folder.join("src"))? {
-            let text = std::fs::read_to_string(&file)
-                .with_context(|| format!("{} cannot be read", file.display()))?;
-            let name = file.strip_prefix(self.folder).unwrap_or(&file);
-            errors.extend(clock_errors(&name.display().to_string(), &text));
-        }
-        if errors.is_empty() {
-            return Ok(());
-        }
-        print_message(&(errors.join("\n") + "\n"));
-        bail!("the plugin requests the time, which it does not have; see above")
     }
 
     /// Returns a command of an installed package.
@@ -275,36 +239,7 @@ impl Project<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{advised, sources};
-
-    #[test]
-    fn links_to_folders_are_not_followed() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let source = folder.path().join("src");
-        let inner = source.join("inner");
-        std::fs::create_dir_all(&inner).expect("created");
-        for file in [
-            source.join("plugin.ts"),
-            inner.join("a.ts"),
-            folder.path().join("linked.ts"),
-        ] {
-            std::fs::write(file, "").expect("written");
-        }
-        let link = |target: &str, name: &str| {
-            std::os::unix::fs::symlink(target, inner.join(name)).expect("a link");
-        };
-        link("..", "loop");
-        link("..", "loop.ts");
-        link("../../linked.ts", "linked.ts");
-        assert_eq!(
-            sources(&source).expect("read"),
-            [
-                inner.join("a.ts"),
-                inner.join("linked.ts"),
-                source.join("plugin.ts"),
-            ]
-        );
-    }
+    use super::advised;
 
     #[test]
     fn misleading_advice_of_the_compiler_is_replaced() {
