@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::api::{json_of, output_of};
-use crate::harness::{TestHost, Text, component, id, write_file};
+use crate::harness::{TestHost, TestUser, Text, component, id, write_file};
 use crate::plugins::components::without_denials;
 use crate::saml::service_provider::TestServiceProvider;
 
@@ -42,17 +42,23 @@ async fn start(behaviour: &str) -> TestHost {
     TestHost::start_with_plugins(&plugins).await
 }
 
+/// Returns the command that previews the claims of a user's account.
+fn preview_of(user: &TestUser) -> [&str; 5] {
+    let application = &user.application.id;
+    [
+        "claims",
+        "preview",
+        application,
+        "--account",
+        id(&user.account),
+    ]
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preview_is_a_table_of_names_values_and_sources() {
     let host = start(r#"{ behaviour = "set", claim = "note", value = "{\"a\":1}" }"#).await;
     let ada = host.ada().await;
-    let preview = [
-        "claims",
-        "preview",
-        &ada.application.id,
-        "--account",
-        id(&ada.account),
-    ];
+    let preview = preview_of(&ada);
     let shown = output_of(&host, &preview).await;
     let token = part(&shown, "ID token\n");
     assert!(
@@ -97,13 +103,7 @@ async fn a_preview_is_a_table_of_names_values_and_sources() {
 async fn a_preview_first_names_the_reason_for_a_rejection() {
     let host = start(r#"{ behaviour = "deny" }"#).await;
     let ada = host.ada().await;
-    let preview = [
-        "claims",
-        "preview",
-        &ada.application.id,
-        "--account",
-        id(&ada.account),
-    ];
+    let preview = preview_of(&ada);
     let shown = output_of(&host, &preview).await;
     let token = part(&shown, "ID token\n");
     assert!(
@@ -131,13 +131,7 @@ async fn a_preview_names_the_plugins_whose_claims_are_omitted() {
     );
     let host = TestHost::start_with_plugins(&plugins).await;
     let ada = host.ada().await;
-    let preview = [
-        "claims",
-        "preview",
-        &ada.application.id,
-        "--account",
-        id(&ada.account),
-    ];
+    let preview = preview_of(&ada);
     let call = json_of(&host, &preview).await["sinks"][0]["calls"][0].clone();
     assert_eq!(call["outcome"], "skipped", "{call}");
     assert!(

@@ -96,6 +96,15 @@ impl PluginAuthor {
         text(&output.stdout)
     }
 
+    /// Runs `assent-plugin`, which must fail. Returns its output.
+    async fn tool_fails(&self, arguments: &[&str]) -> Output {
+        let output = self
+            .run(&binary("assent-plugin"), &self.folder, arguments)
+            .await;
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        output
+    }
+
     /// Runs the commands of the project's CI workflow unchanged, except the setup of the machine.
     async fn workflow(&self) {
         let workflow = read_file(self.project().join(".github/workflows/plugin.yml"));
@@ -143,13 +152,7 @@ impl PluginAuthor {
 
     /// Tests the changed line: the fixtures show the difference, are updated, and pass.
     async fn test(&self) {
-        let failed = self
-            .run(
-                &binary("assent-plugin"),
-                &self.folder,
-                &["test", "newcomer"],
-            )
-            .await;
+        let failed = self.tool_fails(&["test", "newcomer"]).await;
         assert_eq!(failed.status.code(), Some(1), "{}", text(&failed.stdout));
         let message = text(&failed.stdout);
         assert!(
@@ -164,13 +167,7 @@ impl PluginAuthor {
             error.contains("assent-plugin: 2 of 4 fixtures failed"),
             "{error}"
         );
-        let unpacked = self
-            .run(
-                &binary("assent-plugin"),
-                &self.folder,
-                &["pack", "newcomer"],
-            )
-            .await;
+        let unpacked = self.tool_fails(&["pack", "newcomer"]).await;
         assert_eq!(
             (unpacked.status.code(), text(&unpacked.stdout)),
             (Some(1), String::new())
@@ -208,9 +205,7 @@ impl PluginAuthor {
         assert_ne!(changed, before);
         write_file(&file, &changed);
         let check = ["check", "newcomer"];
-        let differs = self
-            .run(&binary("assent-plugin"), &self.folder, &check)
-            .await;
+        let differs = self.tool_fails(&check).await;
         let error = text(&differs.stderr);
         assert_eq!(differs.status.code(), Some(1), "{error}");
         assert!(
@@ -235,9 +230,7 @@ impl PluginAuthor {
         let component = read_bytes(&file);
         write_file(&file, b"another");
         let again = ["pack", "newcomer", "--out", "packed"];
-        let refused = self
-            .run(&binary("assent-plugin"), &self.folder, &again)
-            .await;
+        let refused = self.tool_fails(&again).await;
         let error = text(&refused.stderr);
         assert!(
             error.contains(
@@ -357,13 +350,7 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
         "  map(config, input) {\n",
         "  map(config, input) {\n    console.log(input.now);\n",
     );
-    let failed = newcomer
-        .run(
-            &binary("assent-plugin"),
-            &newcomer.folder,
-            &["build", "newcomer"],
-        )
-        .await;
+    let failed = newcomer.tool_fails(&["build", "newcomer"]).await;
     assert!(!failed.status.success());
     let message = text(&failed.stderr);
     assert!(
@@ -378,13 +365,7 @@ async fn a_new_typescript_plugin_adds_a_claim_to_an_id_token() {
         "    console.log(input.now);\n",
         "    const unused = new Date();\n",
     );
-    let failed = newcomer
-        .run(
-            &binary("assent-plugin"),
-            &newcomer.folder,
-            &["test", "newcomer"],
-        )
-        .await;
+    let failed = newcomer.tool_fails(&["test", "newcomer"]).await;
     assert!(!failed.status.success());
     let message = text(&failed.stdout);
     assert!(
