@@ -115,7 +115,7 @@ async fn reload_plugins(services: Arc<Services>, mut signal: Signal) {
 fn in_shell(path: &OsStr) -> String {
     let path = path.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
-    if path.chars().all(is_plain) {
+    if !path.is_empty() && path.chars().all(is_plain) {
         path.into_owned()
     } else {
         format!("'{}'", path.replace('\'', r"'\''"))
@@ -156,4 +156,21 @@ fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
         println!("Try the sign-in:  {start}");
     }
     println!("The console:      {origin}/admin\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_shell;
+
+    #[test]
+    fn a_path_is_one_word_of_a_command_line() {
+        for (path, word) in [
+            ("target/debug/assent", "target/debug/assent"),
+            ("/srv/my id/assent.toml", "'/srv/my id/assent.toml'"),
+            ("it's;$(id)", r"'it'\''s;$(id)'"),
+            ("", "''"),
+        ] {
+            assert_eq!(in_shell(path.as_ref()), word);
+        }
+    }
 }
