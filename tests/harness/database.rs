@@ -103,10 +103,6 @@ impl DatabaseUrl {
     }
 }
 
-/// Counts the connections to this PostgreSQL database that wait for a lock.
-pub const WAITING_FOR_A_LOCK: &str = "SELECT COUNT(*) FROM pg_stat_activity \
-     WHERE datname = current_database() AND wait_event_type = 'Lock'";
-
 /// Waits until this query counts this number of rows.
 pub async fn wait_for_count(connection: &mut Connection, query: &'static str, expected: i64) {
     let deadline = tokio::time::Instant::now() + PATIENCE;

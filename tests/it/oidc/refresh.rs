@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use super::token::userinfo;
 use crate::harness::{
     Application, Body, Browser, Database, HostOptions, Parsed, Respond, TestHost, TestUser, Text,
-    WAITING_FOR_A_LOCK, http_client, id, jwt_claims, wait_for_count,
+    http_client, id, jwt_claims, wait_for_count,
 };
 
 /// The parameters that request a refresh token.
@@ -430,6 +430,10 @@ async fn a_second_retry_revokes_the_family_although_the_first_disconnects(databa
         assert_eq!(answer["error"], "invalid_grant", "{database:?}");
     }
 }
+
+/// Counts the connections to this PostgreSQL database that wait for a lock.
+const WAITING_FOR_A_LOCK: &str = "SELECT COUNT(*) FROM pg_stat_activity \
+     WHERE datname = current_database() AND wait_event_type = 'Lock'";
 
 /// On PostgreSQL, a transaction may use the first response. It may end between the check of the family and its
 /// revocation.
