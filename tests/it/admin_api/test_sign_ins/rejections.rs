@@ -253,3 +253,24 @@ async fn administrators_without_permission_are_told_the_remedy() {
         "{detail}"
     );
 }
+
+/// Another user approves a test sign-in and leaves. The response does not state whether that user has an account.
+#[tokio::test]
+async fn another_user_who_leaves_a_test_sign_in_discloses_no_account() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    let (console, _grace, browser) = grace(&host, &application).await;
+    let heidi = Administrator::new(&host, "heidi", "support").await;
+    let test = begin(&console, &application.id).await;
+    let waiting = ask(&browser, &test, "heidi").await;
+    decide(&heidi, Some(&waiting.number())).await;
+    // The page has no such form, but the user can send the request.
+    let leave = format!("{}/leave", waiting.path());
+    let csrf = waiting.csrf();
+    let left = browser.post(&leave, &[("csrf", csrf.as_str())]).await;
+    assert_eq!(left.parameter("error"), "access_denied");
+    assert_eq!(
+        left.parameter("error_description"),
+        "the sign-in was not completed"
+    );
+}
