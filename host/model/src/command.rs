@@ -1,7 +1,8 @@
 //! The common parts of administrators' commands. A plan requires an authorization. Each field of a request has a class.
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Number, Value};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Number, Value};
 
 use crate::caller::Authorization;
 
@@ -126,6 +127,60 @@ impl Field for String {
     fn sent(&self) -> Option<MemberValue> {
         Some(MemberValue::Text(self.clone()))
     }
+}
+
+/// The body of a change, which may omit each of its members. [`admin_command!`](crate::admin_command) implements it.
+pub trait Change {
+    /// Returns the members that the request contained.
+    fn sent_members(&self) -> Vec<Member>;
+}
+
+/// Returns whether `null` removes this member of a change (RFC 7396).
+pub fn null_removes<T: Change + DeserializeOwned>(member: &str) -> bool {
+    let sent = Value::Object(Map::from_iter([(member.to_owned(), Value::Null)]));
+    let change = serde_json::from_value::<T>(sent);
+    change.is_ok_and(|change| has_member(&change, member))
+}
+
+/// Returns the first member that a request sets to `null`, but that cannot be removed. Without this check, the server
+/// would keep the value and report success.
+pub fn unremovable_member<'a>(
+    change: &impl Change,
+    sent: &'a Map<String, Value>,
+) -> Option<&'a str> {
+    let mut nulls = sent.iter().filter(|(_, value)| value.is_null());
+    let (name, _) = nulls.find(|(name, _)| !has_member(change, name))?;
+    Some(name)
+}
+
+fn has_member(change: &impl Change, name: &str) -> bool {
+    let sent = change.sent_members();
+    sent.iter().any(|member| member.name == name)
+}
+
+/// Deserializes a member that `null` removes (RFC 7396). It distinguishes `null` from a missing member.
+///
+/// # Errors
+/// If the value has another type.
+pub fn removable<'de, D, T>(deserializer: D) -> Result<Option<Option<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    Option::deserialize(deserializer).map(Some)
+}
+
+/// Deserializes a member that is empty if `null` removes it (RFC 7396).
+///
+/// # Errors
+/// If the value has another type.
+pub fn empty_if_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de> + Default,
+{
+    let value = Option::<T>::deserialize(deserializer)?;
+    Ok(Some(value.unwrap_or_default()))
 }
 
 /// A type with a class for each of its fields. The macro [`admin_command!`](crate::admin_command) implements it, so
@@ -268,6 +323,12 @@ macro_rules! admin_command {
         }
 
         impl $crate::command::Classified for $name {}
+
+        impl $crate::command::Change for $name {
+            fn sent_members(&self) -> Vec<$crate::command::Member> {
+                self.members()
+            }
+        }
 
         impl $name {
             /// Returns the fields that may need an approval.

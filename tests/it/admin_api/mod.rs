@@ -10,6 +10,7 @@ mod idempotency;
 mod lists;
 mod lock_order;
 mod manifests;
+mod nulls;
 mod operation;
 mod protected_actions;
 mod role_changes;

@@ -140,7 +140,7 @@ function singleLogout() {
       if (address === undefined) return null;
       return {
         url: address,
-        ...(responseAddress && { response_url: responseAddress }),
+        response_url: responseAddress ?? null,
         binding: binding.read() ?? 'redirect',
       };
     },

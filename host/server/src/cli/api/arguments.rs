@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, Args, Command, value_parser};
 use parsed::RESERVED;
+use reqwest::Method;
 
 use super::connection::ConnectionArguments;
 use super::document::{Body, BodyMember, Operation, Shape};
@@ -37,7 +38,9 @@ pub(super) fn command(name: &str, operation: &Operation) -> Command {
         );
     }
     command = match &operation.body {
-        Some(Body::Json(members)) => with_members(command, members),
+        Some(Body::Json(members)) => {
+            with_members(command, members, operation.method == Method::PATCH)
+        }
         Some(Body::Raw(kind)) => {
             let help = format!("The file to send ({kind}); - is standard input");
             command.arg(file_argument(help).required(true))
@@ -94,7 +97,8 @@ fn positional(place: usize, name: &str, description: &str) -> Arg {
     argument.allow_hyphen_values(name == "kid")
 }
 
-fn with_members(mut command: Command, members: &[BodyMember]) -> Command {
+/// Adds the flags of the members of a body. Those of a change can be removed.
+fn with_members(mut command: Command, members: &[BodyMember], is_change: bool) -> Command {
     let has_texts = members
         .iter()
         .any(|member| matches!(member.shape, Shape::Text));
@@ -116,7 +120,7 @@ fn with_members(mut command: Command, members: &[BodyMember]) -> Command {
     }
     let clearable: Vec<String> = members
         .iter()
-        .filter(|member| is_clearable(member))
+        .filter(|member| is_change && member.is_nullable)
         .map(|member| flag(member, members))
         .collect();
     if !clearable.is_empty() {
@@ -229,11 +233,6 @@ fn argument(id: String, member: &BodyMember, flag: &str) -> Arg {
 
 fn is_paging(name: &str) -> bool {
     matches!(name, "after" | "limit")
-}
-
-/// Whether null removes the value, according to its description.
-fn is_clearable(member: &BodyMember) -> bool {
-    member.description.contains("; null ")
 }
 
 /// Returns a sentence of the document in one line, without the marks of code.

@@ -73,6 +73,8 @@ pub(super) struct BodyMember {
     pub(super) shape: Shape,
     /// Whether it is required.
     pub(super) is_required: bool,
+    /// Whether it may be null. In a change, null removes the value.
+    pub(super) is_nullable: bool,
 }
 
 /// The type of a value.

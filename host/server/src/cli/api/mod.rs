@@ -206,7 +206,7 @@ mod tests {
         }
     }
 
-    /// The description of a member says whether null removes it. For another member, the server would ignore a null.
+    /// The document says whether null removes a member.
     #[test]
     fn exactly_the_nullable_members_can_be_unset() {
         let commands = commands().add_to(crate::cli::Arguments::command());
@@ -224,13 +224,31 @@ mod tests {
                 .map(|one| one.get_name().to_owned())
                 .collect()
         };
-        assert_eq!(unset("users", "update"), ["console-role"]);
+        assert_eq!(
+            unset("users", "update"),
+            ["console-role", "email", "profile"]
+        );
+        assert_eq!(unset("groups", "update"), ["description"]);
+        assert_eq!(unset("accounts", "update"), ["role"]);
+        assert_eq!(unset("users", "create"), [""; 0]);
         let members = [
+            "admin-scope",
             "backchannel-logout-uri",
+            "certificate",
             "initiate-login-uri",
+            "jwks",
+            "jwks-uri",
+            "post-logout-redirect-uri",
+            "public-key",
+            "redirect-uri",
+            "sector-identifier",
+            "set-certificate",
+            "custom-attribute",
             "default-relay-state",
             "idp-entity-id",
             "metadata-url",
+            "other-name-id-format",
+            "relay-state",
             "single-logout",
         ];
         assert_eq!(unset("applications", "update"), members);

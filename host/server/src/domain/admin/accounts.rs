@@ -13,6 +13,7 @@ use crate::domain::protected_actions::{ProtectedAccountChange, ProtectedAction};
 use crate::domain::{Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};
+use assent_model::command::empty_if_null;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::display_text;
 use assent_model::user::{LifecycleState, User};
@@ -41,7 +42,8 @@ assent_model::admin_command! {
     pub struct AccountChange, protected ProtectedAccountMembers {
         /// The user's name in the application.
         protected name: Option<String>,
-        /// The roles of the account itself. Those of assignments are added to them.
+        /// The roles of the account itself; null removes all. Those of assignments are added to them.
+        #[serde(default, deserialize_with = "empty_if_null")]
         harmless roles: Option<Vec<String>>,
         /// The lifecycle state.
         protected state: Option<LifecycleState>,

@@ -384,7 +384,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     Ok(UserChange {
         name: name.map(str::to_owned),
         email: email.map(str::to_owned),
-        profile: (!profile.is_empty()).then_some(profile),
+        profile: (!profile.is_empty()).then_some(Some(profile)),
         console_role: None,
         state,
     })

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, List, Page, PageLimit, Query, Search, after};
+use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after};
 use super::routes::Area;
 use crate::domain::Services;
 use crate::domain::admin::{
@@ -336,7 +336,7 @@ async fn update(
     State(services): State<Arc<Services>>,
     context: Context,
     Path(id): Path<String>,
-    Body(change): Body<AccountChange>,
+    ChangeBody(change): ChangeBody<AccountChange>,
 ) -> Result<VersionedResponse<AccountView>, Problem> {
     let account = id_of(&id, "account")?;
     let account = context.run(UpdateAccount { account, change }).await?;

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Query, UnparsedJson, parse, parse_strictly};
+use super::input::{Query, UnparsedJson, parse, parse_change};
 use super::routes::Area;
 use super::{application_list, saml_metadata, service_provider_view};
 use crate::domain::admin::{
@@ -122,7 +122,7 @@ impl New {
         if protocol == Protocol::Saml {
             return Ok(Self::ServiceProvider(NewServiceProvider::read(members)?));
         }
-        parse_strictly(&written(&members))
+        parse_change(&written(&members))
             .map(|change| {
                 Self::Client(NewClient {
                     protocol: OpenIdConnect::default(),
@@ -151,7 +151,7 @@ impl NewServiceProvider {
         Ok(Self {
             protocol: service_provider_view::Saml::Saml,
             source,
-            change: parse_strictly(&written(&members))?,
+            change: parse_change(&written(&members))?,
         })
     }
 }
@@ -173,8 +173,8 @@ impl AnyChange {
     /// Reads a body for an application of a protocol.
     fn read(protocol: Protocol, body: &Bytes) -> Result<Self, Problem> {
         match protocol {
-            Protocol::OpenidConnect => parse_strictly(body).map(Self::Client),
-            Protocol::Saml => parse_strictly(body).map(Self::ServiceProvider),
+            Protocol::OpenidConnect => parse_change(body).map(Self::Client),
+            Protocol::Saml => parse_change(body).map(Self::ServiceProvider),
         }
     }
 

@@ -13,7 +13,7 @@ use utoipa_axum::routes;
 use super::conditional::VersionedResponse;
 use super::context::Context;
 use super::import_limit::ImportPermit;
-use super::input::{Body, List, Page, PageLimit, Query, Search, after};
+use super::input::{Body, ChangeBody, List, Page, PageLimit, Query, Search, after};
 use super::management_view::ManagementView;
 use super::routes::Area;
 use super::table::CsvBody;
@@ -330,7 +330,7 @@ async fn update(
     State(services): State<Arc<Services>>,
     context: Context,
     Path(id): Path<String>,
-    Body(change): Body<GroupUpdate>,
+    ChangeBody(change): ChangeBody<GroupUpdate>,
 ) -> Result<VersionedResponse<GroupView>, Problem> {
     let group = id_of(&id, "group")?;
     context.run(UpdateGroup { group, change }).await?;

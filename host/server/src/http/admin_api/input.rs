@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::http::problem::{Problem, ProblemKind};
+use assent_model::command::{Change, unremovable_member};
 
 /// A JSON body of a type that knows its members. Unknown members are errors, and the problem names the position. A
 /// value in another form than its own is an error, too. Without that check serde would also read the value of an
@@ -29,6 +30,39 @@ impl<T: DeserializeOwned + Serialize, S: Send + Sync> FromRequest<S> for Body<T>
     }
 }
 
+/// The JSON body of a change, read as [`Body`] is. Null removes a member (RFC 7396), or is an error.
+pub(super) struct ChangeBody<T>(pub(super) T);
+
+impl<T, S> FromRequest<S> for ChangeBody<T>
+where
+    T: Change + DeserializeOwned + Serialize,
+    S: Send + Sync,
+{
+    type Rejection = Problem;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Problem> {
+        let UnparsedJson(bytes) = UnparsedJson::from_request(request, state).await?;
+        Ok(Self(parse_change(&bytes)?))
+    }
+}
+
+/// Reads a change as [`parse_strictly`] does, and rejects null for members that cannot be removed.
+pub(super) fn parse_change<T>(body: &[u8]) -> Result<T, Problem>
+where
+    T: Change + DeserializeOwned + Serialize,
+{
+    let change: T = parse_strictly(body)?;
+    let sent: Map<String, Value> = parse(body)?;
+    match unremovable_member(&change, &sent) {
+        None => Ok(change),
+        Some(name) => Err(Problem::field(name, NULL_KEEPS)),
+    }
+}
+
+/// The detail of the problem of a member that null cannot remove.
+pub(super) const NULL_KEEPS: &str =
+    "null would remove it, but it must have a value; send one, or omit the member";
+
 /// Reads a JSON object as [`parse`] does, and rejects values in another form than their own.
 pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Result<T, Problem> {
     let value: T = parse(body)?;
@@ -38,6 +72,7 @@ pub(super) fn parse_strictly<T: DeserializeOwned + Serialize>(body: &[u8]) -> Re
     };
     let unfit = sent
         .iter()
+        .filter(|(_, value)| !value.is_null())
         .find(|(name, value)| !own.get(*name).is_some_and(|own| is_same(value, own)));
     match unfit {
         None => Ok(value),

@@ -1,6 +1,7 @@
 //! The OpenAPI document, generated from the routes. This module adds the parts that all routes have in common:
 //! security, problems, headers.
 
+mod nullable;
 mod operation;
 
 use std::sync::LazyLock;
@@ -120,6 +121,7 @@ fn document(areas: Vec<Area>) -> Value {
         .pointer_mut("/components/schemas")
         .and_then(Value::as_object_mut)
     {
+        nullable::describe_null(schemas);
         let known = schemas.clone();
         schemas.values_mut().for_each(|schema| join(schema, &known));
         // A member that a request omits keeps its value. With a `default` in the schema, some generated clients would

@@ -11,7 +11,7 @@ use utoipa_axum::routes;
 
 use super::conditional::VersionedResponse;
 use super::context::Context;
-use super::input::{Body, List, PageLimit, Query, Search, after};
+use super::input::{ChangeBody, List, PageLimit, Query, Search, after};
 use super::routes::Area;
 use crate::domain::admin::{CreateUser, DeleteUser, EraseUser, UpdateUser, UserChange, UserQuery};
 use crate::domain::{Services, admin};
@@ -203,7 +203,7 @@ fn user_view(user: User) -> UserView {
 )]
 async fn create(
     context: Context,
-    Body(change): Body<UserChange>,
+    ChangeBody(change): ChangeBody<UserChange>,
 ) -> Result<(StatusCode, VersionedResponse<UserView>), Problem> {
     let user = context.run(CreateUser(change)).await?;
     Ok((StatusCode::CREATED, view(user)))
@@ -354,7 +354,7 @@ async fn read(
 async fn update(
     context: Context,
     Path(id): Path<String>,
-    Body(change): Body<UserChange>,
+    ChangeBody(change): ChangeBody<UserChange>,
 ) -> Result<VersionedResponse<UserView>, Problem> {
     let user = id_of(&id, "user")?;
     Ok(view(context.run(UpdateUser { user, change }).await?))

@@ -135,9 +135,9 @@ pub(super) fn single_logout(
         {
             let response_url = uri(service.element, "ResponseLocation")?;
             return Ok(Some(SingleLogoutChange {
-                url: service.location.clone(),
-                response_url,
-                binding,
+                url: Some(Some(service.location.clone())),
+                response_url: Some(response_url),
+                binding: Some(Some(binding)),
             }));
         }
     }

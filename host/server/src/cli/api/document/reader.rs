@@ -53,6 +53,16 @@ fn is_null(schema: &Value) -> bool {
     schema.get("type").and_then(Value::as_str) == Some("null")
 }
 
+/// Whether a value may be null.
+fn has_null(schema: &Value) -> bool {
+    let types = schema.get("type").and_then(Value::as_array);
+    let mut parts = ["oneOf", "anyOf"]
+        .iter()
+        .filter_map(|either| schema.get(*either)?.as_array())
+        .flatten();
+    types.is_some_and(|types| types.iter().any(|name| name == "null")) || parts.any(is_null)
+}
+
 struct Reader<'a> {
     schemas: Option<&'a Map<String, Value>>,
 }
@@ -166,6 +176,7 @@ impl<'a> Reader<'a> {
                 .unwrap_or_default(),
             shape: self.shape(schema),
             is_required: false,
+            is_nullable: has_null(schema),
         }
     }
 
@@ -256,6 +267,7 @@ fn join(members: &mut Vec<BodyMember>, member: BodyMember) {
     match members.iter_mut().find(|known| known.name == member.name) {
         Some(known) => {
             known.is_required = false;
+            known.is_nullable |= member.is_nullable;
             if let (Shape::Choice(known), Shape::Choice(more)) = (&mut known.shape, member.shape) {
                 known.extend(
                     more.into_iter()

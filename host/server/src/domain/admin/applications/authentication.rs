@@ -12,10 +12,26 @@ use assent_plugin_host::egress::Egress;
 /// A change of an application's authentication method, with at most one of the four kinds of key.
 pub(super) struct AuthenticationChange {
     pub(super) method: Option<ClientAuthMethod>,
-    pub(super) jwks: Option<Value>,
-    pub(super) jwks_uri: Option<String>,
-    pub(super) public_key: Option<String>,
-    pub(super) certificate: Option<String>,
+    pub(super) jwks: Option<Option<Value>>,
+    pub(super) jwks_uri: Option<Option<String>>,
+    pub(super) public_key: Option<Option<String>>,
+    pub(super) certificate: Option<Option<String>>,
+}
+
+impl AuthenticationChange {
+    /// Returns the first of these members that the change removes.
+    fn removed(&self, members: &[&'static str]) -> Option<&'static str> {
+        let removals = [
+            ("jwks", self.jwks == Some(None)),
+            ("jwks_uri", self.jwks_uri == Some(None)),
+            ("public_key", self.public_key == Some(None)),
+            ("certificate", self.certificate == Some(None)),
+        ];
+        removals
+            .into_iter()
+            .find(|(member, is_removed)| *is_removed && members.contains(member))
+            .map(|(member, _)| member)
+    }
 }
 
 /// Returns the authentication of the application after the change.
@@ -27,10 +43,10 @@ pub(super) fn authentication(
     const FIELD: &str = "token_endpoint_auth_method";
     let method = change.method.unwrap_or_else(|| settings.auth_method());
     let keys = [
-        change.jwks.is_some(),
-        change.jwks_uri.is_some(),
-        change.public_key.is_some(),
-        change.certificate.is_some(),
+        matches!(change.jwks, Some(Some(_))),
+        matches!(change.jwks_uri, Some(Some(_))),
+        matches!(change.public_key, Some(Some(_))),
+        matches!(change.certificate, Some(Some(_))),
     ];
     let count = keys.into_iter().filter(|is_set| *is_set).count();
     if !settings.application_type.is_confidential() {
@@ -49,6 +65,17 @@ pub(super) fn authentication(
             format!("{} takes no keys or certificates", method.as_str()),
         )),
     };
+    // Keeps the keys, unless the change removes them without a replacement.
+    let kept = |holders: &[&'static str]| match change.removed(holders) {
+        None => Ok(settings.authentication.clone()),
+        Some(member) => Err(invalid(
+            member,
+            format!(
+                "{} needs it; send another key, or another token_endpoint_auth_method",
+                method.as_str()
+            ),
+        )),
+    };
     match method {
         ClientAuthMethod::None => Err(invalid(FIELD, "a web application must authenticate")),
         ClientAuthMethod::ClientSecretBasic => {
@@ -57,7 +84,10 @@ pub(super) fn authentication(
         ClientAuthMethod::ClientSecretPost => without_keys(ClientAuthentication::ClientSecretPost),
         ClientAuthMethod::ClientSecretJwt => without_keys(ClientAuthentication::ClientSecretJwt),
         ClientAuthMethod::PrivateKeyJwt => match (&settings.authentication, count) {
-            (ClientAuthentication::PrivateKeyJwt(_), 0) => Ok(settings.authentication.clone()),
+            (ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(_)), 0) => kept(&["jwks_uri"]),
+            (ClientAuthentication::PrivateKeyJwt(ClientKeys::Jwks(_)), 0) => {
+                kept(&["jwks", "public_key", "certificate"])
+            }
             (_, 1) => Ok(ClientAuthentication::PrivateKeyJwt(client_keys(
                 change, egress,
             )?)),
@@ -67,12 +97,12 @@ pub(super) fn authentication(
             )),
         },
         ClientAuthMethod::TlsClientCertificate => {
-            match (&settings.authentication, change.certificate, count) {
-                (ClientAuthentication::TlsClientCertificate(_), None, 0) => {
-                    Ok(settings.authentication.clone())
+            match (&settings.authentication, &change.certificate, count) {
+                (ClientAuthentication::TlsClientCertificate(_), None | Some(None), 0) => {
+                    kept(&["certificate"])
                 }
-                (_, Some(pem), 1) => {
-                    let certificate = client::certificate(&pem)
+                (_, Some(Some(pem)), 1) => {
+                    let certificate = client::certificate(pem)
                         .map_err(|error| invalid("certificate", error.to_string()))?;
                     Ok(ClientAuthentication::TlsClientCertificate(certificate))
                 }
@@ -87,10 +117,10 @@ pub(super) fn authentication(
 
 fn client_keys(change: AuthenticationChange, egress: &Egress) -> Result<ClientKeys> {
     let (field, keys) = match (
-        change.jwks,
-        change.jwks_uri,
-        change.public_key,
-        change.certificate,
+        change.jwks.flatten(),
+        change.jwks_uri.flatten(),
+        change.public_key.flatten(),
+        change.certificate.flatten(),
     ) {
         (Some(set), ..) => ("jwks", client::keys_of_set(&set)),
         (_, Some(uri), ..) => {

@@ -1,6 +1,6 @@
 //! The changes that create or update an OpenID Connect client.
 
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -15,6 +15,7 @@ use assent_model::application::{
     OidcSettings, SubjectType,
 };
 use assent_model::client_auth::ClientAuthMethod;
+use assent_model::command::{empty_if_null, removable};
 use assent_model::key::SigningAlgorithm;
 use assent_model::redirect::RedirectUri;
 use assent_model::scope::{Scope, Scopes};
@@ -35,9 +36,11 @@ assent_model::admin_command! {
         protected explained name: Option<String>,
         /// Whether users can sign in to it, and its tokens are valid. Disabling it revokes its tokens.
         protected explained enabled: Option<bool>,
-        /// The redirect URIs, compared character by character.
+        /// The redirect URIs, compared character by character; null removes all.
+        #[serde(default, deserialize_with = "empty_if_null")]
         protected explained redirect_uris: Option<Vec<String>>,
-        /// The redirect URIs after signing out.
+        /// The redirect URIs after signing out; null removes all.
+        #[serde(default, deserialize_with = "empty_if_null")]
         protected explained post_logout_redirect_uris: Option<Vec<String>>,
         /// The scopes that the application may request.
         #[schema(value_type = Option<Vec<Scope>>)]
@@ -46,15 +49,19 @@ assent_model::admin_command! {
         protected grant_types: Option<Vec<GrantType>>,
         /// The client authentication method.
         protected token_endpoint_auth_method: Option<ClientAuthMethod>,
-        /// A JSON Web Key Set (RFC 7517 section 5).
+        /// A JSON Web Key Set (RFC 7517 section 5); null removes it with another authentication method or key.
+        #[serde(default, deserialize_with = "removable")]
         #[schema(value_type = Option<Object>)]
-        protected explained jwks: Option<Value>,
-        /// The URL of the key set.
-        protected explained jwks_uri: Option<String>,
-        /// A public key in PEM form.
-        protected explained public_key: Option<String>,
-        /// A certificate in PEM form.
-        protected explained certificate: Option<String>,
+        protected explained jwks: Option<Option<Value>>,
+        /// The URL of the key set; null removes it with another authentication method or key.
+        #[serde(default, deserialize_with = "removable")]
+        protected explained jwks_uri: Option<Option<String>>,
+        /// A public key in PEM form; null removes it with another authentication method or key.
+        #[serde(default, deserialize_with = "removable")]
+        protected explained public_key: Option<Option<String>>,
+        /// A certificate in PEM form; null removes it with another authentication method or key.
+        #[serde(default, deserialize_with = "removable")]
+        protected explained certificate: Option<Option<String>>,
         /// The algorithm that signs the ID tokens of the application.
         protected id_token_signed_response_alg: Option<SigningAlgorithm>,
         /// Whether the claims of the scopes are only at UserInfo, and not in the ID tokens.
@@ -64,8 +71,10 @@ assent_model::admin_command! {
         harmless session_state: Option<bool>,
         /// Whether users have a `sub` of the application's sector.
         protected subject_type: Option<SubjectKind>,
-        /// The host name of the sector; by default the common host name of the redirect URIs.
-        protected sector_identifier: Option<String>,
+        /// The host name of the sector; by default the common host name of the redirect URIs; null removes it with the
+        /// subject type public.
+        #[serde(default, deserialize_with = "removable")]
+        protected sector_identifier: Option<Option<String>>,
         /// Whether users are asked for consent.
         protected consent: Option<ConsentPolicy>,
         /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
@@ -73,17 +82,19 @@ assent_model::admin_command! {
         // settings of authentication.
         protected explained passkey_sign_in: Option<bool>,
         /// The URI that receives logout tokens; null removes it.
-        #[serde(default, deserialize_with = "present")]
+        #[serde(default, deserialize_with = "removable")]
         protected explained backchannel_logout_uri: Option<Option<String>>,
         /// Whether the application requires `sid` in a logout token.
         harmless backchannel_logout_session_required: Option<bool>,
         /// The URI that begins a sign-in at the application; null removes it.
-        #[serde(default, deserialize_with = "present")]
+        #[serde(default, deserialize_with = "removable")]
         protected explained initiate_login_uri: Option<Option<String>>,
         /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
         /// knows such an assertion could then use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
-        /// The permissions of the application in the admin API as a service account. Only an owner may set them.
+        /// The permissions of the application in the admin API as a service account; null removes all. Only an owner may
+        /// set them.
+        #[serde(default, deserialize_with = "empty_if_null")]
         #[schema(value_type = Option<Vec<AdminScope>>)]
         protected explained admin_scopes: Option<AdminScopes>,
     }
@@ -98,13 +109,6 @@ pub enum SubjectKind {
     Public,
     /// One `sub` per user and sector.
     Pairwise,
-}
-
-/// Distinguishes `null`, which removes the value (RFC 7396), from a missing member.
-fn present<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> std::result::Result<Option<Option<String>>, D::Error> {
-    Option::deserialize(deserializer).map(Some)
 }
 
 pub(super) fn apply(
@@ -279,7 +283,7 @@ pub(super) fn scopes(names: &[String]) -> Result<Scopes> {
 pub(super) fn subject_type(
     settings: &OidcSettings,
     pairwise: Option<bool>,
-    sector: Option<String>,
+    sector: Option<Option<String>>,
 ) -> Result<SubjectType> {
     const FIELD: &str = "sector_identifier";
     let known = match &settings.subject_type {
@@ -288,11 +292,17 @@ pub(super) fn subject_type(
     };
     if !pairwise.unwrap_or(known.is_some()) {
         return match sector {
-            None => Ok(SubjectType::Public),
-            Some(_) => Err(invalid(FIELD, "expected subject_type pairwise with it")),
+            None | Some(None) => Ok(SubjectType::Public),
+            Some(Some(_)) => Err(invalid(FIELD, "expected subject_type pairwise with it")),
         };
     }
-    if let Some(text) = sector {
+    if sector == Some(None) && known.is_some() {
+        return Err(invalid(
+            FIELD,
+            "pairwise subjects depend on it; enter another host name, or set subject_type to public",
+        ));
+    }
+    if let Some(text) = sector.flatten() {
         return match url::Host::parse(&text) {
             Ok(host) => Ok(SubjectType::Pairwise {
                 sector: host.to_string(),

@@ -11,6 +11,7 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use assent_model::audit::{AuditContext, Event};
+use assent_model::command::empty_if_null;
 use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
 use assent_model::name::display_text;
@@ -27,7 +28,8 @@ assent_model::admin_command! {
     pub struct GroupUpdate, protected ProtectedGroupMembers {
         /// The name, which applications receive in the claim `groups`.
         protected name: Option<String>,
-        /// The purpose of the group.
+        /// The purpose of the group; null or an empty text removes it.
+        #[serde(default, deserialize_with = "empty_if_null")]
         harmless description: Option<String>,
     }
 }

@@ -8,6 +8,7 @@ use utoipa::ToSchema;
 use crate::domain::admin::applications::ClientChange;
 use crate::domain::admin::service_providers::ServiceProviderChange;
 use assent_model::application::Protocol;
+use assent_model::command::{Change, unremovable_member};
 use assent_model::id::{Did, GroupId};
 use assent_model::management::{ManifestKey, ManifestOwner};
 
@@ -90,7 +91,8 @@ pub(super) struct CommonMembers {
     pub(super) adopt: Option<Did>,
     /// The logo: an image in PNG, JPEG or WebP format, of 64 KiB at most, in base64. An empty text means no logo.
     /// Without this member the manifest does not change the logo.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "without_null")]
+    #[schema(nullable = false)]
     pub(super) logo: Option<String>,
 }
 
@@ -125,7 +127,8 @@ pub struct ManifestGroup {
     #[serde(default)]
     pub(super) description: Option<String>,
     /// The user names of all its members. Without this member the manifest does not change the members.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "without_null")]
+    #[schema(nullable = false)]
     pub(super) members: Option<Vec<String>>,
 }
 
@@ -137,8 +140,8 @@ pub struct ManifestAssignment {
     #[schema(value_type = String)]
     pub(super) application: ManifestKey,
     /// The key of the group. Without it, the assignment is to every active user.
-    #[serde(default)]
-    #[schema(value_type = Option<String>)]
+    #[serde(default, deserialize_with = "without_null")]
+    #[schema(value_type = Option<String>, nullable = false)]
     pub(super) group: Option<ManifestKey>,
     /// The roles.
     #[serde(default)]
@@ -224,8 +227,8 @@ impl ManifestApplication {
                 .map_err(|_| "protocol: expected openid_connect or saml".to_owned())?,
         };
         let settings = match protocol {
-            Protocol::OpenidConnect => ManagedSettings::Client(Box::new(read(members)?)),
-            Protocol::Saml => ManagedSettings::ServiceProvider(Box::new(read(members)?)),
+            Protocol::OpenidConnect => ManagedSettings::Client(Box::new(read_change(members)?)),
+            Protocol::Saml => ManagedSettings::ServiceProvider(Box::new(read_change(members)?)),
         };
         let mut application = Self::with_key(common.key.clone(), settings);
         *application.common_mut() = common;
@@ -243,6 +246,26 @@ impl<'de> Deserialize<'de> for ManifestApplication {
             .collect();
         let common: CommonMembers = read(common).map_err(D::Error::custom)?;
         Self::with_common(common, members).map_err(D::Error::custom)
+    }
+}
+
+/// Deserializes a member for which null is an error, because a missing member does not mean an empty one.
+fn without_null<'de, D, T>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    T::deserialize(deserializer).map(Some)
+}
+
+/// Deserializes settings. Null is an error for a member that must have a value.
+fn read_change<T: Change + DeserializeOwned>(members: Map<String, Value>) -> Result<T, String> {
+    let change: T = read(members.clone())?;
+    match unremovable_member(&change, &members) {
+        None => Ok(change),
+        Some(name) => Err(format!(
+            "{name}: expected a value, or no member, and not null"
+        )),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::domain::admin::custom_attributes::CustomAttributeChange;
 use crate::domain::admin::{Result, custom_attributes, invalid};
 use crate::keys::saml;
 use assent_model::application::ApplicationType;
+use assent_model::command::{empty_if_null, removable};
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::{
     AssertionConsumer, Binding, CustomAttribute, NameIdFormat, NameIdSource, PartnerCertificate,
@@ -40,35 +41,39 @@ assent_model::admin_command! {
         protected explained entity_id: Option<String>,
         /// The assertion consumer services.
         protected explained acs: Option<Vec<AcsChange>>,
-        /// The single logout service; null removes it.
-        #[serde(deserialize_with = "present")]
+        /// The single logout service; null removes it. A missing member of an existing service keeps its value.
+        #[serde(deserialize_with = "removable")]
         protected explained single_logout: Option<Option<SingleLogoutChange>>,
         /// The NameID format for requests that specify none.
         protected name_id_format: Option<NameIdFormat>,
-        /// Further NameID formats that a request may specify.
+        /// Further NameID formats that a request may specify; null removes all.
+        #[serde(deserialize_with = "empty_if_null")]
         protected other_name_id_formats: Option<Vec<NameIdFormat>>,
         /// The source of the NameID in formats that are not opaque.
         protected name_id_source: Option<NameIdSource>,
         /// Whether an AuthnRequest without a signature is rejected.
         protected require_signed_requests: Option<bool>,
-        /// The signing certificates of the service provider, in PEM form.
+        /// The signing certificates of the service provider, in PEM form; null removes all.
+        #[serde(deserialize_with = "empty_if_null")]
         protected explained certificates: Option<Vec<String>>,
-        /// Further attributes of each assertion.
+        /// Further attributes of each assertion; null removes all.
+        #[serde(deserialize_with = "empty_if_null")]
         protected custom_attributes: Option<Vec<CustomAttributeChange>>,
         /// Whether IdP-initiated sign-on is permitted.
         protected idp_initiated: Option<bool>,
         /// The default RelayState of an IdP-initiated sign-on; null removes it.
-        #[serde(deserialize_with = "present")]
+        #[serde(deserialize_with = "removable")]
         protected default_relay_state: Option<Option<String>>,
-        /// Further RelayStates that a link may specify.
+        /// Further RelayStates that a link may specify; null removes all.
+        #[serde(deserialize_with = "empty_if_null")]
         protected relay_states: Option<Vec<String>>,
         /// The tolerated clock skew.
         protected clock_skew_seconds: Option<u32>,
         /// The entity ID of this server for this service provider; null for the issuer's URL.
-        #[serde(deserialize_with = "present")]
+        #[serde(deserialize_with = "removable")]
         protected idp_entity_id: Option<Option<String>>,
         /// The URL of the metadata for later updates; null removes it.
-        #[serde(deserialize_with = "present")]
+        #[serde(deserialize_with = "removable")]
         protected explained metadata_url: Option<Option<String>>,
         /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
         // Protected for the same reason as the setting of a client.
@@ -101,12 +106,14 @@ impl ServiceProviderChange {
             default: consumer.default,
         };
         let logout = |logout: &SingleLogout| SingleLogoutChange {
-            url: logout.url.as_str().to_owned(),
-            response_url: logout
-                .response_url
-                .as_ref()
-                .map(|url| url.as_str().to_owned()),
-            binding: logout.binding,
+            url: Some(Some(logout.url.as_str().to_owned())),
+            response_url: Some(
+                logout
+                    .response_url
+                    .as_ref()
+                    .map(|url| url.as_str().to_owned()),
+            ),
+            binding: Some(Some(logout.binding)),
         };
         let attribute = |attribute: &CustomAttribute| CustomAttributeChange {
             name: attribute.name.clone(),
@@ -152,29 +159,26 @@ pub struct AcsChange {
     pub default: bool,
 }
 
-/// A single logout service.
-#[derive(Clone, Debug, Deserialize, Serialize, utoipa::ToSchema)]
+/// A single logout service, or an update of one. A missing member leaves its value unchanged; a new service needs `url`
+/// and `binding`.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, utoipa::ToSchema)]
 #[serde(
     deny_unknown_fields,
+    default,
     expecting = "an object such as {\"url\": \"https://app.example.org/slo\", \"binding\": \"redirect\"}"
 )]
 pub struct SingleLogoutChange {
     /// The URL of requests.
-    pub url: String,
-    /// The URL of responses, if it differs.
-    #[serde(default)]
-    pub response_url: Option<String>,
+    #[serde(deserialize_with = "removable")]
+    #[schema(value_type = Option<String>, nullable = false)]
+    pub url: Option<Option<String>>,
+    /// The URL of responses, if it differs; null removes it.
+    #[serde(deserialize_with = "removable")]
+    pub response_url: Option<Option<String>>,
     /// The binding of the messages.
-    pub binding: Binding,
-}
-
-/// Distinguishes `null`, which removes the value (RFC 7396), from a missing member.
-fn present<'de, D, T>(deserializer: D) -> std::result::Result<Option<Option<T>>, D::Error>
-where
-    D: serde::Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    Option::deserialize(deserializer).map(Some)
+    #[serde(deserialize_with = "removable")]
+    #[schema(value_type = Option<Binding>, nullable = false)]
+    pub binding: Option<Option<Binding>>,
 }
 
 /// Returns the service provider after a change, without storing it.
@@ -238,7 +242,7 @@ pub(super) fn apply(
     }
     if let Some(logout) = logout_change {
         settings.single_logout = logout
-            .map(|logout| single_logout(&logout, allow_insecure))
+            .map(|change| single_logout(settings.single_logout.as_ref(), &change, allow_insecure))
             .transpose()?;
     }
     settings.name_id.default = name_id_format.unwrap_or(settings.name_id.default);
@@ -364,15 +368,33 @@ fn consumers(list: Vec<AcsChange>, allow_insecure: bool) -> Result<Vec<Assertion
     Ok(consumers)
 }
 
+/// Returns the single logout service after a change of the current one.
 pub(super) fn single_logout(
+    current: Option<&SingleLogout>,
     change: &SingleLogoutChange,
     allow_insecure: bool,
 ) -> Result<SingleLogout> {
-    let check = |text: &str| address("single_logout", text, allow_insecure);
+    const URL: &str = "single_logout/url";
+    const BINDING: &str = "single_logout/binding";
+    let missing = |field, what: &str| invalid(field, format!("expected the {what} of the service"));
     Ok(SingleLogout {
-        url: check(&change.url)?,
-        response_url: change.response_url.as_deref().map(check).transpose()?,
-        binding: change.binding,
+        url: match (&change.url, current) {
+            (Some(Some(text)), _) => address(URL, text, allow_insecure)?,
+            (None, Some(current)) => current.url.clone(),
+            (Some(None), _) | (None, None) => return Err(missing(URL, "URL")),
+        },
+        response_url: match (&change.response_url, current) {
+            (Some(Some(text)), _) => {
+                Some(address("single_logout/response_url", text, allow_insecure)?)
+            }
+            (None, Some(current)) => current.response_url.clone(),
+            (Some(None), _) | (None, None) => None,
+        },
+        binding: match (change.binding, current) {
+            (Some(Some(binding)), _) => binding,
+            (None, Some(current)) => current.binding,
+            (Some(None), _) | (None, None) => return Err(missing(BINDING, "binding")),
+        },
     })
 }
 

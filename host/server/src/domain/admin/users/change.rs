@@ -1,12 +1,13 @@
 //! The changes that create or update a user.
 
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use crate::domain::admin::{AdminError, Result, invalid};
 use assent_model::administration::Permission;
 use assent_model::caller::{Authorization, Caller};
+use assent_model::command::{empty_if_null, removable};
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
@@ -17,24 +18,20 @@ assent_model::admin_command! {
     pub struct UserChange, protected ProtectedUserMembers {
         /// The user name. Required for a new user.
         protected name: Option<String>,
-        /// The email address; an empty text removes it.
+        /// The email address; null or an empty text removes it.
+        #[serde(default, deserialize_with = "empty_if_null")]
         protected email: Option<String>,
-        /// The changes of the profile. Each member replaces the member of the profile, and null removes it.
+        /// The changes of the profile. Each member replaces the member of the profile, and null removes it. Null in
+        /// place of the profile removes all members.
+        #[serde(default, deserialize_with = "removable")]
         #[schema(value_type = Option<Profile>)]
-        harmless profile: Option<Map<String, Value>>,
+        harmless profile: Option<Option<Map<String, Value>>>,
         /// The role in the console; null removes it. Only an owner may change it.
-        #[serde(default, deserialize_with = "present")]
+        #[serde(default, deserialize_with = "removable")]
         protected console_role: Option<Option<ConsoleRole>>,
         /// The lifecycle state.
         protected state: Option<LifecycleState>,
     }
-}
-
-/// Distinguishes `null` from a missing member.
-fn present<'de, D: Deserializer<'de>>(
-    value: D,
-) -> std::result::Result<Option<Option<ConsoleRole>>, D::Error> {
-    Option::deserialize(value).map(Some)
 }
 
 /// A member of a change that the caller may not change, and the reason.
@@ -96,7 +93,7 @@ impl UserChange {
         let members = [
             (self.console_role.is_some(), Permission::RolesWrite, ROLE),
             (
-                self.profile.as_ref().is_some_and(vouches),
+                self.profile.iter().flatten().any(vouches),
                 Permission::UsersManage,
                 VOUCHING,
             ),
@@ -147,14 +144,15 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
         };
     }
     let vouched = |name| {
-        profile
-            .as_ref()
-            .is_some_and(|members| members.contains_key(name))
+        let mut members = profile.iter().flatten();
+        members.any(|members| members.contains_key(name))
     };
     let (email_vouched, phone_vouched) =
         (vouched("email_verified"), vouched("phone_number_verified"));
-    if let Some(members) = profile {
-        user.profile = merged(&user.profile, members)?;
+    match profile {
+        None => {}
+        Some(None) => user.profile = Profile::default(),
+        Some(Some(members)) => user.profile = merged(&user.profile, members)?,
     }
     // A new address or number is not verified, unless the administrator states it in the same change.
     user.profile.email_verified &= user.email == before.0 || email_vouched;
@@ -197,7 +195,34 @@ fn merge(record: &mut Map<String, Value>, members: Map<String, Value>) {
     }
 }
 
+/// Returns the first member that null would remove, but that a profile does not have.
+fn unknown_member(members: &Map<String, Value>) -> Option<String> {
+    let is_known = |profile: Value| serde_json::from_value::<Profile>(profile).is_ok();
+    let has_member = |name: &str| {
+        let empty_values = [json!(null), json!(false), json!({})];
+        empty_values
+            .into_iter()
+            .any(|value| is_known(json!({ name: value })))
+    };
+    members.iter().find_map(|(name, value)| match value {
+        Value::Null => (!has_member(name)).then(|| name.clone()),
+        Value::Object(inner) => inner
+            .iter()
+            .filter(|(_, value)| value.is_null())
+            .map(|(inner, _)| inner)
+            .find(|inner| !is_known(json!({ name: { *inner: null } })))
+            .map(|inner| format!("{name}.{inner}")),
+        _ => None,
+    })
+}
+
 fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
+    if let Some(name) = unknown_member(&members) {
+        return Err(invalid(
+            "profile",
+            format!("a profile has no member {name}"),
+        ));
+    }
     let mut merged = serde_json::to_value(profile).unwrap_or_default();
     if let Some(merged) = merged.as_object_mut() {
         merge(merged, members);
