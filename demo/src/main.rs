@@ -35,6 +35,8 @@ struct Arguments {
 async fn main() -> anyhow::Result<()> {
     tracing_subscriber::fmt()
         .with_ansi(std::io::stdout().is_terminal())
+        // A line that cannot be written is lost. The report of that would end the demo, if it cannot be written either.
+        .log_internal_errors(false)
         .with_env_filter(
             tracing_subscriber::EnvFilter::try_from_default_env().unwrap_or_else(|_| "info".into()),
         )

@@ -4,12 +4,12 @@
 //! public authority certifies a private address. So this program creates an authority of its own, and serves a page
 //! that explains how to trust it.
 
-#![allow(clippy::print_stdout, reason = "a command answers on the terminal")]
-
 mod address;
 mod authority;
 mod page;
 
+use std::fmt::Display;
+use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -79,17 +79,28 @@ async fn main() -> anyhow::Result<()> {
             } else {
                 wanted.parse()?
             };
-            println!("{address}");
-            Ok(())
+            print_line(address)
         }
         Command::Certify(place) => {
             authority::prepare(&place.folder, &place.address)?;
-            println!("{}", place.origin());
-            Ok(())
+            print_line(place.origin())
         }
         Command::Ready(place) => ready(&place).await,
         Command::Explain { place, page_port } => explain(place, page_port).await,
     }
+}
+
+/// Prints the result of a command.
+///
+/// # Errors
+/// If it cannot be written.
+fn print_line(line: impl Display) -> anyhow::Result<()> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
+}
+
+/// Prints a line for the user. The page is served even if it cannot be written.
+fn show_line(line: impl Display) {
+    let _ = print_line(line);
 }
 
 async fn ready(place: &Place) -> anyhow::Result<()> {
@@ -125,19 +136,21 @@ async fn explain(place: Place, page_port: u16) -> anyhow::Result<()> {
         place.address.in_url(),
         listener.local_addr()?.port()
     );
-    println!("\nOn your phone, in the same network, open {page}");
+    show_line(format_args!(
+        "\nOn your phone, in the same network, open {page}"
+    ));
     if let Ok(code) = qrcode::QrCode::new(&page) {
-        println!(
+        show_line(format_args!(
             "{}",
             code.render::<qrcode::render::unicode::Dense1x2>()
                 .quiet_zone(true)
                 .build()
-        );
+        ));
     }
-    println!(
-        "It explains how to trust this trial's certificate on the phone. The SHA-256 fingerprint of the certificate is"
+    show_line(
+        "It explains how to trust this trial's certificate on the phone. The SHA-256 fingerprint of the certificate is",
     );
-    println!("  {}\n", authority.fingerprint);
+    show_line(format_args!("  {}\n", authority.fingerprint));
     Ok(axum::serve(
         listener,
         page::router(Trial {

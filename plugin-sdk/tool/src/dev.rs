@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use assent_admin_client::candidate::CandidateRun;
 use assent_admin_client::connection::ServerConnection;
+use assent_admin_client::terminal;
 use assent_model::printable::lines;
 use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
@@ -130,12 +131,8 @@ fn must_be_a_mapper(role: Role) -> Result<()> {
     )
 }
 
-#[allow(
-    clippy::print_stdout,
-    reason = "the differences are the command's result"
-)]
 fn print_line(text: &str) {
-    println!("{text}");
+    terminal::report_line(format_args!("{text}"));
 }
 
 /// The inputs of each round.

@@ -18,7 +18,7 @@ mod sdk;
 mod test;
 mod toolchain;
 
-use std::io::IsTerminal;
+use std::io::{ErrorKind, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -215,6 +215,14 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
+        // The reader of the output closed it, which is not an error.
+        Err(error)
+            if error
+                .downcast_ref::<std::io::Error>()
+                .is_some_and(|io| io.kind() == ErrorKind::BrokenPipe) =>
+        {
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             report(&error);
             ExitCode::FAILURE
@@ -228,6 +236,7 @@ fn show_log() {
     let log = tracing_subscriber::fmt()
         .without_time()
         .with_target(false)
+        .log_internal_errors(false)
         .with_env_filter(lines);
     log.with_ansi(std::io::stderr().is_terminal())
         .with_writer(std::io::stderr)

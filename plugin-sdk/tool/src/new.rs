@@ -7,6 +7,7 @@ use clap::ValueEnum;
 
 use crate::plugin::{Role, is_name};
 use crate::sdk::{cargo_lock, npm_package, rust_crate};
+use assent_admin_client::terminal;
 
 /// The programming language of a plugin.
 #[derive(Clone, Copy, Debug, ValueEnum, PartialEq, Eq)]
@@ -232,12 +233,11 @@ fn write(file: &Path, bytes: &[u8]) -> Result<()> {
     written().with_context(|| format!("{} cannot be written", file.display()))
 }
 
-#[allow(clippy::print_stdout, reason = "the command ends with the next steps")]
 fn print_next_steps(folder: &Path) {
     let folder = folder.display();
-    println!(
+    terminal::report_line(format_args!(
         "Created {folder}. Next:\n\n  assent-plugin test {folder}\n\nthen read {folder}/README.md"
-    );
+    ));
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use assent_admin_client::terminal;
 use assent_plugin_host::{Inspection, Workbench};
 use assent_plugin_sdk::fixtures::{self, ChannelOutcome, MapperOutcome};
 
@@ -20,7 +21,6 @@ use crate::toolchain::Choice;
 ///
 /// # Errors
 /// If the plugin cannot be built or read, or another component has this version already and `force` is not set.
-#[allow(clippy::print_stdout, reason = "the settings are the command's result")]
 pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(folder, choice)?;
     let Some(plugin) = &subject.plugin else {
@@ -60,12 +60,11 @@ pub fn pack(folder: &Path, out: Option<&Path>, force: bool, choice: Choice) -> R
         .canonicalize()
         .with_context(|| format!("{} cannot be found", file.display()))?;
     let example = Example::read(&plugin.folder.join("fixtures"), role(&inspection));
-    println!(
-        "# {}\n{}",
+    terminal::print(&format!(
+        "# {}\n{}\n",
         packed.display(),
         settings(&inspection, &file, &example)?
-    );
-    Ok(())
+    ))
 }
 
 /// Checks a component and its fixtures. Returns the description of the component.

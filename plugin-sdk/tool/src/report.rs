@@ -1,11 +1,11 @@
 //! Errors on the terminal.
 
+use assent_admin_client::terminal;
 use assent_model::printable::lines;
 
-#[allow(clippy::print_stderr, reason = "a command answers on the terminal")]
 pub fn report(error: &anyhow::Error) {
     // The error may quote the component's own texts.
-    eprintln!("assent-plugin: {}", lines(&chain(error)));
+    terminal::note(format_args!("assent-plugin: {}", lines(&chain(error))));
 }
 
 /// Returns an error and its causes, each once. Some errors already contain the text of their cause.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use assent_admin_client::terminal;
 use assent_model::printable::lines;
 
 use crate::built_component::BuiltComponent;
@@ -15,10 +16,6 @@ use crate::toolchain::Choice;
 ///
 /// # Errors
 /// If a fixture fails, with the list of all differences, or if the component or a fixture cannot be read.
-#[allow(
-    clippy::print_stdout,
-    reason = "the results of the fixtures are the command's result"
-)]
 pub fn test(path: &Path, folder: Option<&Path>, choice: Choice) -> Result<()> {
     let subject = BuiltComponent::from_path(path, choice)?;
     let fixtures = subject.fixtures(folder)?;
@@ -32,9 +29,13 @@ pub fn test(path: &Path, folder: Option<&Path>, choice: Choice) -> Result<()> {
         for case in &cases {
             if let Some(failure) = case.failure(&bench).await? {
                 failed += 1;
-                println!("FAILED  {}", lines(&failure));
+                terminal::report_line(format_args!("FAILED  {}", lines(&failure)));
             } else {
-                println!("ok      {}  {}", case.file().display(), case.about());
+                terminal::report_line(format_args!(
+                    "ok      {}  {}",
+                    case.file().display(),
+                    case.about()
+                ));
             }
         }
         if failed > 0 {
@@ -43,7 +44,7 @@ pub fn test(path: &Path, folder: Option<&Path>, choice: Choice) -> Result<()> {
                 cases.len()
             );
         }
-        println!("{} fixtures passed", cases.len());
+        terminal::report_line(format_args!("{} fixtures passed", cases.len()));
         Ok(())
     })?
 }

@@ -1,7 +1,7 @@
 //! `assent audit`
 
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Write};
+use std::io::{BufReader, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -11,6 +11,7 @@ use serde_json::json;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::domain::{Services, audit};
+use assent_admin_client::terminal;
 use assent_model::audit::chain::{Heads, Place, Positions, VerificationCounts};
 use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
@@ -92,7 +93,9 @@ async fn verify(
         Ok((true, ())) => ExitCode::SUCCESS,
         Ok((false, ())) => ExitCode::FAILURE,
         Err(error) => {
-            eprintln!("assent: the audit log cannot be read: {error:#}");
+            terminal::note(format_args!(
+                "assent: the audit log cannot be read: {error:#}"
+            ));
             ExitCode::from(UNREADABLE)
         }
     }
@@ -192,10 +195,8 @@ fn print_verdict(verdict: &audit::Verdict, is_file: bool, json: bool) -> anyhow:
             }
         }
     };
-    writeln!(std::io::stdout(), "{lines}").or_else(|error| match error.kind() {
-        ErrorKind::BrokenPipe => Ok(()),
-        _ => Err(error.into()),
-    })
+    terminal::report_line(lines);
+    Ok(())
 }
 
 async fn export(after: Positions, config: &ConfigFile) -> anyhow::Result<()> {
@@ -219,7 +220,7 @@ async fn print_export(services: &Services, mut positions: Positions) -> anyhow::
         }
     }
     out.flush()?;
-    eprintln!("Exported up to: {positions}");
+    terminal::note(format_args!("Exported up to: {positions}"));
     Ok(())
 }
 

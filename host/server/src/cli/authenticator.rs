@@ -95,11 +95,11 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 }
             };
             authenticator.save(&mut file)?;
-            println!(
+            terminal::report_line(format_args!(
                 "Enrolled for {} at {}.",
                 authenticator.account(),
                 authenticator.issuer()
-            );
+            ));
         }
         AuthenticatorCommand::Decide {
             store,
@@ -129,26 +129,27 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
             match &request.action {
                 Some(action) => {
                     let action = terminal::harmless_lines(action);
-                    println!("{outcome}: {}: {action}", request.account);
+                    terminal::report_line(format_args!("{outcome}: {}: {action}", request.account));
                 }
-                None => println!(
+                None => terminal::report_line(format_args!(
                     "{outcome}: {} on {} for {}",
                     request.account, request.browser, request.application.name
-                ),
+                )),
             }
         }
         AuthenticatorCommand::QrSignIn { link, store } => {
             let authenticator = Authenticator::load(&store)?;
             let preview = authenticator.preview_login(&link).await?;
             authenticator.scan(&link).await?;
-            println!(
+            terminal::report_line(format_args!(
                 "Signing in to {} on {}, {}.",
                 preview.application, preview.browser, preview.place
-            );
+            ));
         }
         AuthenticatorCommand::List { store } => {
             let requests = Authenticator::load(&store)?.waiting(0).await?;
-            println!("{}", serde_json::to_string_pretty(&requests)?);
+            let requests = serde_json::to_string_pretty(&requests)?;
+            terminal::print(&format!("{requests}\n"))?;
         }
     }
     Ok(())

@@ -11,6 +11,7 @@ use crate::domain::audit::check_streams;
 use crate::domain::operations::plugin_specs::each_plugin_spec;
 use crate::geoip::GeoIp;
 use crate::{app, config};
+use assent_admin_client::terminal;
 use assent_plugin_host as plugins;
 use assent_store::Database;
 
@@ -26,12 +27,12 @@ pub(super) struct CheckedSettings {
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     let checked = check(file).await?;
     for warning in checked.warnings {
-        eprintln!("{}: warning: {warning}", file.display());
+        terminal::note(format_args!("{}: warning: {warning}", file.display()));
     }
     for note in checked.notes {
-        eprintln!("{}: note: {note}", file.display());
+        terminal::note(format_args!("{}: note: {note}", file.display()));
     }
-    println!("{}: valid", file.display());
+    terminal::report_line(format_args!("{}: valid", file.display()));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::cli::values::{number, text};
 use crate::domain::claims::traces;
-use assent_admin_client::terminal::harmless;
+use assent_admin_client::terminal::{self, harmless};
 use assent_store::ClaimTrace;
 
 #[derive(Debug, Args)]
@@ -74,15 +74,15 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
             .unwrap_or_default()
     };
     if arguments.json {
-        println!("{:#}", serde_json::to_value(traces::show(&trace, at))?);
-        return Ok(());
+        let trace = serde_json::to_value(traces::show(&trace, at))?;
+        return terminal::print(&format!("{trace:#}\n"));
     }
     let (application, user) = (harmless(&application), harmless(&user));
-    println!(
+    terminal::report_line(format_args!(
         "Claims that {application} received about {user} ({}, {})",
         trace.sink,
         at(trace.created_at)
-    );
+    ));
     print_calls(&trace)
 }
 
@@ -92,7 +92,7 @@ fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
         serde_json::from_str(&trace.calls).context("the trace cannot be read")?;
     for call in &calls {
         let sha256: String = text(call, "/sha256").chars().take(12).collect();
-        println!(
+        terminal::report_line(format_args!(
             "\n{} ({} {}, sha256 {sha256}...): {}, {} units of fuel, {} us",
             text(call, "/plugin"),
             text(call, "/component"),
@@ -100,9 +100,9 @@ fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
             text(call, "/outcome").replace('_', " "),
             number(call, "/fuel"),
             number(call, "/time_us"),
-        );
+        ));
         if call.get("reason").is_some() {
-            println!("  {}", text(call, "/reason"));
+            terminal::report_line(format_args!("  {}", text(call, "/reason")));
         }
         for change in call
             .get("changes")
@@ -112,10 +112,16 @@ fn print_calls(trace: &ClaimTrace) -> anyhow::Result<()> {
         {
             if change.get("claim").is_some() {
                 let [before, after] = ["before", "after"].map(|key| value_text(change.get(key)));
-                println!("  {}: {before} -> {after}", text(change, "/claim"));
+                terminal::report_line(format_args!(
+                    "  {}: {before} -> {after}",
+                    text(change, "/claim")
+                ));
             } else {
                 let values = value_text(change.pointer("/attribute/values"));
-                println!("  attribute {}: {values}", text(change, "/attribute/name"));
+                terminal::report_line(format_args!(
+                    "  attribute {}: {values}",
+                    text(change, "/attribute/name")
+                ));
             }
         }
     }

@@ -42,6 +42,6 @@ pub(super) async fn run(arguments: Health) -> anyhow::Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     };
-    terminal::print(&terminal::harmless_lines(&answer.text().await?))?;
+    terminal::report(terminal::harmless_lines(&answer.text().await?));
     Ok(code)
 }

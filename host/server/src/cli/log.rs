@@ -4,14 +4,17 @@
 //! wait for the reader. So lines wait in memory, and when there are too many, further ones are dropped and counted.
 
 use std::io::{IsTerminal, Write, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
-use tracing_appender::non_blocking::{ErrorCounter, NonBlocking, NonBlockingBuilder, WorkerGuard};
+use tracing_appender::non_blocking::{NonBlocking, NonBlockingBuilder, WorkerGuard};
 use tracing_subscriber::filter::{FilterExt, filter_fn};
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 use tracing_subscriber::{EnvFilter, Layer};
 
 use crate::config::{Log, LogFormat};
+use crate::domain::operations::lost_log_lines::LostLogLines;
 use crate::otlp::{self, TraceExport};
 use assent_telemetry::{ROOT_SPANS, SPANS};
 
@@ -20,8 +23,8 @@ const WAITING_LINES: usize = 16 * 1024;
 
 /// A started log.
 pub(super) struct StartedLog {
-    /// The number of dropped lines.
-    pub(super) dropped: ErrorCounter,
+    /// The number of lost lines.
+    pub(super) lost: LostLogLines,
     /// Writes the waiting lines when it is dropped, for about a second at most.
     _guard: WorkerGuard,
 }
@@ -31,12 +34,19 @@ pub(super) struct StartedLog {
 pub(super) fn start(log: &Log, export: Option<&TraceExport>) -> anyhow::Result<StartedLog> {
     let filter =
         EnvFilter::try_new(&log.level).map_err(|error| anyhow::anyhow!("log.level: {error}"))?;
-    let (writer, guard) = non_blocking(stderr(), WAITING_LINES);
-    let dropped = writer.error_counter();
+    let unwritten = Arc::default();
+    let counted = CountingWriter {
+        to: stderr(),
+        unwritten: Arc::clone(&unwritten),
+    };
+    let (writer, guard) = non_blocking(counted, WAITING_LINES);
+    let lost = LostLogLines::new(writer.error_counter(), unwritten);
     let filter = filter.and(filter_fn(|metadata| {
         ![SPANS, ROOT_SPANS].contains(&metadata.target())
     }));
     let lines = tracing_subscriber::fmt::layer()
+        // The report of a lost line would end the thread that wrote it, if it cannot be written either.
+        .log_internal_errors(false)
         .with_ansi(stderr().is_terminal())
         .with_writer(writer);
     let lines = match log.format {
@@ -54,9 +64,30 @@ pub(super) fn start(log: &Log, export: Option<&TraceExport>) -> anyhow::Result<S
         tracing::error!(panic = message, location = place, "thread panicked");
     }));
     Ok(StartedLog {
-        dropped,
+        lost,
         _guard: guard,
     })
+}
+
+/// Writes whole lines, and counts those that cannot be written, for example because the disk is full.
+struct CountingWriter<W> {
+    to: W,
+    unwritten: Arc<AtomicU64>,
+}
+
+impl<W: Write> Write for CountingWriter<W> {
+    fn write(&mut self, line: &[u8]) -> std::io::Result<usize> {
+        if self.to.write_all(line).is_err() {
+            self.unwritten.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        // A later line may be written again.
+        let _ = self.to.flush();
+        Ok(())
+    }
 }
 
 fn non_blocking(to: impl Write + Send + 'static, lines: usize) -> (NonBlocking, WorkerGuard) {
@@ -86,6 +117,35 @@ mod tests {
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
         }
+    }
+
+    /// A writer on a full disk.
+    struct FullWriter;
+
+    impl Write for FullWriter {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+    }
+
+    #[test]
+    fn unwritten_log_lines_are_counted() {
+        let unwritten = Arc::default();
+        let counted = CountingWriter {
+            to: FullWriter,
+            unwritten: Arc::clone(&unwritten),
+        };
+        let (mut writer, guard) = non_blocking(counted, 10);
+        let lost = LostLogLines::new(writer.error_counter(), unwritten);
+        writer.write_all(b"a line\n").unwrap();
+        writer.write_all(b"a line\n").unwrap();
+        // The guard waits until all lines were written.
+        drop(guard);
+        assert_eq!(lost.count(), 2);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use clap::Args;
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::cli::log;
 use crate::config::{Migrate as WhenToMigrate, Settings};
+use assent_admin_client::terminal;
 use assent_store::{Database, HEARTBEAT_LIMIT, MIGRATIONS, MigrationOutcome};
 
 /// The exit code of a check that found pending migrations.
@@ -36,11 +37,11 @@ pub(super) async fn run(arguments: Migrate) -> anyhow::Result<ExitCode> {
     if arguments.check {
         let pending = Database::pending_migrations(url, MIGRATIONS).await?;
         if pending.is_empty() || (arguments.before_start && start_applies(&settings)) {
-            println!("up to date");
+            terminal::report_line("up to date");
             return Ok(ExitCode::SUCCESS);
         }
         for migration in pending {
-            println!("pending {migration}");
+            terminal::report_line(format_args!("pending {migration}"));
         }
         return Ok(ExitCode::from(PENDING));
     }
@@ -62,25 +63,25 @@ fn start_applies(settings: &Settings) -> bool {
 
 fn report(outcome: &MigrationOutcome) {
     for migration in &outcome.applied {
-        println!("applied {migration}");
+        terminal::report_line(format_args!("applied {migration}"));
     }
     for postponed in &outcome.postponed {
-        println!("postponed {}", postponed.migration);
+        terminal::report_line(format_args!("postponed {}", postponed.migration));
     }
     if outcome.applied.is_empty() && outcome.postponed.is_empty() {
-        println!("up to date");
+        terminal::report_line("up to date");
     }
     let Some(postponed) = outcome.postponed.first() else {
         return;
     };
-    eprintln!(
-        "Postponed, because these instances run releases that use tables or columns that the migration removes:"
+    terminal::note(
+        "Postponed, because these instances run releases that use tables or columns that the migration removes:",
     );
     for instance in &postponed.instances {
-        eprintln!("  {instance}");
+        terminal::note(format_args!("  {instance}"));
     }
-    eprintln!(
+    terminal::note(format_args!(
         "Replace or stop them, then run `assent migrate` again. An instance that crashed counts as running for {} s.",
         HEARTBEAT_LIMIT.as_secs()
-    );
+    ));
 }

@@ -1,9 +1,4 @@
 //! The command line.
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command answers on the terminal"
-)]
 
 mod api;
 mod audit;
@@ -170,10 +165,10 @@ pub fn run() -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(error) => {
-            eprintln!(
+            terminal::note(format_args!(
                 "assent: {}",
                 terminal::harmless_lines(&format!("{error:#}"))
-            );
+            ));
             error
                 .downcast_ref::<error::CommandError>()
                 .map_or(ExitCode::FAILURE, |failure| failure.kind.code())
@@ -262,11 +257,12 @@ async fn enrolment(file: &Path, user: &str) -> anyhow::Result<()> {
     ) = context.run(&EnrolDevice(user.id)).await?;
     services.store.close().await;
     let hours = until.remaining(services.now()).as_secs().div_ceil(3600);
-    eprintln!(
+    terminal::note(format_args!(
         "{} can enrol one device here within {hours} hours:",
         user.name
-    );
-    println!("{link}");
+    ));
+    let advice = "run the command again: a new link replaces this one";
+    terminal::print_once(&format!("{link}\n"), advice)?;
     qr_code::print_qr(&link);
     Ok(())
 }
@@ -282,15 +278,17 @@ async fn revoke_tokens(file: &Path, confirmed: bool) -> anyhow::Result<()> {
     let seals_from = replaced.iter().map(|key| key.seals_from).max();
     let wait = seals_from.map(|from| from.remaining(services.now()));
     if let Some(wait) = wait.filter(|wait| !wait.is_zero()) {
-        eprintln!(
+        terminal::note(format_args!(
             "A new sealing key is in use in {} s. Waiting for it.",
             wait.as_secs()
-        );
+        ));
         tokio::time::sleep(wait + Duration::from_secs(1)).await;
     }
     let epoch = revoke_all_tokens(&services, &AuditContext::SERVER).await?;
     services.store.close().await;
-    println!("All sessions and tokens have ended. The epoch of new tokens is {epoch}.");
+    terminal::report_line(format_args!(
+        "All sessions and tokens have ended. The epoch of new tokens is {epoch}."
+    ));
     Ok(())
 }
 
@@ -299,10 +297,12 @@ async fn token(file: &Path) -> anyhow::Result<()> {
     let (token, until) = admin::issue_admin_token(&services, &AuditContext::SERVER).await?;
     services.store.close().await;
     let minutes = until.remaining(services.now()).as_secs().div_ceil(60);
-    eprintln!(
+    terminal::note(format_args!(
         "A token for {}/admin/api/v1, valid for {minutes} minutes:",
         services.settings.origin()
-    );
-    println!("{}", token.expose());
-    Ok(())
+    ));
+    terminal::print_once(
+        &format!("{}\n", token.expose()),
+        "run the command again; the token expires unused",
+    )
 }

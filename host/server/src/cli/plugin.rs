@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use clap::Subcommand;
 
-use assent_admin_client::terminal::harmless;
+use assent_admin_client::terminal::{self, harmless};
 use assent_plugin_host::{self, Compiler};
 
 #[derive(Debug, Subcommand)]
@@ -27,23 +27,29 @@ async fn check(file: &Path) -> anyhow::Result<()> {
     let found = assent_plugin_host::inspect(file, &Compiler::of_this_program()).await;
     let found = found.with_context(|| file.display().to_string())?;
     let name = harmless(&found.description.name);
-    println!(
+    terminal::report_line(format_args!(
         "{name} {} ({} bytes)",
         harmless(&found.description.version),
         found.size
-    );
-    println!("  {}", harmless(&found.description.summary));
-    println!("  sha256   {}", found.sha256);
-    println!(
+    ));
+    terminal::report_line(format_args!("  {}", harmless(&found.description.summary)));
+    terminal::report_line(format_args!("  sha256   {}", found.sha256));
+    terminal::report_line(format_args!(
         "  role     {} ({} {})",
         found.world.role(),
         found.world.package(),
         found.contract_version
-    );
-    println!("  imports  {}", or_none(&found.imports));
-    println!("  writes   {}", or_none(&found.description.writes));
+    ));
+    terminal::report_line(format_args!("  imports  {}", or_none(&found.imports)));
+    terminal::report_line(format_args!(
+        "  writes   {}",
+        or_none(&found.description.writes)
+    ));
     if !found.description.hosts.is_empty() {
-        println!("  hosts    {}", or_none(&found.description.hosts));
+        terminal::report_line(format_args!(
+            "  hosts    {}",
+            or_none(&found.description.hosts)
+        ));
     }
     Ok(())
 }

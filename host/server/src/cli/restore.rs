@@ -16,7 +16,7 @@ use crate::cli::backup::postgres;
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::config::Settings;
 use crate::domain::audit::{LaterChanges, RepeatedChange, later_changes, moment, moment_text};
-use assent_admin_client::terminal::harmless;
+use assent_admin_client::terminal::{self, harmless};
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::{SharedEntropy, SystemEntropy};
 use assent_store::{
@@ -193,13 +193,16 @@ async fn restore_postgres(
 }
 
 fn print_check(backup: &OpenBackup, later: Option<&LaterChanges>) {
-    println!("The backup can be restored: {}.", described(backup));
+    terminal::report_line(format_args!(
+        "The backup can be restored: {}.",
+        described(backup)
+    ));
     if let Some(later) = later {
         print_later(later);
-        println!(
+        terminal::report_line(format_args!(
             "The restore applies {} changes again.",
             later.revocations.len()
-        );
+        ));
     }
 }
 
@@ -213,20 +216,22 @@ fn described(backup: &OpenBackup) -> String {
 
 fn print_later(later: &LaterChanges) {
     match later.last {
-        Some(last) => println!(
+        Some(last) => terminal::report_line(format_args!(
             "The export has {} entries after the backup, the last of {}. Later changes are lost.",
             later.entries,
             moment_text(last)
+        )),
+        None => terminal::report_line(
+            "The export has no entries after the backup. Later changes are lost.",
         ),
-        None => println!("The export has no entries after the backup. Later changes are lost."),
     }
     if !later.to_repeat.is_empty() {
-        println!(
+        terminal::report_line(format_args!(
             "Changes that may have taken rights away: {}. Check each, and repeat it by hand:",
             later.to_repeat.len()
-        );
+        ));
         for change in &later.to_repeat {
-            println!("  {}", repeated(change));
+            terminal::report_line(format_args!("  {}", repeated(change)));
         }
     }
 }
@@ -257,7 +262,7 @@ fn print_outcome(
     later: Option<&LaterChanges>,
     outcome: &RestoreOutcome,
 ) {
-    println!("Restored the backup: {}.", described(backup));
+    terminal::report_line(format_args!("Restored the backup: {}.", described(backup)));
     let EndedCounts {
         sessions,
         token_families,
@@ -267,21 +272,21 @@ fn print_outcome(
         consents,
         admin_tokens,
     } = outcome.ended;
-    println!(
+    terminal::report_line(format_args!(
         "Ended: {sessions} sessions, {token_families} token families, {approvals} approvals, {enrolment_links} \
          enrolment links, {recovery_codes} recovery codes, {consents} consents, {admin_tokens} tokens of the admin API."
-    );
-    println!("All access and refresh tokens are invalid.");
+    ));
+    terminal::report_line("All access and refresh tokens are invalid.");
     if backup.is_of_previous_master_key {
-        println!(
+        terminal::report_line(format_args!(
             "The backup was made with the previous master key. When `assent admin master-key` shows the new sealing \
              key in use, run `assent admin revoke-tokens --yes`: until then the previous key is enough to forge tokens."
-        );
+        ));
     }
     if let Some(later) = later {
         print_later(later);
         let done = &outcome.reapplied;
-        println!(
+        terminal::report_line(format_args!(
             "Applied again: users suspended: {}, terminated: {}, erased: {}, deleted: {}; accounts closed: {}; devices \
              revoked: {}. Changes that the backup contains: {}; of users or devices that it does not contain: {}.",
             done.users_suspended,
@@ -292,12 +297,12 @@ fn print_outcome(
             done.devices_revoked,
             done.unchanged,
             done.unknown()
-        );
+        ));
         for user in &done.unknown_users {
-            println!("The backup does not contain the user {user}.");
+            terminal::report_line(format_args!("The backup does not contain the user {user}."));
         }
     }
-    println!(
+    terminal::report_line(format_args!(
         "\nNext steps:\n\
          - Start the instances five minutes after the last one was stopped, or later. Until then a client assertion \
          that was used before could be used again.\n\
@@ -306,11 +311,11 @@ fn print_outcome(
          - Enrolment links and invitations are void. Send new ones.\n\
          - Tokens of the admin API are void: `assent admin token` prints a new one.",
         format_args!("{}/devices", settings.origin())
-    );
+    ));
     if later.is_none() {
-        println!(
+        terminal::report_line(format_args!(
             "- Suspend, terminate and erase again the users whom you suspended, terminated or erased after the backup, \
              and revoke the devices that were revoked since."
-        );
+        ));
     }
 }

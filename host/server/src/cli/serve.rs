@@ -19,6 +19,7 @@ use crate::config::Settings;
 use crate::domain::Services;
 use crate::domain::operations::bootstrap::BootstrapResult;
 use crate::otlp::TraceExport;
+use assent_admin_client::terminal;
 use assent_model::audit::AuditContext;
 
 pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
@@ -39,7 +40,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     }
     let ports = app::listen(&settings).await?;
     let surroundings = Environment {
-        dropped_log_lines: Some(log.dropped.clone()),
+        dropped_log_lines: Some(log.lost.clone()),
         collector,
         serves: true,
         ..of_this_program
@@ -132,13 +133,13 @@ fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
     let start = demo
         .and_then(|demo| url::Url::parse(&demo.redirect_uri).ok())
         .and_then(|url| url.join("/").ok());
-    println!();
+    terminal::report_line("");
     match (made, settings.bootstrap.as_ref()) {
         (Some(made), Some(first)) => {
-            println!(
+            terminal::report_line(format_args!(
                 "Enrol a device for \"{}\" (valid once):\n  {}",
                 first.administrator, made.enrolment_link
-            );
+            ));
             print_qr(&made.enrolment_link);
         }
         (_, first) => {
@@ -146,16 +147,16 @@ fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
             let program = in_shell(program.as_deref().unwrap_or("assent".as_ref()));
             let administrator = first.map_or("NAME", |first| first.administrator.as_str());
             let file = in_shell(file.as_os_str());
-            println!("Authenticator:    {origin}/authenticator");
-            println!(
+            terminal::report_line(format_args!("Authenticator:    {origin}/authenticator"));
+            terminal::report_line(format_args!(
                 "New enrolment link:  {program} admin enrolment {administrator} --config {file}"
-            );
+            ));
         }
     }
     if let Some(start) = start {
-        println!("Try the sign-in:  {start}");
+        terminal::report_line(format_args!("Try the sign-in:  {start}"));
     }
-    println!("The console:      {origin}/admin\n");
+    terminal::report_line(format_args!("The console:      {origin}/admin\n"));
 }
 
 #[cfg(test)]

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tracing_appender::non_blocking::ErrorCounter;
-
 use super::approvals::leased_work::LeasedWork;
 use super::audit::streams::Streams;
 use super::claims::result_cache::ClaimResults;
@@ -24,6 +22,7 @@ use super::operations::span_sampler::SpanSampler;
 use super::operations::task_restarts::TaskRestarts;
 use super::operations::wakeups::Wakeups;
 use crate::config::Settings;
+use crate::domain::operations::lost_log_lines::LostLogLines;
 use crate::geoip::GeoIp;
 use crate::keys::saml::OpenKeys;
 use crate::keys::{KeyError, KeyRing, MasterKeys, PushKey, RootSecret, SealingKeys, TokenSealer};
@@ -98,7 +97,7 @@ pub struct Services {
     /// The settings file, if the settings come from one.
     pub settings_file: Option<PathBuf>,
     /// The number of lines that the log dropped. `None`: the log never drops lines.
-    pub dropped_log_lines: Option<ErrorCounter>,
+    pub dropped_log_lines: Option<LostLogLines>,
     /// The switch that starts the draining of this instance.
     pub draining: DrainSwitch,
     /// The admission of requests under overload.

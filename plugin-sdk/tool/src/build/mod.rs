@@ -11,6 +11,7 @@ use crate::description::settle;
 use crate::plugin::{Plugin, PluginSource};
 use crate::runtime::wait;
 use crate::toolchain::Choice;
+use assent_admin_client::terminal;
 use assent_model::printable::lines;
 use assent_plugin_host::{Compiler, inspect};
 
@@ -38,26 +39,22 @@ pub fn build(folders: &[PathBuf], choice: Choice) -> Result<Vec<Plugin>> {
 ///
 /// # Errors
 /// If a plugin cannot be built, or a file cannot be written.
-#[allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "this list is the command's result"
-)]
 pub fn list(folders: &[PathBuf], choice: Choice) -> Result<()> {
+    let mut listed = String::new();
     for plugin in build(folders, choice)? {
         let file = plugin.component();
         match wait(inspect(&file, &Compiler::InProcess))? {
             Ok(inspection) => settle(&plugin, &inspection)?,
             // The build succeeded anyway, because a later version of Assent may support the component.
-            Err(error) => eprintln!(
+            Err(error) => terminal::note(format_args!(
                 "assent-plugin: plugin.toml was not written: {}",
                 lines(&error.to_string())
-            ),
+            )),
         }
         let size = std::fs::metadata(&file)
             .with_context(|| format!("{} cannot be read", file.display()))?
             .len();
-        println!("{}\t{size}", file.display());
+        listed.push_str(&format!("{}\t{size}\n", file.display()));
     }
-    Ok(())
+    terminal::print(&listed)
 }

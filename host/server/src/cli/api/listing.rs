@@ -119,10 +119,10 @@ impl<'a> Listing<'a> {
             terminal::print(&json(&format!("{begin}]{next}}}\n")))?;
         }
         if let Some(next) = next {
-            eprintln!(
+            terminal::note(format_args!(
                 "There are more: --all shows all, --after {} continues.",
                 quoted(&harmless(next))
-            );
+            ));
         }
         Ok(())
     }

@@ -125,7 +125,7 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     let bytes = call.api.bytes(answer).await?;
     if bytes.is_empty() {
         if !form.is_quiet() {
-            eprintln!("{}", operation.answer.description);
+            terminal::note(format_args!("{}", operation.answer.description));
         }
         return Ok(());
     }
@@ -137,10 +137,16 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     }
     // A response that is not from the API is reported as such, and not printed.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
-    if exchange::is(&operation.name) && form.is_text() {
-        return terminal::print(&exchange::text(&operation.name, &bytes)?);
+    let shown = match exchange::is(&operation.name) && form.is_text() {
+        true => terminal::print(&exchange::text(&operation.name, &bytes)?),
+        false => show::show(&operation.answer, form, &bytes),
+    };
+    if operation.method == Method::GET {
+        return shown;
     }
-    show::show(&operation.answer, form, &bytes)?;
+    let advice = "create another one";
+    let is_once = show::has_secret(&operation.answer, &bytes);
+    terminal::after_work(shown, is_once.then_some(advice))?;
     check_rows(&bytes)
 }
 

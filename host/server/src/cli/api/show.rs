@@ -124,16 +124,23 @@ pub(super) fn show(
     if let Some(link) = value.get("link").and_then(Value::as_str) {
         crate::cli::qr_code::print_qr(link);
     }
+    if has_secret(answer, bytes) {
+        terminal::note("It is not shown again: store it now.");
+    }
+    Ok(())
+}
+
+/// Whether a response contains something that no other response contains, such as a secret.
+pub(super) fn has_secret(answer: &ResponseDescription, bytes: &[u8]) -> bool {
+    let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
+        return false;
+    };
     let once = |member: &&BodyMember| member.description.contains("Only this response contains");
-    if answer
+    answer
         .members
         .iter()
         .filter(once)
         .any(|member| value.get(&member.name).is_some_and(Value::is_string))
-    {
-        eprintln!("It is not shown again: store it now.");
-    }
-    Ok(())
 }
 
 /// Returns the name in the table of columns for a list in a response.

@@ -14,6 +14,7 @@ use crate::cli::backup::archive::{folder_of, new_file};
 use crate::cli::backup::header::{BackupHeader, DumpKind, FORMAT, WrappedRoot};
 use crate::cli::config_file::{ConfigFile, check_user, settings};
 use crate::domain::audit::moment_text;
+use assent_admin_client::terminal;
 use assent_model::clock::{Clock, SystemClock};
 use assent_model::entropy::SystemEntropy;
 use assent_store::{BackupContent, PostgresSnapshot, copy_sqlite};
@@ -69,16 +70,19 @@ pub(super) async fn run(arguments: Backup) -> anyhow::Result<()> {
         dump: archive::digest(dump.as_file_mut())?,
     };
     archive::write(file, &header, &root, dump.as_file_mut())?;
-    println!(
+    terminal::report_line(format_args!(
         "Wrote {} ({} bytes of {database}).",
         file.display(),
         header.dump.size
-    );
+    ));
     for root in &header.root_secret {
-        println!("Fingerprint of the master key: {}", root.master_key);
+        terminal::report_line(format_args!(
+            "Fingerprint of the master key: {}",
+            root.master_key
+        ));
     }
-    eprintln!(
-        "The master key is not in the backup. Keep a copy of it elsewhere: without it, the backup cannot be used."
+    terminal::note(
+        "The master key is not in the backup. Keep a copy of it elsewhere: without it, the backup cannot be used.",
     );
     Ok(())
 }

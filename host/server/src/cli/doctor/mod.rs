@@ -37,10 +37,10 @@ pub(super) struct Doctor {
 pub(super) async fn run(arguments: Doctor) -> anyhow::Result<ExitCode> {
     let findings = examine(&arguments).await;
     if arguments.json {
-        terminal::print(&format!("{}\n", serde_json::to_string_pretty(&findings)?))?;
+        terminal::report_line(serde_json::to_string_pretty(&findings)?);
     } else {
         for finding in &findings {
-            terminal::print(&terminal::harmless_lines(&finding.to_string()))?;
+            terminal::report(terminal::harmless_lines(&finding.to_string()));
         }
     }
     let has_problem = findings.iter().any(|one| one.level == Level::Problem);

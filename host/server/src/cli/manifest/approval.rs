@@ -4,7 +4,7 @@ use reqwest::Method;
 use serde::Deserialize;
 
 use assent_admin_client::connection::{Api, Problem};
-use assent_admin_client::terminal::harmless;
+use assent_admin_client::terminal::{self, harmless};
 
 /// The header with the id of the approval.
 pub(super) const HEADER: &str = "x-assent-action-approval";
@@ -53,13 +53,13 @@ pub(super) async fn wait_for_decision(
         summary,
         number,
     } = pending;
-    eprintln!(
+    terminal::note(format_args!(
         "Approval request sent to {name}: {}\nMatching number: {}. {name} types it on the device. Waiting for the \
          decision ...",
         harmless(summary),
         harmless(number),
         name = harmless(name)
-    );
+    ));
     let parts = ["action-approvals".to_owned(), id.clone()];
     let query = [("wait".to_owned(), WAIT.to_owned())];
     loop {

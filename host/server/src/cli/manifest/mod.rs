@@ -7,6 +7,7 @@ mod plan;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use reqwest::Method;
 use serde::Deserialize;
@@ -140,7 +141,7 @@ impl Target {
 
 pub(super) async fn diff(arguments: Diff) -> anyhow::Result<ExitCode> {
     let plan = arguments.manifest.target().await?.plan().await?;
-    terminal::print(&plan.text())?;
+    terminal::report(plan.text());
     Ok(match plan.is_empty() {
         true => ExitCode::SUCCESS,
         false => ExitCode::from(DIFFERENT),
@@ -150,7 +151,7 @@ pub(super) async fn diff(arguments: Diff) -> anyhow::Result<ExitCode> {
 pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
     let mut target = arguments.manifest.target().await?;
     let plan = target.plan().await?;
-    terminal::print(&plan.text())?;
+    let shown = terminal::print(&plan.text());
     if plan.is_empty() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -160,8 +161,11 @@ pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
                 "confirmation is not possible without a terminal; use --yes to confirm",
             ));
         }
+        // An unread plan cannot be confirmed.
+        shown
+            .map_err(|error| anyhow!("the plan cannot be shown ({error}); nothing was changed"))?;
         if terminal::confirm("Apply these changes?", "yes").is_err() {
-            eprintln!("assent: declined; nothing was changed");
+            terminal::note("assent: declined; nothing was changed");
             return Ok(ExitCode::from(DECLINED));
         }
         // The user may take longer to read the plan than the token is valid.
@@ -170,18 +174,18 @@ pub(super) async fn apply(arguments: Apply) -> anyhow::Result<ExitCode> {
     let approve_by = arguments.approve_by.as_deref();
     match target.apply(&plan.digest, approve_by).await? {
         Ok(()) => {
-            terminal::print("Applied.\n")?;
+            terminal::report_line("Applied.");
             Ok(ExitCode::SUCCESS)
         }
         Err(problem) if problem.kind() == "urn:assent:problem:plan-changed" => {
-            eprintln!(
+            terminal::note(format_args!(
                 "assent: an object of the plan changed after the plan was shown; nothing was applied. Run the command \
                  again"
-            );
+            ));
             Ok(ExitCode::from(PLAN_CHANGED))
         }
         Err(problem) if problem.kind() == "urn:assent:problem:approval-required" => {
-            eprintln!("assent: the plan was not approved; nothing was changed");
+            terminal::note("assent: the plan was not approved; nothing was changed");
             Ok(ExitCode::from(DECLINED))
         }
         Err(problem) => Err(problem.into_error(|_| None)),

@@ -199,8 +199,8 @@ fn housekeeping(services: &Services) -> Vec<Family> {
     if let Some(dropped) = &services.dropped_log_lines {
         families.push(Family::counter(
             "assent_log_dropped_lines",
-            "Lines of the log that were dropped because its reader was too slow",
-            u64::try_from(dropped.dropped_lines()).unwrap_or(u64::MAX),
+            "Lines of the log that were lost because its reader was too slow or could not be written to",
+            dropped.count(),
         ));
     }
     families

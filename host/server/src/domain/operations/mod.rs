@@ -8,6 +8,7 @@ pub mod branding;
 pub mod draining;
 pub mod error_references;
 pub mod idempotency;
+pub mod lost_log_lines;
 pub mod metric_families;
 pub mod metrics;
 pub mod plugin_reloads;
