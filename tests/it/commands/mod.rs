@@ -6,6 +6,7 @@ mod containers;
 mod doctor;
 mod preview;
 mod service;
+mod unwritable_output;
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -16,6 +16,7 @@ use clap::{ArgMatches, FromArgMatches};
 pub(in crate::cli) use connection::{ConnectionArguments, reach};
 use document::{Document, Operation};
 use listing::{Listing, Page};
+use reqwest::Method;
 use serde::Deserialize;
 use show::OutputFormat;
 
@@ -132,8 +133,8 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
     if operation.answer.items.is_some() {
         let mut listing = Listing::new(&operation.answer, form);
         let page: Page<'_> = call.api.parse(&bytes)?;
-        listing.page(&page, &bytes, true)?;
-        return listing.end(None);
+        let shown = listing.page(&page, &bytes, true);
+        return settled(operation, &bytes, shown.and_then(|()| listing.end(None)));
     }
     // A response that is not from the API is reported as such, and not printed.
     let _: &serde_json::value::RawValue = call.api.parse(&bytes)?;
@@ -141,13 +142,18 @@ async fn run(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<()> 
         true => terminal::print(&exchange::text(&operation.name, &bytes)?),
         false => show::show(&operation.answer, form, &bytes),
     };
+    settled(operation, &bytes, shown)?;
+    check_rows(&bytes)
+}
+
+/// Returns the result of an operation whose response was shown or lost. A lost response fails a request that only
+/// reads, or if no other response contains its values.
+fn settled(operation: &Operation, bytes: &[u8], shown: anyhow::Result<()>) -> anyhow::Result<()> {
     if operation.method == Method::GET {
         return shown;
     }
-    let advice = "create another one";
-    let is_once = show::has_secret(&operation.answer, &bytes);
-    terminal::after_work(shown, is_once.then_some(advice))?;
-    check_rows(&bytes)
+    let is_once = show::has_secret(&operation.answer, bytes);
+    terminal::after_work(shown, is_once.then_some("create another one"))
 }
 
 /// Fails if rows of a table were rejected. The HTTP response is a success even then, but a script must detect the

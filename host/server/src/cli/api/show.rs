@@ -135,12 +135,25 @@ pub(super) fn has_secret(answer: &ResponseDescription, bytes: &[u8]) -> bool {
     let Ok(value) = serde_json::from_slice::<Value>(bytes) else {
         return false;
     };
-    let once = |member: &&BodyMember| member.description.contains("Only this response contains");
-    answer
-        .members
-        .iter()
-        .filter(once)
-        .any(|member| value.get(&member.name).is_some_and(Value::is_string))
+    has_secret_member(&answer.members, &value)
+}
+
+fn has_secret_member(members: &[BodyMember], value: &Value) -> bool {
+    members.iter().any(|member| {
+        let Some(value) = value.get(&member.name) else {
+            return false;
+        };
+        let is_once = member.description.contains("Only this response contains");
+        match (&member.shape, value) {
+            (_, Value::String(_)) => is_once,
+            (Shape::Object(members), value) => has_secret_member(members, value),
+            (Shape::List(item), Value::Array(items)) => match &**item {
+                Shape::Object(members) => items.iter().any(|item| has_secret_member(members, item)),
+                _ => false,
+            },
+            _ => false,
+        }
+    })
 }
 
 /// Returns the name in the table of columns for a list in a response.
