@@ -40,7 +40,7 @@ impl ClientFile {
     /// # Errors
     /// The text is invalid. The error describes the problem.
     pub fn parse(text: &str) -> anyhow::Result<Self> {
-        let client: Self = serde_json::from_str(text)
+        let client: Self = serde_json::from_str(text.trim_start_matches('\u{feff}'))
             .context("expected a JSON object with the texts issuer, client_id and redirect_uri")?;
         ensure!(!client.client_id.is_empty(), "client_id is empty");
         ensure!(

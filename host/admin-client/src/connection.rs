@@ -12,6 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use assent_model::secret::Secret;
+use assent_model::text::{decoded, without_mark};
 
 use crate::error::{CommandError, ErrorKind};
 use crate::listener;
@@ -286,13 +287,13 @@ impl ServerConnection {
                     .context("--token-file -")?;
                 Some(line)
             }
-            Some(file) => Some(std::fs::read_to_string(file).map_err(|error| {
+            Some(file) => Some(std::fs::read(file).and_then(decoded).map_err(|error| {
                 CommandError::usage(format!("--token-file {}: {error}", file.display()))
             })?),
             None => std::env::var(TOKEN).ok(),
         };
         let text = text
-            .map(|text| text.trim().to_owned())
+            .map(|text| without_mark(&text).trim().to_owned())
             .filter(|text| !text.is_empty());
         if text
             .as_deref()

@@ -45,6 +45,7 @@ pub mod session;
 pub mod statement;
 pub mod syslog;
 pub mod test_sign_in;
+pub mod text;
 pub mod token;
 pub mod user;
 pub mod wrapped_key;

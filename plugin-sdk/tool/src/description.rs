@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::files::write_if_changed;
 use crate::plugin::{MANIFEST, Manifest, Plugin, PluginSource, Role};
+use assent_model::text::decoded;
 use assent_plugin_host::{Inspection, World, is_protected};
 
 /// The first line of a generated `plugin.toml`.
@@ -110,7 +111,7 @@ pub fn compare(plugin: &Plugin, inspection: &Inspection) -> Result<()> {
         PluginSource::Packed(packed) => (disagreements(packed, inspection, true), ""),
         PluginSource::Rust(_) | PluginSource::TypeScript => {
             must_have_name(plugin, inspection)?;
-            let text = std::fs::read_to_string(&file).with_context(|| {
+            let text = std::fs::read(&file).and_then(decoded).with_context(|| {
                 let file = file.display();
                 format!("{file} cannot be read; `assent-plugin build` writes it")
             })?;

@@ -9,6 +9,7 @@ use assent_admin_client::candidate::CandidateRun;
 use assent_admin_client::connection::ServerConnection;
 use assent_admin_client::terminal;
 use assent_model::printable::lines;
+use assent_model::text::decoded;
 use assent_plugin_host::{Compiler, inspect};
 use serde_json::{Map, Value};
 use tokio::runtime::Runtime;
@@ -189,7 +190,8 @@ impl Round {
     fn config(&self) -> Result<Option<Map<String, Value>>> {
         let value = match &self.plugin_config {
             Some(file) => {
-                let text = std::fs::read_to_string(file)
+                let text = std::fs::read(file)
+                    .and_then(decoded)
                     .with_context(|| format!("{} cannot be read", file.display()))?;
                 Some(
                     toml::from_str(&text)

@@ -8,6 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
+use assent_model::text::decoded;
+
 /// The file with a plugin's description and its requests.
 pub const MANIFEST: &str = "plugin.toml";
 
@@ -212,7 +214,8 @@ impl Plugin {
 
 impl NpmPackage {
     fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file)
+        let text = std::fs::read(file)
+            .and_then(decoded)
             .with_context(|| format!("{} cannot be read", file.display()))?;
         serde_json::from_str(&text)
             .with_context(|| format!("{} is not as expected", file.display()))
@@ -222,7 +225,8 @@ impl NpmPackage {
 impl Manifest {
     /// Reads the `plugin.toml` of a packed plugin.
     fn read(file: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(file)
+        let text = std::fs::read(file)
+            .and_then(decoded)
             .with_context(|| format!("{} cannot be read", file.display()))?;
         let manifest: Self = toml::from_str(&text)
             .with_context(|| format!("{} is not as expected", file.display()))?;
@@ -276,7 +280,9 @@ impl Crate {
 
     /// Returns whether the workspace has the profile `plugin`.
     pub fn has_profile(&self) -> bool {
-        let text = std::fs::read_to_string(self.workspace.join("Cargo.toml")).unwrap_or_default();
+        let text = std::fs::read(self.workspace.join("Cargo.toml"))
+            .and_then(decoded)
+            .unwrap_or_default();
         let manifest: toml::Table = toml::from_str(&text).unwrap_or_default();
         manifest
             .get("profile")

@@ -2,6 +2,7 @@
 
 mod api;
 mod authenticator;
+mod byte_order_mark;
 mod containers;
 mod doctor;
 mod preview;

@@ -9,6 +9,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 
 use assent_model::id::{ApprovalId, DeviceId};
+use assent_model::text::decoded;
 
 /// An enrolled authenticator: the content of its file.
 #[derive(Serialize, Deserialize)]
@@ -99,7 +100,8 @@ impl Authenticator {
     /// # Errors
     /// If the file cannot be read, or its content is not an authenticator.
     pub fn load(file: &Path) -> anyhow::Result<Self> {
-        let text = std::fs::read_to_string(file)
+        let text = std::fs::read(file)
+            .and_then(decoded)
             .with_context(|| format!("cannot read {}", file.display()))?;
         serde_json::from_str(&text).with_context(|| {
             format!(

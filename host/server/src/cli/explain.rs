@@ -10,6 +10,7 @@ use crate::cli::config_file::{ConfigFile, host_without_plugins};
 use crate::cli::values::{number, text};
 use crate::domain::claims::traces;
 use assent_admin_client::terminal::{self, harmless};
+use assent_model::text::without_mark;
 use assent_store::ClaimTrace;
 
 #[derive(Debug, Args)]
@@ -39,7 +40,7 @@ pub(super) async fn run(arguments: Explain) -> anyhow::Result<()> {
     let services = host_without_plugins(arguments.config.path()).await?;
     let found = services
         .store
-        .trace(&traces::reference_of(text.trim()))
+        .trace(&traces::reference_of(without_mark(&text).trim()))
         .await;
     let named = match &found {
         Ok(Some(trace)) => {

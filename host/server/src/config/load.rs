@@ -12,6 +12,8 @@ use crate::config::explanation::explain;
 use crate::config::in_force::SECRETS;
 use crate::config::source::SettingsFile;
 
+use assent_model::text::decoded;
+
 /// The errors of the settings: one line per error, with file and line or variable, key and expected value.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -33,10 +35,12 @@ pub enum ConfigError {
 /// # Errors
 /// [`ConfigError`] if the file cannot be read, or a setting is invalid.
 pub fn load(file: &Path) -> Result<Settings, ConfigError> {
-    let text = std::fs::read_to_string(file).map_err(|error| ConfigError::Unreadable {
-        file: file.to_owned(),
-        reason: error.to_string(),
-    })?;
+    let text = std::fs::read(file)
+        .and_then(decoded)
+        .map_err(|error| ConfigError::Unreadable {
+            file: file.to_owned(),
+            reason: error.to_string(),
+        })?;
     let source = SettingsFile {
         path: file,
         text: &text,
@@ -78,7 +82,7 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
 
 /// Returns the source of a setting: its environment variable, or its line of the file.
 pub fn source_of(file: &Path, key: &str) -> String {
-    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let text = std::fs::read(file).and_then(decoded).unwrap_or_default();
     let source = SettingsFile {
         path: file,
         text: &text,
@@ -103,7 +107,8 @@ fn database_url(
     if has_url {
         return Err(failed("expected either this or database.url".to_owned()));
     }
-    let url = std::fs::read_to_string(file)
+    let url = std::fs::read(file)
+        .and_then(decoded)
         .map_err(|error| failed(format!("{}: {error}", file.display())))?;
     Ok(Some(url.trim().to_owned()))
 }

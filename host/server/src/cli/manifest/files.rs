@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use assent_admin_client::error::CommandError;
 use assent_model::logo::{ApplicationLogo, LARGEST};
+use assent_model::text::decoded;
 
 /// Reads manifests, and joins those of one owner.
 ///
@@ -62,14 +63,16 @@ fn in_folders(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
 
 fn manifest(file: &Path) -> anyhow::Result<Map<String, Value>> {
     let text = if file.as_os_str() == "-" {
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         std::io::stdin()
             .lock()
-            .read_to_string(&mut text)
-            .map_err(|error| wrong(file, &error.to_string()))?;
-        text
+            .read_to_end(&mut bytes)
+            .and_then(|_| decoded(bytes))
+            .map_err(|error| wrong(file, &error.to_string()))?
     } else {
-        std::fs::read_to_string(file).map_err(|error| wrong(file, &error.to_string()))?
+        std::fs::read(file)
+            .and_then(decoded)
+            .map_err(|error| wrong(file, &error.to_string()))?
     };
     // A table of TOML does not begin with a brace.
     let read = if text.trim_start().starts_with('{') {

@@ -7,6 +7,7 @@ use crate::domain::Services;
 use crate::keys::client;
 use crate::keys::client::JwtError;
 use assent_model::client_auth::ClientKeys;
+use assent_model::text::bytes_without_mark;
 
 /// The largest accepted key set, in bytes.
 const LARGEST: usize = 64 * 1024;
@@ -41,7 +42,7 @@ async fn fetch(services: &Services, uri: &Url) -> Option<Vec<Map<String, Value>>
     let accept = "application/jwk-set+json, application/json";
     let fetched = match services.egress.get(uri, accept, LARGEST).await {
         Ok(answer) if answer.status == 200 => {
-            let set: Result<Value, _> = serde_json::from_slice(&answer.body);
+            let set: Result<Value, _> = serde_json::from_slice(bytes_without_mark(&answer.body));
             set.map_err(|error| error.to_string())
                 .and_then(|set| client::usable_keys_of_set(&set).map_err(|error| error.to_string()))
         }

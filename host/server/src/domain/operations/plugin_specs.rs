@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config;
 use assent_model::secret::{Digest, Secret};
+use assent_model::text::decoded;
 use assent_plugin_host::{
     CallLimits, Credential, CredentialGrant, HttpGrant, OnFailure, PluginSpec, Role, Trust,
 };
@@ -173,7 +174,9 @@ pub fn read_secret(setting: &str, file: &Path) -> Result<Secret, SecretFileError
     if length > LONGEST_SECRET {
         return Err(error(format!("it is longer than {LONGEST_SECRET} bytes")));
     }
-    let text = std::fs::read_to_string(file).map_err(|reason| error(reason.to_string()))?;
+    let text = std::fs::read(file)
+        .and_then(decoded)
+        .map_err(|reason| error(reason.to_string()))?;
     match text.trim() {
         "" => Err(error("it is empty".to_owned())),
         secret => Ok(Secret::new(secret)),

@@ -15,6 +15,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::command::{Change, unremovable_member};
+use assent_model::text::bytes_without_mark;
 
 /// A JSON body of a type that knows its members. Unknown members are errors, and the problem names the position. A
 /// value in another form than its own is an error, too. Without that check serde would also read the value of an
@@ -175,6 +176,7 @@ fn is_json(headers: &HeaderMap, merges: bool) -> bool {
 /// Reads a JSON object. Unknown members are errors, and the problem names the position. serde would read an array as
 /// the members in their order. That is never intended, and code that searches a member by its name would not find it.
 pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Problem> {
+    let body = bytes_without_mark(body);
     if holds_nul(body) {
         return Err(Problem::with_kind(
             ProblemKind::Malformed,

@@ -12,6 +12,7 @@ use zeroize::Zeroizing;
 use super::super::{KeyError, SymmetricKey};
 use super::key::{MasterKey, MasterKeyError};
 use assent_model::entropy::Entropy;
+use assent_model::text::without_mark;
 
 /// A master key of 32 bytes in the memory of this process.
 pub struct FileMasterKey {
@@ -82,7 +83,7 @@ impl FileMasterKey {
         }
         let mut text = Zeroizing::new(String::new());
         opened.read_to_string(&mut text).map_err(failed)?;
-        Self::from_text(&text, &file.display().to_string())
+        Self::from_text(without_mark(&text), &file.display().to_string())
     }
 
     /// Returns the key itself. In an installation without sealing keys, it has sealed all values.

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use crate::cli::api::document::{Body, BodyMember, Operation, Shape};
 use assent_admin_client::error::CommandError;
 use assent_admin_client::lookup::ResourceKind;
+use assent_model::text::{bytes_without_mark, without_mark};
 
 /// The flags of lists with pages.
 #[derive(Args, Clone, Debug)]
@@ -120,12 +121,14 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
         Some(Body::Json(members)) => members,
     };
     let mut body = match file() {
-        Some(file) => serde_json::from_slice(&bytes_of(file)?).map_err(|error| {
-            CommandError::usage(format!(
-                "--file {}: expected a JSON object: {error}",
-                file.display()
-            ))
-        })?,
+        Some(file) => {
+            serde_json::from_slice(bytes_without_mark(&bytes_of(file)?)).map_err(|error| {
+                CommandError::usage(format!(
+                    "--file {}: expected a JSON object: {error}",
+                    file.display()
+                ))
+            })?
+        }
         None => Map::new(),
     };
     for member in members {
@@ -163,7 +166,7 @@ fn body(operation: &Operation, matches: &ArgMatches) -> anyhow::Result<Option<Pa
         })?;
         let name = named(called)?.name.clone();
         let text = match String::from_utf8(bytes_of(Path::new(file))?) {
-            Ok(text) => text,
+            Ok(text) => without_mark(&text).to_owned(),
             // Metadata in UTF-16 or Latin-1 is sent unchanged.
             Err(bytes) if name == "metadata" => STANDARD.encode(bytes.as_bytes()),
             Err(_) => {
