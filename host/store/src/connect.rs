@@ -2,11 +2,12 @@
 
 use std::num::NonZeroU32;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::backup::reject_unfinished_restore;
 use crate::connections::{Connections, Readers};
+use crate::database_url::{sqlite_file, sqlite_path, without_password};
 use crate::diagnosis::{self, Diagnosis};
 use crate::epoch::Epoch;
 use crate::migrations::{
@@ -348,7 +349,7 @@ pub(crate) async fn check_order(connection: &mut Connection) -> std::result::Res
 /// Prepares SQLite's file: creates it and its folder if they are missing. It holds personal data, so only its owner may
 /// read it. SQLite creates the other files with the same mode.
 fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
-    let path = sqlite_file(url).ok_or("expected sqlite://path/to/file, with no parameters")?;
+    let path = sqlite_path(url)?;
     let cannot = |error: std::io::Error| format!("cannot create {}: {error}", path.display());
     if let Some(folder) = path.parent() {
         std::fs::DirBuilder::new()
@@ -362,51 +363,7 @@ fn prepare_file(url: &str) -> std::result::Result<PathBuf, String> {
         .append(true)
         .create(true)
         .mode(0o600)
-        .open(path)
+        .open(&path)
         .map_err(cannot)?;
-    Ok(path.to_owned())
-}
-
-/// The file of an SQLite URL.
-pub(crate) fn sqlite_file(url: &str) -> Option<&Path> {
-    let path = url.strip_prefix("sqlite:")?;
-    let path = path.strip_prefix("//").unwrap_or(path);
-    (!path.is_empty() && !path.contains(['?', '#', '%'])).then(|| Path::new(path))
-}
-
-/// The URL for display: without a password, and without parameters, since one of them may be a password.
-fn without_password(url: &str) -> String {
-    match url::Url::parse(url) {
-        // A `/` or `#` in the password ends the authority for this parser, but not for the one of PostgreSQL.
-        Ok(parsed) if parsed.path().contains('@') || parsed.fragment().is_some() => {
-            "with this URL".to_owned()
-        }
-        Ok(mut parsed) => {
-            parsed.set_query(None);
-            if parsed.password().is_some() {
-                // It fails only for URLs that cannot have a password.
-                let _ = parsed.set_password(Some("***"));
-            }
-            parsed.to_string()
-        }
-        Err(_) => "with this URL".to_owned(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn a_password_is_not_shown() {
-        for url in ["postgres://u:12/hunter2@h/d", "postgres://u:12#hunter2@h/d"] {
-            assert_eq!(super::without_password(url), "with this URL", "{url}");
-        }
-        assert_eq!(
-            super::without_password("postgres://u:hunter2@h/d"),
-            "postgres://u:***@h/d"
-        );
-        assert_eq!(
-            super::without_password("postgres://u@h/d?password=hunter2"),
-            "postgres://u@h/d"
-        );
-    }
+    Ok(path)
 }

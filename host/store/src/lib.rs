@@ -26,6 +26,7 @@ mod connections;
 mod consents;
 mod cooldowns;
 mod counts;
+mod database_url;
 mod deferred;
 mod deliveries;
 mod deprovisioning;

@@ -13,8 +13,8 @@ use crate::applications::{ApplicationVersionRow, RecordedUse, SecretUses};
 use crate::audit::context::ChainContext;
 use crate::batch::loader::BatchLoader;
 use crate::changes::waiters::Waiters;
-use crate::connect;
 use crate::connections::Readers;
+use crate::database_url::sqlite_file;
 use crate::devices::{InboxKey, InboxSummary};
 use crate::error::Result;
 use crate::instance::Instance;
@@ -107,12 +107,12 @@ impl Default for Caches {
 impl Store {
     /// Whether a database may exist at `url`. Returns `false` only for an SQLite URL without a file.
     pub fn may_exist(url: &str) -> bool {
-        connect::sqlite_file(url).is_none_or(std::path::Path::exists)
+        sqlite_file(url).is_none_or(|file| file.exists())
     }
 
     /// The file of an SQLite database; `None` for other databases.
-    pub fn database_file(url: &str) -> Option<&std::path::Path> {
-        connect::sqlite_file(url)
+    pub fn database_file(url: &str) -> Option<std::path::PathBuf> {
+        sqlite_file(url)
     }
 
     /// Removes the cached rows, so that no personal data stays in memory long after its erasure.

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use crate::backup::BackupContent;
-use crate::connect::{Target, sqlite_file};
+use crate::connect::Target;
+use crate::database_url::sqlite_file;
 use crate::sql::{self, Connection, DatabaseKind, Options};
 use crate::{Result, StoreError};
 

@@ -4,7 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::backup::marker;
-use crate::connect::{Target, check_order, failure, sqlite_file};
+use crate::connect::{Target, check_order, failure};
+use crate::database_url::sqlite_path;
 use crate::sql::{self, Connection};
 use crate::{Result, StoreError};
 
@@ -37,14 +38,9 @@ impl RestoreTarget {
     /// [`StoreError::Open`] if the database is not empty, instances use it, or it cannot be opened.
     pub async fn empty(url: &str) -> Result<Self> {
         if url.starts_with("sqlite:") {
-            let file = sqlite_file(url).ok_or_else(|| {
-                failure(
-                    url,
-                    "expected sqlite://path/to/file, with no parameters".to_owned(),
-                )
-            })?;
-            ensure_no_file(url, file)?;
-            return Ok(Self::Sqlite(file.to_owned()));
+            let file = sqlite_path(url).map_err(|reason| failure(url, reason))?;
+            ensure_no_file(url, &file)?;
+            return Ok(Self::Sqlite(file));
         }
         let target = Target::of(url)?;
         let mut connection = target

@@ -143,11 +143,21 @@ mod tests {
     #[test]
     fn a_socket_is_a_host() {
         let all = variables("postgres://ada@localhost/books?host=/run/postgresql");
-        assert!(all["PGHOST"].contains("/run/postgresql"), "{all:?}");
+        assert_eq!(all["PGHOST"], "/run/postgresql");
         assert!(
             !all.contains_key("PGPASSWORD") && !all.contains_key("PGSSLMODE"),
             "{all:?}"
         );
+    }
+
+    #[test]
+    fn a_cluster_has_several_hosts() {
+        let all = variables(
+            "postgres://ada@one.example:5433,two.example:5434/books?target_session_attrs=read-write",
+        );
+        assert_eq!(all["PGHOST"], "one.example,two.example");
+        assert_eq!(all["PGPORT"], "5433,5434");
+        assert_eq!(all["PGTARGETSESSIONATTRS"], "read-write");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use super::libpq::{self, UrlSettings};
 use super::query::Query;
 use super::row::Rows;
 use super::value::{Argument, Value};
+use crate::database_url::PostgresUrl;
 
 /// How long the operating system waits for an acknowledgement before it closes a connection.
 const USER_TIMEOUT: Duration = Duration::from_secs(10);
@@ -53,37 +54,20 @@ impl PostgresOptions {
     /// those of the URL.
     pub(super) fn parse(url: &str, session: &str, answer_limit: Option<Duration>) -> Result<Self> {
         let settings = |reason: String| Error::Settings(reason);
-        let mut url = url::Url::parse(url).map_err(|error| settings(error.to_string()))?;
+        let url = PostgresUrl::split(url).map_err(settings)?;
         let (mut mode, mut root, mut certificate, mut key) = (None, None, None, None);
         let mut others = Vec::new();
-        for (name, value) in url.query_pairs() {
-            let value = value.into_owned();
-            match name.as_ref() {
+        for (name, value) in url.parameters.clone() {
+            match name.as_str() {
                 "sslmode" => mode = Some(value),
                 "sslrootcert" => root = Some(value),
                 "sslcert" => certificate = Some(value),
                 "sslkey" => key = Some(value),
-                _ => others.push((name.into_owned(), value)),
+                _ => others.push((name, value)),
             }
-        }
-        url.set_query(None);
-        if !others.is_empty() {
-            let mut query = String::new();
-            for (name, value) in others {
-                let separator = if query.is_empty() { "" } else { "&" };
-                query.push_str(separator);
-                query.push_str(&name);
-                query.push('=');
-                // tokio-postgres does not decode a plus sign as a space.
-                query.extend(
-                    url::form_urlencoded::byte_serialize(value.as_bytes())
-                        .map(|part| if part == "+" { "%20" } else { part }),
-                );
-            }
-            url.set_query(Some(&query));
         }
         let mut config: Config = url
-            .as_str()
+            .with(others)
             .parse()
             .map_err(|error: tokio_postgres::Error| settings(error_text(&error)))?;
         let own = config.get_options().unwrap_or_default();

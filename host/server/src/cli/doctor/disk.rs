@@ -14,8 +14,9 @@ const LITTLE: u64 = 1024 * MIB;
 
 /// Checks the free space of each folder in which the server writes.
 pub(super) fn examine(settings: &Settings) -> Vec<Finding> {
+    let database = Store::database_file(&settings.database.url);
     let folders = [
-        Store::database_file(&settings.database.url).and_then(Path::parent),
+        database.as_deref().and_then(Path::parent),
         settings.plugins.compiled_folder.as_deref(),
         settings.audit.stream.file.as_deref().and_then(Path::parent),
     ];
