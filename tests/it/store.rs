@@ -3,6 +3,7 @@
 mod retention;
 
 mod matching_numbers;
+mod pooler;
 
 use assent_test_macros::both_databases;
 use std::collections::BTreeSet;

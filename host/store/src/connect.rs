@@ -272,6 +272,11 @@ pub(crate) fn failure(url: &str, reason: String) -> StoreError {
 async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
     let target = Target::of(url)?;
     let kind = target.kind;
+    if kind == DatabaseKind::Postgres {
+        check_sessions(&target)
+            .await
+            .map_err(|reason| target.failed(reason))?;
+    }
     let mut first = target.connect_to_migrate().await?;
     let prepared = migrations::prepare(
         kind,
@@ -327,6 +332,30 @@ async fn open(url: &str, options: DatabaseOptions) -> Result<Database> {
 async fn check(connection: &mut Connection) -> std::result::Result<(), String> {
     reject_unfinished_restore(connection).await?;
     check_order(connection).await
+}
+
+/// Checks that two connections are two sessions. A pooler in transaction mode would execute the statements of both in
+/// one session, so that prepared statements are missing or belong to another instance.
+async fn check_sessions(target: &Target<'_>) -> std::result::Result<(), String> {
+    const POOLED: &str = "a pooler such as PgBouncer in transaction mode is in between; Assent needs sessions of its own, \
+                          so connect to PostgreSQL itself, or use a pooler in session mode, as \
+                          docs/operators/database.md shows";
+    let failed = |error: sql::Error| error.to_string();
+    let mut one = target.options.connect().await.map_err(failed)?;
+    let mut other = target.options.connect().await.map_err(failed)?;
+    let mut sessions = Vec::new();
+    for connection in [&mut one, &mut other] {
+        // A prepared statement would fail behind such a pooler.
+        let query = sql::query_as("SELECT pg_backend_pid()::int8").persistent(false);
+        let (session,): (i64,) = query.fetch_one(connection).await.map_err(failed)?;
+        sessions.push(session);
+    }
+    one.close().await;
+    other.close().await;
+    match sessions.as_slice() {
+        [one, other] if one != other => Ok(()),
+        _ => Err(POOLED.to_owned()),
+    }
 }
 
 /// Checks that the database sorts text by its bytes. Row ids are texts in the order of time, and retention deletes rows

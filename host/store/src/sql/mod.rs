@@ -7,6 +7,7 @@ mod libpq;
 mod postgres;
 mod query;
 mod row;
+mod session_limits;
 mod sqlite;
 mod statement;
 mod value;

@@ -15,12 +15,13 @@ use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio_postgres::config::SslMode;
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
-use tokio_postgres::{Client, Config, NoTls, RowStream, Statement};
+use tokio_postgres::{Client, Config, NoTls, RowStream, SimpleQueryMessage, Statement};
 
 use super::error::{Code, Error, Result};
 use super::libpq::{self, UrlSettings};
 use super::query::Query;
 use super::row::Rows;
+use super::session_limits::{self, POOLER, READ};
 use super::value::{Argument, Value};
 use crate::database_url::PostgresUrl;
 
@@ -36,6 +37,8 @@ pub(super) struct PostgresOptions {
     tls: Option<MakeTlsConnector>,
     /// The time limit for the response to a statement.
     answer_limit: Option<Duration>,
+    /// The limits that each session must have.
+    limits: Vec<(String, String)>,
     /// The settings for PostgreSQL's own programs.
     url: UrlSettings,
 }
@@ -80,6 +83,7 @@ impl PostgresOptions {
         };
         // An operator who sets `statement_timeout` may allow longer statements, so there is no limit then.
         let answer_limit = answer_limit.filter(|_| !own.contains("statement_timeout"));
+        let limits = session_limits::requested(session, own);
         let options = match own {
             "" => session.to_owned(),
             own => format!("{session} {own}"),
@@ -114,8 +118,28 @@ impl PostgresOptions {
             config,
             tls,
             answer_limit,
+            limits,
             url: url_settings,
         })
+    }
+
+    /// Fails if the session lacks a limit. The statement is not prepared, so that it is executed behind every pooler.
+    async fn check_limits(&self, client: &Client) -> Result<()> {
+        if self.limits.is_empty() {
+            return Ok(());
+        }
+        let messages = client.simple_query(READ).await?;
+        let found: Vec<(String, String)> = messages
+            .iter()
+            .filter_map(|message| match message {
+                SimpleQueryMessage::Row(row) => {
+                    Some((row.get(0)?.to_owned(), row.get(1)?.to_owned()))
+                }
+                _ => None,
+            })
+            .collect();
+        session_limits::missing(&self.limits, &found)
+            .map_or(Ok(()), |reason| Err(Error::Settings(reason)))
     }
 
     /// The environment for PostgreSQL's own programs.
@@ -126,20 +150,32 @@ impl PostgresOptions {
     pub(super) async fn connect(&self) -> Result<PostgresConnection> {
         let (client, task) = match &self.tls {
             Some(tls) => {
-                let (client, connection) = self.config.connect(tls.clone()).await?;
+                let connected = self.config.connect(tls.clone()).await;
+                let (client, connection) = connected.map_err(connect_error)?;
                 (client, tokio::spawn(finish(connection)))
             }
             None => {
-                let (client, connection) = self.config.connect(NoTls).await?;
+                let connected = self.config.connect(NoTls).await;
+                let (client, connection) = connected.map_err(connect_error)?;
                 (client, tokio::spawn(finish(connection)))
             }
         };
+        self.check_limits(&client).await?;
         Ok(PostgresConnection {
             client: Arc::new(client),
             task: Some(task),
             answer_limit: self.answer_limit,
             statements: Arc::default(),
         })
+    }
+}
+
+/// Returns the error of an attempt to connect. PgBouncer rejects `options`, unless it is configured to ignore them.
+fn connect_error(error: tokio_postgres::Error) -> Error {
+    let text = error_text(&error);
+    match text.contains("unsupported startup parameter") {
+        true => Error::Settings(format!("{text}: {POOLER}")),
+        false => error.into(),
     }
 }
 
