@@ -5,6 +5,7 @@ mod console;
 mod invitations;
 mod letters;
 mod outbox;
+mod replies;
 mod server;
 
 pub use server::{MailServer, Security};

@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio_openssl::SslStream;
 
 use super::error::SmtpStep;
+use super::reply_lines::ReplyLines;
 use super::stream::TlsStream;
 
 /// The protection of the connection.
@@ -63,17 +64,16 @@ pub(super) async fn connect(
         .await
         .map_err(|error| plain(&error))?;
     let stream: Box<dyn AsyncTokioStream> = match security {
-        SmtpSecurity::None => Box::new(stream),
+        SmtpSecurity::None => Box::new(ReplyLines::new(stream)),
         SmtpSecurity::Implicit => {
-            Box::new(TlsStream::new(encrypt(stream, host, connector).await?, b""))
+            let stream = TlsStream::new(encrypt(stream, host, connector).await?, b"");
+            Box::new(ReplyLines::new(stream))
         }
         SmtpSecurity::StartTls => {
             begin_tls(&mut stream, hello).await?;
             let greeting = b"220 TLS\r\n";
-            Box::new(TlsStream::new(
-                encrypt(stream, host, connector).await?,
-                greeting,
-            ))
+            let stream = TlsStream::new(encrypt(stream, host, connector).await?, greeting);
+            Box::new(ReplyLines::new(stream))
         }
     };
     AsyncSmtpConnection::connect_with_transport(stream, hello)

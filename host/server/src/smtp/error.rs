@@ -36,6 +36,8 @@ pub struct SmtpError {
     pub detail: String,
     /// Whether the server rejected this message permanently (a reply of 5xx), so that a retry would fail too.
     pub is_permanent: bool,
+    /// Whether the server may have accepted the message, because its reply could not be parsed.
+    pub may_have_arrived: bool,
 }
 
 /// The largest length of a response in an error.

@@ -3,6 +3,7 @@
 
 mod connection;
 mod error;
+mod reply_lines;
 mod stream;
 
 use std::path::Path;
@@ -168,6 +169,7 @@ impl Mailer {
             server: self.address(),
             detail: one_line(&detail),
             is_permanent: false,
+            may_have_arrived: false,
         }
     }
 
@@ -176,6 +178,7 @@ impl Mailer {
     fn error_of(&self, step: SmtpStep, error: &lettre::transport::smtp::Error) -> SmtpError {
         SmtpError {
             is_permanent: step == SmtpStep::Message && (error.is_permanent() || error.is_client()),
+            may_have_arrived: step == SmtpStep::Message && error.is_response(),
             ..self.error((step, error.to_string()))
         }
     }

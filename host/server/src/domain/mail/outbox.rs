@@ -13,7 +13,7 @@ use tracing::Instrument;
 use crate::domain::mail::letter::{Letter, language_of};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
-use crate::smtp::Mailer;
+use crate::smtp::{Mailer, SmtpError};
 use assent_model::audit::{AuditContext, Event};
 use assent_model::id::EnrolmentId;
 use assent_model::invitation::{LeasedMail, MailOutcome};
@@ -41,6 +41,10 @@ const PAUSES: [Duration; 9] = [
     minutes(4 * 60),
     minutes(8 * 60),
 ];
+
+/// The least pause after a reply that could not be parsed. The message may have arrived, so a mailbox must not fill with
+/// copies of it.
+const UNCLEAR_PAUSE: Duration = minutes(60);
 
 const fn minutes(count: u64) -> Duration {
     Duration::from_secs(60 * count)
@@ -131,7 +135,8 @@ async fn attempt(services: &Services, mail: &LeasedMail) -> Result<(), InternalE
     let outcome = match deliver(services, mailer, mail, &user).await? {
         Ok(()) => MailOutcome::Sent,
         Err(Failure::Final(why)) => MailOutcome::GivenUp { why },
-        Err(Failure::Passing(why)) => again(services, mail, why),
+        Err(Failure::Passing(why)) => again(services, mail, why, Duration::ZERO),
+        Err(Failure::Unclear(why)) => again(services, mail, why, UNCLEAR_PAUSE),
     };
     let entry = |event| {
         let entry = audit::entry(services, event, &AuditContext::SERVER).about(user.id);
@@ -171,6 +176,8 @@ enum Failure {
     Final(String),
     /// A retry may succeed.
     Passing(String),
+    /// The server may have accepted the message.
+    Unclear(String),
 }
 
 async fn deliver(
@@ -211,9 +218,15 @@ async fn deliver(
         .map(drop);
     Ok(sent.map_err(|error| {
         let why = without_link(&error.to_string(), link);
-        match error.is_permanent {
-            true => Failure::Final(why),
-            false => Failure::Passing(why),
+        match error {
+            SmtpError {
+                is_permanent: true, ..
+            } => Failure::Final(why),
+            SmtpError {
+                may_have_arrived: true,
+                ..
+            } => Failure::Unclear(why),
+            SmtpError { .. } => Failure::Passing(why),
         }
     }))
 }
@@ -224,14 +237,14 @@ fn without_link(why: &str, link: &str) -> String {
     why.replace(link, "***").replace(token, "***")
 }
 
-/// Returns the next attempt after a temporary failure, if there is one.
-fn again(services: &Services, mail: &LeasedMail, why: String) -> MailOutcome {
+/// Returns the next attempt after a temporary failure, if there is one, after `least` at the earliest.
+fn again(services: &Services, mail: &LeasedMail, why: String, least: Duration) -> MailOutcome {
     let pause = (mail.attempt as usize)
         .checked_sub(1)
         .and_then(|index| PAUSES.get(index));
     match pause {
         Some(pause) => MailOutcome::Retry {
-            at: services.now() + *pause,
+            at: services.now() + (*pause).max(least),
             why,
         },
         None => MailOutcome::GivenUp { why },
@@ -257,7 +270,7 @@ mod tests {
 
     #[test]
     fn attempts_end_within_a_day() {
-        let total: Duration = PAUSES.iter().sum();
+        let total: Duration = PAUSES.iter().map(|pause| (*pause).max(UNCLEAR_PAUSE)).sum();
         assert!(total < Duration::from_secs(24 * 3600), "{total:?}");
         assert!(PAUSES.is_sorted());
     }

@@ -1,0 +1,141 @@
+//! Replies of the SMTP server in the form that the client parses.
+//!
+//! The code of a reply decides (RFC 5321 section 4.2). Its text is for people: servers leave it out, or write it in the
+//! encoding of their language. The client would reject both, even if the server has accepted the message.
+
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use lettre::transport::smtp::client::AsyncTokioStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+/// The largest length of a line that is converted, in bytes. Longer ones are passed on in parts.
+const LONGEST_LINE: usize = 4096;
+/// The text of a line without one. The client takes the first word of a greeting as the name of the server.
+const NO_TEXT: &str = "(no text)";
+
+/// A stream whose lines are UTF-8, and have a text after the code.
+#[derive(Debug)]
+pub(super) struct ReplyLines<S> {
+    stream: S,
+    /// The received part of the next line.
+    received: Vec<u8>,
+    /// Converted lines that were not read yet.
+    converted: Vec<u8>,
+}
+
+impl<S> ReplyLines<S> {
+    pub(super) const fn new(stream: S) -> Self {
+        Self {
+            stream,
+            received: Vec::new(),
+            converted: Vec::new(),
+        }
+    }
+
+    /// Converts the complete lines, and a line that is too long.
+    fn convert(&mut self) {
+        while let Some(end) = self.received.iter().position(|byte| *byte == b'\n') {
+            let line: Vec<u8> = self.received.drain(..=end).collect();
+            self.converted.extend(converted(&line).into_bytes());
+        }
+        if self.received.len() > LONGEST_LINE {
+            let part = std::mem::take(&mut self.received);
+            self.converted.extend(text_of(&part).into_bytes());
+        }
+    }
+}
+
+/// Converts a line with its end.
+fn converted(line: &[u8]) -> String {
+    let text = text_of(line);
+    let text = text.trim_end_matches(['\r', '\n']);
+    let (code, rest) = text.split_at_checked(3).unwrap_or((text, ""));
+    let is_code = code.len() == 3 && code.bytes().all(|byte| byte.is_ascii_digit());
+    match rest {
+        "" | " " if is_code => format!("{code} {NO_TEXT}\r\n"),
+        "-" if is_code => format!("{code}-{NO_TEXT}\r\n"),
+        _ => format!("{text}\r\n"),
+    }
+}
+
+/// Decodes UTF-8, or else Latin-1, which has a character for each byte.
+fn text_of(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes.iter().copied().map(char::from).collect(),
+    }
+}
+
+impl<S: AsyncTokioStream> AsyncTokioStream for ReplyLines<S> {
+    fn peer_addr(&self) -> io::Result<SocketAddr> {
+        self.stream.peer_addr()
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for ReplyLines<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        while self.converted.is_empty() {
+            let mut bytes = [0; 1024];
+            let mut part = ReadBuf::new(&mut bytes);
+            ready!(Pin::new(&mut self.stream).poll_read(context, &mut part))?;
+            if part.filled().is_empty() {
+                return Poll::Ready(Ok(()));
+            }
+            self.received.extend_from_slice(part.filled());
+            self.convert();
+        }
+        let length = self.converted.len().min(buffer.remaining());
+        let now: Vec<u8> = self.converted.drain(..length).collect();
+        buffer.put_slice(&now);
+        Poll::Ready(Ok(()))
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for ReplyLines<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_decides_whatever_the_text_is() {
+        for (line, expected) in [
+            (&b"250 OK\r\n"[..], "250 OK\r\n"),
+            (b"250\r\n", "250 (no text)\r\n"),
+            (b"250 \r\n", "250 (no text)\r\n"),
+            (b"250\n", "250 (no text)\r\n"),
+            (b"250-\r\n", "250-(no text)\r\n"),
+            (b"550 unzul\xe4ssig\r\n", "550 unzulässig\r\n"),
+            (b"550 unzul\xc3\xa4ssig\r\n", "550 unzulässig\r\n"),
+            (b"250-SIZE 10\r\n", "250-SIZE 10\r\n"),
+            (b"nonsense\r\n", "nonsense\r\n"),
+            (b"\xe4\r\n", "ä\r\n"),
+            (b"\r\n", "\r\n"),
+        ] {
+            assert_eq!(converted(line), expected, "{line:?}");
+        }
+    }
+}
