@@ -4,6 +4,7 @@
 
 pub mod candidate;
 pub mod connection;
+pub mod environment;
 pub mod error;
 pub mod listener;
 pub mod lookup;

@@ -471,6 +471,7 @@ error-form-advice = Gehen Sie zurück, laden Sie die Seite neu und wiederholen S
 error-not-found = Diese Seite gibt es nicht
 error-not-found-happened = Die Adresse führt auf dieser Website nirgendwohin.
 error-not-found-advice = Prüfen Sie die Adresse oder beginnen Sie auf der Startseite.
+error-not-found-slash = Die Adresse enthält einen Schrägstrich zu viel. Verwenden Sie { $address }.
 error-rejected = Diese Anfrage lässt sich nicht beantworten
 error-rejected-body = Die Anfrage ist zu groß.
 error-rejected-head = Die Anfrage hat zu viele Cookies oder andere Kopfzeilen.

@@ -472,6 +472,7 @@ error-form-advice = Go back, reload the page and try again. Cookies must be allo
 error-not-found = Page not found
 error-not-found-happened = There is no page at this address.
 error-not-found-advice = Check the address, or go to the start page.
+error-not-found-slash = The address has a slash too many. Use { $address }.
 error-rejected = This request can’t be answered
 error-rejected-body = The request is too large.
 error-rejected-head = The request has too many cookies or other headers.

@@ -11,7 +11,7 @@ mod open_metrics;
 pub use family::{Family, Label, Samples, label};
 pub use histogram::{Buckets, Histogram, Scale};
 pub use number::{field, number};
-pub use open_metrics::open_metrics;
+pub use open_metrics::{open_metrics, prometheus_text};
 
 /// The target of spans that are exported as parts of a trace. Log lines never contain these spans. Without an exporter,
 /// or in a request without a trace, they cost almost nothing. They contain no name, address, token or claim.

@@ -24,6 +24,33 @@ pub fn open_metrics(families: Vec<Family>) -> Result<String, Error> {
     Ok(text)
 }
 
+/// Writes families in the text format of Prometheus, version 0.0.4, for programs that do not know OpenMetrics. There the
+/// description of a counter has the name of its samples, with `_total`.
+///
+/// # Errors
+/// As [`open_metrics`].
+pub fn prometheus_text(families: Vec<Family>) -> Result<String, Error> {
+    let text = open_metrics(families)?;
+    let counters: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let mut converted = String::with_capacity(text.len());
+    for line in text.lines().filter(|line| *line != "# EOF") {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some(kind @ ("TYPE" | "HELP")), Some(name), Some(rest))
+                if counters.contains(&name) =>
+            {
+                converted.push_str(&format!("# {kind} {name}_total {rest}"));
+            }
+            _ => converted.push_str(line),
+        }
+        converted.push('\n');
+    }
+    Ok(converted)
+}
+
 #[derive(Debug)]
 struct Families(Vec<Family>);
 
@@ -112,6 +139,19 @@ mod tests {
             assert!(text.lines().any(|one| one == line), "{line}\n{text}");
         }
         assert!(text.ends_with("# EOF\n"));
+        Ok(())
+    }
+
+    #[test]
+    fn counters_have_the_names_of_their_samples_in_the_text_format_of_prometheus()
+    -> Result<(), Error> {
+        let text = prometheus_text(vec![
+            Family::counters("a", "Calls of a", [(vec![("kind", "x y".to_owned())], 1)]),
+            Family::gauge("b", "Places", 0.5),
+        ])?;
+        let expected = "# HELP a_total Calls of a\n# TYPE a_total counter\na_total{kind=\"x y\"} 1\n\
+                        # HELP b Places\n# TYPE b gauge\nb 0.5\n";
+        assert_eq!(text, expected);
         Ok(())
     }
 }

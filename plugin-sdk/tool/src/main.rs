@@ -22,7 +22,8 @@ use std::io::{ErrorKind, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Args, Parser, Subcommand};
+use assent_admin_client::environment::without_empty_variables;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::new::{Language, Wish};
 use crate::plugin::Role;
@@ -174,7 +175,12 @@ fn main() -> ExitCode {
     {
         return assent_plugin_host::compile_plugin();
     }
-    let done = match Arguments::parse().command {
+    let matches = without_empty_variables(Arguments::command()).get_matches();
+    let arguments = match Arguments::from_arg_matches(&matches) {
+        Ok(arguments) => arguments,
+        Err(error) => error.exit(),
+    };
+    let done = match arguments.command {
         Command::New {
             name,
             role,

@@ -5,6 +5,7 @@ mod authenticator;
 mod byte_order_mark;
 mod containers;
 mod doctor;
+mod environment;
 mod preview;
 mod service;
 mod unwritable_output;

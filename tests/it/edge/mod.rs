@@ -6,6 +6,7 @@ mod cors;
 mod draining;
 mod framing;
 mod head;
+mod hints;
 mod lockout;
 mod outage;
 mod overload;

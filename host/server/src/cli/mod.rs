@@ -36,6 +36,7 @@ use crate::domain::admin::{AdminContext, EnrolDevice, EnrolmentLink};
 use crate::domain::keys::token_epochs::revoke_all_tokens;
 use crate::http::admin_api::openapi_document;
 use crate::http::devices;
+use assent_admin_client::environment::without_empty_variables;
 use assent_admin_client::{error, terminal};
 use assent_model::audit::AuditContext;
 
@@ -148,7 +149,8 @@ pub fn command_line() -> anyhow::Result<clap::Command> {
 /// have further codes.
 pub fn run() -> ExitCode {
     let done = commands().and_then(|api| {
-        let matches = api.add_to(Arguments::command()).get_matches();
+        let command = without_empty_variables(api.add_to(Arguments::command()));
+        let matches = command.get_matches();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .enable_all()
             .build()?;

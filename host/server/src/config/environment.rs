@@ -14,9 +14,22 @@ pub(super) fn text_of(key: &str) -> Option<String> {
     let variable = variable(key);
     let mut named = std::env::vars_os().filter_map(|(name, value)| {
         let is_it = name.to_str()?.eq_ignore_ascii_case(&variable);
-        is_it.then(|| value.into_string().ok()).flatten()
+        let value = is_it.then(|| value.into_string().ok()).flatten();
+        value.filter(|value| !value.is_empty())
     });
     named.next()
+}
+
+/// Returns whether the environment variable of this key, in any case and with `__` for a dot, is empty. It counts as
+/// unset, because service managers and container files write an unset value as an empty one.
+pub(super) fn is_empty(key: &str) -> bool {
+    let name = format!("{ENVIRONMENT}{key}");
+    std::env::vars_os().any(|(known, value)| {
+        value.is_empty()
+            && known
+                .to_str()
+                .is_some_and(|known| known.eq_ignore_ascii_case(&name))
+    })
 }
 
 /// Returns the environment variable that sets the value of a key, or a part of the value. For an entry of a list it may
@@ -33,7 +46,9 @@ pub(super) fn variable_of(key: &str) -> Option<String> {
 fn set_variable(key: &str) -> Option<String> {
     let variable = variable(key);
     let below = format!("{variable}__");
-    let named = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let named = std::env::vars_os()
+        .filter(|(_, value)| !value.is_empty())
+        .filter_map(|(name, _)| name.into_string().ok());
     let found = named.map(|name| (name.to_uppercase(), name));
     let found = found
         .into_iter()

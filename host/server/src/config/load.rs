@@ -7,7 +7,7 @@ use figment::providers::{Env, Format, Toml};
 
 use super::Settings;
 use crate::config::check::check;
-use crate::config::environment::{ENVIRONMENT, text_of};
+use crate::config::environment::{ENVIRONMENT, is_empty, text_of};
 use crate::config::explanation::explain;
 use crate::config::in_force::SECRETS;
 use crate::config::source::SettingsFile;
@@ -54,7 +54,9 @@ pub fn load(file: &Path) -> Result<Settings, ConfigError> {
     }
     let secrets = SECRETS.map(|key| key.replace('.', "__"));
     let environment = Env::prefixed(ENVIRONMENT)
-        .filter(move |name| !secrets.iter().any(|secret| name == secret.as_str()))
+        .filter(move |name| {
+            !secrets.iter().any(|secret| name == secret.as_str()) && !is_empty(name.as_str())
+        })
         .split("__");
     let mut merged = Figment::new().merge(Toml::string(&text)).merge(environment);
     for key in SECRETS {

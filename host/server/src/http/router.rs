@@ -76,17 +76,14 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .merge(recovery_routes(services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(
-            never_by_head("GET", Router::new().route("/admin", get(console::front)))
+            head_without_effect(Router::new().route("/admin", get(console::front)))
                 .layer(from_fn(reject_embedded)),
         )
         .route("/admin/{*page}", get(console::inside))
-        .merge(never_by_head(
-            "GET, POST",
-            Router::new().route(
-                "/admin/test-sign-ins/{id}",
-                get(test_sign_in::answered).post(test_sign_in::answered_by_post),
-            ),
-        ))
+        .merge(head_without_effect(Router::new().route(
+            "/admin/test-sign-ins/{id}",
+            get(test_sign_in::answered).post(test_sign_in::answered_by_post),
+        )))
         .nest("/admin/api/v1", admin_api::routes(services))
         .fallback(not_found);
     // Errors also need the header that lets another site's page read a response, so its layer comes last.
@@ -182,12 +179,16 @@ fn called(
     router.layer(bounds)
 }
 
-/// Rejects HEAD on routes where GET has an effect, such as completing a login. A HEAD request must not have an effect
-/// (RFC 9110 section 9.3.2). `allow` lists the permitted methods.
-fn never_by_head(allow: &'static str, routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
-    routes.layer(from_fn(move |request: Request, next: Next| async move {
+/// Answers HEAD on routes where GET has an effect, such as completing a login, with a page and without the effect (RFC
+/// 9110 section 9.3.2).
+fn head_without_effect(routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
+    routes.layer(from_fn(|request: Request, next: Next| async move {
         if request.method() == Method::HEAD {
-            return (StatusCode::METHOD_NOT_ALLOWED, [(header::ALLOW, allow)]).into_response();
+            let headers = [
+                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+                (header::CACHE_CONTROL, "no-store"),
+            ];
+            return headers.into_response();
         }
         next.run(request).await
     }))
@@ -202,7 +203,7 @@ fn saml_logout_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         )
         .route("/sso/logout/{id}", get(logout::show))
         .route("/sso/logout/{id}/{request}", get(logout::ask));
-    never_by_head("GET, POST", routes).layer(from_fn_with_state(
+    head_without_effect(routes).layer(from_fn_with_state(
         Arc::clone(services),
         rate_limits::sign_out,
     ))
@@ -218,7 +219,7 @@ fn sign_out_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
             "/oidc/session/end",
             get(session_end::end).post(session_end::end_by_post),
         );
-    never_by_head("GET, POST", routes).layer(from_fn_with_state(
+    head_without_effect(routes).layer(from_fn_with_state(
         Arc::clone(services),
         rate_limits::sign_out,
     ))
@@ -238,7 +239,7 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         .route("/login/{id}", get(login::show).post(login::identify))
         .route("/login/{id}/return", get(login::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
-    never_by_head("GET, POST", pages)
+    head_without_effect(pages)
         .route("/sso/metadata/{application}", get(metadata::metadata))
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/passkey", post(login::passkey))

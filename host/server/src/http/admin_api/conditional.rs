@@ -1,8 +1,6 @@
 //! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of the
 //! resource.
 
-use std::convert::Infallible;
-
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request};
@@ -14,7 +12,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::domain::admin::{AdminError, ExpectedVersion};
-use crate::http::problem::Problem;
+use crate::http::problem::{Problem, ProblemKind};
 
 /// A response with the version of its resource.
 pub(super) struct VersionedResponse<T>(pub(super) i64, pub(super) T);
@@ -57,17 +55,42 @@ impl IfMatch {
         if tags.iter().any(|tag| tag == "*") {
             return ExpectedVersion::Any;
         }
-        // A weak tag never matches here (section 13.1.1), and the tags of this server are strong.
-        let version = |tag: &String| tag.strip_prefix('"')?.strip_suffix('"')?.parse().ok();
+        let version = |tag: &String| strong(tag)?.parse().ok();
         ExpectedVersion::OneOf(tags.iter().filter_map(version).collect())
     }
 }
 
-impl<S: Sync> FromRequestParts<S> for IfMatch {
-    type Rejection = Infallible;
+/// Returns the content of a strong tag. A weak tag never matches in `If-Match` (section 13.1.1), and the tags of this
+/// server are strong.
+fn strong(tag: &str) -> Option<&str> {
+    tag.strip_prefix('"')?.strip_suffix('"')
+}
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Self(tags(&parts.headers, &IF_MATCH)))
+/// Returns why none of these tags can ever match.
+fn mistake(tags: &[String]) -> Option<String> {
+    let known = |tag: &String| tag == "*" || strong(tag).is_some();
+    if tags.iter().any(known) {
+        return None;
+    }
+    let tag = tags.first()?;
+    let kind = match tag.strip_prefix("W/") {
+        Some(_) => "is a weak tag, which never matches",
+        None => "is not a tag, because it has no quotation marks",
+    };
+    Some(format!(
+        "If-Match: {tag} {kind}; send the ETag of the response unchanged, such as \"5\""
+    ))
+}
+
+impl<S: Sync> FromRequestParts<S> for IfMatch {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Problem> {
+        let tags = tags(&parts.headers, &IF_MATCH);
+        match tags.as_deref().and_then(mistake) {
+            None => Ok(Self(tags)),
+            Some(detail) => Err(Problem::with_kind(ProblemKind::Stale, detail)),
+        }
     }
 }
 

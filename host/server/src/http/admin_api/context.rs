@@ -45,7 +45,7 @@ impl FromRequestParts<Arc<Services>> for Context {
                 "the server could not do this",
             ));
         };
-        let Ok(when) = IfMatch::from_request_parts(parts, services).await;
+        let when = IfMatch::from_request_parts(parts, services).await?;
         let context = AdminContext::new(Arc::clone(services), caller)
             .expecting(when.expected())
             .in_language(texts::accepted(&parts.headers).unwrap_or_default());

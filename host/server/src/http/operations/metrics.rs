@@ -1,4 +1,5 @@
-//! `GET /metrics` of the listener for metrics, in the text format of OpenMetrics. With `metrics.secret_file` a request
+//! `GET /metrics` of the listener for metrics, in the text format of OpenMetrics, or in that of Prometheus for a request
+//! that prefers `text/plain`. With `metrics.secret_file` a request
 //! needs the secret.
 
 use std::sync::Arc;
@@ -10,8 +11,9 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::Services;
 use crate::domain::operations::metric_families::families;
 use assent_model::secret::Digest;
-use assent_telemetry::open_metrics;
+use assent_telemetry::{Family, open_metrics, prometheus_text};
 
+const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// `GET /metrics`
@@ -23,10 +25,15 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
         let text = "The secret of metrics.secret_file is required.\n";
         return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
     }
-    match open_metrics(families(&services).await) {
+    let (kind, write): (_, fn(Vec<Family>) -> _) = match prefers_text(&headers) {
+        true => (PROMETHEUS, prometheus_text),
+        false => (OPEN_METRICS, open_metrics),
+    };
+    match write(families(&services).await) {
         Ok(text) => (
             [
-                (header::CONTENT_TYPE, OPEN_METRICS),
+                (header::CONTENT_TYPE, kind),
+                (header::VARY, "accept"),
                 (header::CACHE_CONTROL, "no-store"),
             ],
             text,
@@ -39,6 +46,27 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
     }
 }
 
+/// Whether `Accept` prefers `text/plain` to OpenMetrics (RFC 9110 section 12.5.1).
+fn prefers_text(headers: &HeaderMap) -> bool {
+    let accept = headers.get_all(header::ACCEPT).iter();
+    let ranges: Vec<&str> = accept
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .collect();
+    let weight = |kind: &str| {
+        let weights = ranges.iter().filter_map(|range| {
+            let mut parts = range.split(';').map(str::trim);
+            if !parts.next()?.eq_ignore_ascii_case(kind) {
+                return None;
+            }
+            let given = parts.find_map(|part| part.strip_prefix("q="));
+            Some(given.map_or(1.0, |text| text.parse::<f32>().unwrap_or_default()))
+        });
+        weights.fold(0.0, f32::max)
+    };
+    weight("text/plain") > weight("application/openmetrics-text")
+}
+
 /// Whether the request has the secret as a bearer token (RFC 6750 section 2.1).
 fn has_secret(headers: &HeaderMap, expected: Digest) -> bool {
     let header = headers
@@ -48,4 +76,32 @@ fn has_secret(headers: &HeaderMap, expected: Digest) -> bool {
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
     shown.is_some_and(|(_, secret)| Digest::sha256(secret.trim().as_bytes()) == expected)
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::http::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn the_format_follows_the_header_accept() {
+        for (accept, is_text) in [
+            ("", false),
+            ("*/*", false),
+            ("text/plain", true),
+            ("Text/Plain; version=0.0.4", true),
+            ("application/openmetrics-text; version=1.0.0", false),
+            (
+                "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
+                false,
+            ),
+            ("application/openmetrics-text;q=0.2, text/plain;q=0.7", true),
+            ("text/plain;q=0", false),
+        ] {
+            let headers =
+                HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
+            assert_eq!(prefers_text(&headers), is_text, "{accept}");
+        }
+    }
 }

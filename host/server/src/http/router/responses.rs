@@ -71,13 +71,53 @@ pub(super) async fn not_found(
     PageLanguage(language): PageLanguage,
     uri: Uri,
 ) -> Response {
+    let what_to_do = match intended_path(uri.path()) {
+        Some(path) => Message::new("error-not-found-slash")
+            .text("address", format!("{}{path}", services.settings.origin())),
+        None => Message::new("error-not-found-advice"),
+    };
     ErrorReply {
         status: StatusCode::NOT_FOUND,
         title: Message::new("error-not-found"),
         what_happened: Message::new("error-not-found-happened"),
-        what_to_do: Message::new("error-not-found-advice"),
+        what_to_do,
     }
     .render(&services, language, &uri.path())
+}
+
+/// Returns the path of the public document that a path with a doubled or final slash means.
+fn intended_path(path: &str) -> Option<String> {
+    const DOCUMENTS: [&str; 3] = [
+        "/oidc/.well-known/openid-configuration",
+        "/.well-known/oauth-authorization-server/oidc",
+        "/oidc/jwks",
+    ];
+    const METADATA: &str = "/sso/metadata/";
+    let parts = path.split('/').filter(|part| !part.is_empty());
+    let intended: String = parts.flat_map(|part| ["/", part]).collect();
+    let is_document = DOCUMENTS.contains(&intended.as_str()) || intended.starts_with(METADATA);
+    (is_document && intended != path).then_some(intended)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::intended_path;
+
+    #[test]
+    fn a_doubled_or_final_slash_has_a_hint() {
+        let discovery = "/oidc/.well-known/openid-configuration";
+        for path in [
+            "/oidc/.well-known/openid-configuration/",
+            "//oidc/.well-known/openid-configuration",
+            "/oidc//.well-known/openid-configuration",
+        ] {
+            assert_eq!(intended_path(path).as_deref(), Some(discovery), "{path}");
+        }
+        assert_eq!(intended_path("/oidc/jwks/").as_deref(), Some("/oidc/jwks"));
+        for path in [discovery, "/", "//", "/oidc/", "/nowhere/"] {
+            assert_eq!(intended_path(path), None, "{path}");
+        }
+    }
 }
 
 /// Surrounds the handling of every request: measures its time, converts a rejection into the form of the called
