@@ -651,8 +651,8 @@ async fn launch_at(
     let running = app::serve(
         Arc::clone(&host),
         Ports {
-            main: listener,
-            mtls: Some(mtls),
+            main: listener.into(),
+            mtls: Some(mtls.into()),
             metrics,
         },
     )

@@ -89,6 +89,25 @@ impl Api {
         })
     }
 
+    /// Connects to the instance on this machine through its Unix socket.
+    ///
+    /// # Errors
+    /// [`CommandError`] if the socket belongs to another user.
+    pub fn at_socket(
+        client: ClientBuilder,
+        socket: &Path,
+        base: Url,
+        token: Secret,
+    ) -> anyhow::Result<Self> {
+        listener::socket_must_be_trusted(socket)?;
+        Ok(Self {
+            client: client.build()?,
+            base,
+            name: socket.display().to_string(),
+            token,
+        })
+    }
+
     /// Returns a request for a path. Each part is one path segment, which is then percent-encoded.
     pub fn request(
         &self,

@@ -8,6 +8,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
 use url::{Host, Url};
 
@@ -25,11 +26,7 @@ const ROOT: u32 = 0;
 /// # Errors
 /// [`CommandError`] if a process of another user listens at the address.
 pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
-    let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
-    let trusted: Vec<u32> = [Some(ROOT), owner("/proc/self"), owner(".")]
-        .into_iter()
-        .flatten()
-        .collect();
+    let trusted = trusted_users();
     let sockets: Vec<String> = SOCKETS
         .iter()
         .filter_map(|file| std::fs::read_to_string(file).ok())
@@ -44,6 +41,34 @@ pub fn must_be_trusted(address: &Url) -> anyhow::Result<()> {
             ),
         )),
     }
+}
+
+/// Rejects a Unix socket of an untrusted user.
+///
+/// # Errors
+/// [`CommandError`] if the socket belongs to another user.
+pub fn socket_must_be_trusted(socket: &Path) -> anyhow::Result<()> {
+    match std::fs::metadata(socket).map(|found| found.uid()) {
+        Ok(user) if !trusted_users().contains(&user) => Err(CommandError::with_kind(
+            ErrorKind::Unreachable,
+            format!(
+                "the socket {} belongs to another user of this machine (uid {user}), so it gets no token; start this \
+                 command as the user of `assent serve`",
+                socket.display()
+            ),
+        )),
+        // Connecting then fails with the reason.
+        _ => Ok(()),
+    }
+}
+
+/// Returns root, the user of this program, and the owner of the current folder.
+fn trusted_users() -> Vec<u32> {
+    let owner = |path: &str| std::fs::metadata(path).ok().map(|found| found.uid());
+    [Some(ROOT), owner("/proc/self"), owner(".")]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Returns the first untrusted user with a socket that listens at the address.

@@ -6,6 +6,7 @@ mod maintenance;
 mod master_keys;
 mod serve;
 mod supervision;
+mod unix_socket;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

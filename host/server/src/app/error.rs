@@ -1,7 +1,6 @@
 //! The reasons why the server does not start.
 
-use std::net::SocketAddr;
-
+use crate::config::ListenAddress;
 use crate::domain::operations::branding::LogoFileError;
 use crate::domain::operations::plugin_specs::SecretFileError;
 use crate::geoip::GeoIpError;
@@ -33,11 +32,11 @@ pub enum StartError {
         reason: std::io::Error,
     },
     #[error(
-        "cannot listen on {address}: {reason}. Is another program using the port? `{setting}` names another"
+        "cannot listen on {address}: {reason}. Is another program using it? `{setting}` names another"
     )]
     Listen {
         setting: &'static str,
-        address: SocketAddr,
+        address: ListenAddress,
         reason: std::io::Error,
     },
     #[error("mail: {0}")]

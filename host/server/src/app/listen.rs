@@ -6,7 +6,9 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 use crate::app::error::StartError;
-use crate::config::Settings;
+use crate::app::unix_socket;
+use crate::config::{ListenAddress, Settings};
+use crate::http::ListenSocket;
 use crate::http::tls::{Clients, TlsIdentity};
 use assent_model::clock::SharedClock;
 
@@ -21,9 +23,9 @@ const OTHER_DESCRIPTORS: u64 = 256;
 #[derive(Debug)]
 pub struct Ports {
     /// The socket of `http.listen`.
-    pub main: TcpListener,
+    pub main: ListenSocket,
     /// The socket of `http.mtls.listen`, if it is set.
-    pub mtls: Option<TcpListener>,
+    pub mtls: Option<ListenSocket>,
     /// The socket of `metrics.listen`, if it is set.
     pub metrics: Option<TcpListener>,
 }
@@ -34,13 +36,14 @@ pub struct Ports {
 /// # Errors
 /// If an address cannot be used, for example because another program listens on it.
 pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
-    let main = bind("http.listen", settings.http.listen).await?;
+    let group = settings.http.socket_group.as_deref();
+    let main = bind("http.listen", &settings.http.listen, group).await?;
     let mtls = match &settings.http.mtls {
-        Some(mtls) => Some(bind("http.mtls.listen", mtls.listen).await?),
+        Some(mtls) => Some(bind("http.mtls.listen", &mtls.listen, group).await?),
         None => None,
     };
     let metrics = match settings.metrics.listen {
-        Some(address) => Some(bind("metrics.listen", address).await?),
+        Some(address) => Some(bind_tcp("metrics.listen", address).await?),
         None => None,
     };
     Ok(Ports {
@@ -50,12 +53,29 @@ pub async fn listen(settings: &Settings) -> Result<Ports, StartError> {
     })
 }
 
-async fn bind(setting: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
+async fn bind(
+    setting: &'static str,
+    address: &ListenAddress,
+    group: Option<&str>,
+) -> Result<ListenSocket, StartError> {
+    match address {
+        ListenAddress::Tcp(address) => bind_tcp(setting, *address).await.map(ListenSocket::Tcp),
+        ListenAddress::Unix(path) => unix_socket::bind(path, group)
+            .map(|listener| ListenSocket::Unix(listener, path.clone()))
+            .map_err(|reason| StartError::Listen {
+                setting,
+                address: address.clone(),
+                reason,
+            }),
+    }
+}
+
+async fn bind_tcp(setting: &'static str, address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address)
         .await
         .map_err(|reason| StartError::Listen {
             setting,
-            address,
+            address: address.into(),
             reason,
         })
 }

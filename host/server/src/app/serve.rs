@@ -14,10 +14,10 @@ use crate::app::maintenance::{
     replace_sealing_keys, write_client_secret_uses,
 };
 use crate::app::supervision::{Pauses, supervise};
-use crate::config::Http;
+use crate::config::{Http, ListenAddress};
 use crate::domain::Services;
 use crate::domain::operations::metrics::ListenerCertificate;
-use crate::http::{Listener, NewConnectionBounds};
+use crate::http::{ListenSocket, Listener, NewConnectionBounds};
 use crate::oidc::backchannel;
 use crate::{domain, http};
 
@@ -39,7 +39,7 @@ pub struct RunningServer {
     /// The parts that the instance works with.
     pub services: Arc<Services>,
     /// The address of the main listener.
-    pub address: SocketAddr,
+    pub address: ListenAddress,
     /// The address of the metrics listener, if there is one.
     pub metrics_address: Option<SocketAddr>,
     stop: tokio::sync::watch::Sender<bool>,
@@ -67,10 +67,10 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     let _ = services.metrics.certificates.set(certificates.collect());
     let unusable = |reason| StartError::Listen {
         setting: "http.listen",
-        address: services.settings.http.listen,
+        address: services.settings.http.listen.clone(),
         reason,
     };
-    let address = ports.main.local_addr().map_err(unusable)?;
+    let address = ports.main.local_address().map_err(unusable)?;
     let metrics_address = ports
         .metrics
         .as_ref()
@@ -80,7 +80,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
     let (stop, stopped) = tokio::sync::watch::channel(false);
     let front = http::Front::new(Arc::clone(&services));
     let most = most_connections();
-    let listener = |socket, tls, most_connections| Listener {
+    let listener = |socket: ListenSocket, tls, most_connections| Listener {
         socket,
         tls,
         most_connections,
@@ -102,7 +102,7 @@ pub fn serve(services: Arc<Services>, ports: Ports) -> Result<RunningServer, Sta
         ));
     }
     if let Some(socket) = ports.metrics {
-        let mut listener = listener(socket, None, METRICS_CONNECTIONS);
+        let mut listener = listener(socket.into(), None, METRICS_CONNECTIONS);
         // One client must leave connections for others.
         listener.newcomers.most_of_network = METRICS_CONNECTIONS / 4;
         listener.newcomers.exempt.clear();

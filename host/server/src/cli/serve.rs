@@ -53,6 +53,7 @@ pub(super) async fn run(file: &Path) -> anyhow::Result<()> {
     if settings.is_https()
         && settings.http.tls.is_none()
         && settings.http.trusted_proxies.is_empty()
+        && settings.http.listen.socket().is_none()
     {
         tracing::warn!(
             "http.trusted_proxies is empty: behind a proxy, devices cannot show the location of a sign-in, and all \

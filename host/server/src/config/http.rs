@@ -7,14 +7,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::{HumanDuration, IpNetwork};
+use super::{HumanDuration, IpNetwork, ListenAddress};
 
 /// The listeners.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http {
-    /// The address and port to listen on.
-    pub listen: SocketAddr,
+    /// The address and port to listen on, or `unix:` and the path of a socket for a proxy on this machine. Programs that
+    /// may connect to the socket count as `trusted_proxies`.
+    pub listen: ListenAddress,
+    /// The group whose users may connect to the sockets of `listen` and `[http.mtls]`; by default the group of the
+    /// server. The user of the server must be in this group.
+    pub socket_group: Option<String>,
     /// The addresses or networks of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpNetwork>,
     /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address, at each
@@ -59,8 +63,8 @@ pub struct Tls {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Mtls {
-    /// The address and port to listen on.
-    pub listen: SocketAddr,
+    /// The address and port to listen on, or `unix:` and the path of a socket.
+    pub listen: ListenAddress,
     /// The listener's own certificate in PEM form, followed by those of the authorities between it and the root.
     pub certificate_file: PathBuf,
     /// The certificate's private key in PEM form, without a passphrase.
@@ -80,7 +84,8 @@ impl Mtls {
 impl Default for Http {
     fn default() -> Self {
         Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            listen: SocketAddr::from(([127, 0, 0, 1], 8080)).into(),
+            socket_group: None,
             trusted_proxies: Vec::new(),
             connections_per_network: 1000,
             first_request_timeout: HumanDuration::seconds(15),
@@ -148,7 +153,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
     expect(
         http.mtls
             .as_ref()
-            .is_none_or(|mtls| mtls.listen != http.listen || mtls.listen.port() == 0),
+            .is_none_or(|mtls| mtls.listen != http.listen || is_chosen(&mtls.listen)),
         "http.mtls.listen",
         "expected another address or port than that of http.listen",
     );
@@ -159,11 +164,22 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
         "http.mtls_url",
         "expected an https address without path or query, such as https://mtls.id.example.org",
     );
+    let has_socket = http.listen.socket().is_some();
     expect(
-        !http.client_cert_header || !http.trusted_proxies.is_empty(),
+        http.tls.is_none() || !has_socket,
+        "http.tls",
+        "expected an address and port in http.listen: a socket is for a proxy, which terminates TLS",
+    );
+    expect(
+        !http.client_cert_header || !http.trusted_proxies.is_empty() || has_socket,
         "http.client_cert_header",
         "expected the proxy that sends this header in http.trusted_proxies",
     );
+}
+
+/// Whether the system chooses the port of the address.
+fn is_chosen(address: &ListenAddress) -> bool {
+    address.socket().is_none() && address.port() == 0
 }
 
 /// Returns whether a URL has only a scheme, a host and an optional port.

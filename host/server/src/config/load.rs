@@ -134,7 +134,7 @@ mod tests {
             error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
-            "FILE:3: http.lissten: unknown key; expected one of listen, trusted_proxies, connections_per_network, \
+            "FILE:3: http.lissten: unknown key; expected one of listen, socket_group, trusted_proxies, connections_per_network, \
              first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header"
         );
         let error =
@@ -193,7 +193,8 @@ mod tests {
             ),
             (
                 "[http]\nlisten = 8080",
-                "http.listen: found 8080, expected an address and port such as 127.0.0.1:8080",
+                "http.listen: found 8080, expected an address and port such as 127.0.0.1:8080, or a socket such as \
+                 unix:/run/assent/assent.sock",
             ),
             (
                 "[keys]\nrotation_interval = 90",

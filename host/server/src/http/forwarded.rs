@@ -22,7 +22,22 @@ pub(crate) fn address_of(
     if extensions.get::<HandshakeCredentials>().is_some() {
         return peer.map(|peer| peer.to_canonical());
     }
-    client_address(peer, headers, &services.settings.http.trusted_proxies)
+    let trusted = &services.settings.http.trusted_proxies;
+    match extensions.get::<LocalProxy>() {
+        Some(LocalProxy) => forwarded_address(headers, trusted),
+        None => client_address(peer, headers, trusted),
+    }
+}
+
+/// Marks the requests of a Unix socket. Its permissions admit only the proxy, so the peer is trusted.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LocalProxy;
+
+/// Whether the peer of a connection is a trusted proxy.
+pub(crate) fn has_trusted_peer(extensions: &Extensions, proxies: &[IpNetwork]) -> bool {
+    let peer = extensions.get::<ConnectInfo<SocketAddr>>();
+    extensions.get::<LocalProxy>().is_some()
+        || peer.is_some_and(|info| is_trusted(info.0.ip().to_canonical(), proxies))
 }
 
 /// Whether an address is that of a trusted proxy.
@@ -34,8 +49,7 @@ pub(crate) fn is_trusted(address: IpAddr, proxies: &[IpNetwork]) -> bool {
 pub(crate) fn is_from_trusted_proxy(request: &Request, proxies: &[IpNetwork]) -> bool {
     // No proxy terminates TLS for these connections.
     let is_direct = request.extensions().get::<HandshakeCredentials>().is_some();
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    !is_direct && peer.is_some_and(|info| is_trusted(info.0.ip().to_canonical(), proxies))
+    !is_direct && has_trusted_peer(request.extensions(), proxies)
 }
 
 /// The address of the client: the peer's address, or the address in the header of a trusted proxy. Returns `None` if
@@ -49,6 +63,11 @@ fn client_address(
     if !is_trusted(peer, trusted) {
         return Some(peer);
     }
+    forwarded_address(headers, trusted)
+}
+
+/// The address of the client in the header of a trusted proxy.
+fn forwarded_address(headers: &HeaderMap, trusted: &[IpNetwork]) -> Option<IpAddr> {
     // Each proxy adds to the end, so the client's address is the last address that is not a trusted proxy.
     hops(headers)
         .into_iter()

@@ -31,6 +31,7 @@ mod saml;
 mod script_texts;
 mod serve;
 pub(crate) mod sign_in;
+mod socket;
 pub mod texts;
 pub mod tls;
 mod traced_request;
@@ -38,3 +39,4 @@ mod user_agent;
 
 pub use prebuilt::Front;
 pub use serve::{Listener, NewConnectionBounds, serve};
+pub use socket::ListenSocket;

@@ -15,16 +15,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 
 use super::prebuilt::Front;
 use super::request_body::RequestBody;
+use super::socket::{ListenSocket, SocketStream};
 use super::tls::TlsIdentity;
 use crate::config::IpNetwork;
 use crate::domain::operations::rate_limits::{ConcurrencyLimit, Network};
-use crate::http::forwarded::is_trusted;
+use crate::http::forwarded::{LocalProxy, is_trusted};
 use crate::http::handshake::HandshakeCredentials;
 use crate::http::oidc::client_certificate::ClientCertificate;
 
@@ -42,7 +42,7 @@ const BUFFER: usize = 64 * 1024;
 #[derive(Debug)]
 pub struct Listener {
     /// The socket that accepts connections.
-    pub socket: TcpListener,
+    pub socket: ListenSocket,
     /// The TLS identity, if the listener uses TLS.
     pub tls: Option<Arc<TlsIdentity>>,
     /// The maximum number of connections. A further one waits until another ends.
@@ -71,9 +71,12 @@ pub struct NewConnectionBounds {
 #[cfg(test)]
 impl Listener {
     /// Returns a listener for a test, with bounds that the test does not reach.
-    pub fn with_test_bounds(socket: TcpListener, tls: Option<Arc<TlsIdentity>>) -> Self {
+    pub fn with_test_bounds(
+        socket: tokio::net::TcpListener,
+        tls: Option<Arc<TlsIdentity>>,
+    ) -> Self {
         Self {
-            socket,
+            socket: socket.into(),
             tls,
             most_connections: 10,
             newcomers: NewConnectionBounds {
@@ -93,16 +96,18 @@ pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = 
     let places = Arc::new(Semaphore::new(listener.most_connections));
     let networks = Arc::new(ConcurrencyLimit::new(listener.newcomers.most_of_network));
     let mut stop = pin!(stop);
-    let begin = |stream, peer: SocketAddr, place: Option<OwnedSemaphorePermit>| {
-        let is_exempt = is_trusted(peer.ip(), &listener.newcomers.exempt);
-        let network = Network::from(Some(peer.ip()));
+    let begin = |stream, peer: Option<SocketAddr>, place: Option<OwnedSemaphorePermit>| {
+        // The peer of a Unix socket is a proxy.
+        let is_exempt = peer.is_none_or(|peer| is_trusted(peer.ip(), &listener.newcomers.exempt));
+        let network = Network::from(peer.map(|peer| peer.ip()));
         let held = if is_exempt {
             None
         } else {
             networks.hold(network)
         };
         if !is_exempt && held.is_none() {
-            tracing::debug!(%peer, "connection closed: limit of the network exceeded");
+            let peer = peer_text(peer);
+            tracing::debug!(peer, "connection closed: limit of the network exceeded");
             return;
         }
         let connection = HttpConnection {
@@ -143,9 +148,9 @@ pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = 
     }
     // The kernel accepted the connections in the queue of the socket, and resets them when the socket closes. The bound
     // ends this during a flood of new connections.
-    if let Ok(socket) = listener.socket.into_std() {
+    if let Ok(queue) = listener.socket.into_queue() {
         for _ in 0..LONGEST_QUEUE {
-            let (stream, peer) = match socket.accept() {
+            let (stream, peer) = match queue.accept() {
                 Ok(accepted) => accepted,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => break,
                 // The peer disconnected at once.
@@ -154,12 +159,7 @@ pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = 
             let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
                 break;
             };
-            let stream = stream
-                .set_nonblocking(true)
-                .and_then(|()| TcpStream::from_std(stream));
-            if let Ok(stream) = stream {
-                begin(stream, peer, Some(place));
-            }
+            begin(stream, peer, Some(place));
         }
     }
     // Waiting pages and devices keep their connections open. They reconnect when the server is available again.
@@ -167,8 +167,13 @@ pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = 
     let _ = tokio::time::timeout(SHUTDOWN_TIMEOUT, stopping.closed()).await;
 }
 
+/// Returns the peer of a connection for the log.
+fn peer_text(peer: Option<SocketAddr>) -> String {
+    peer.map_or_else(|| "Unix socket".to_owned(), |peer| peer.to_string())
+}
+
 struct HttpConnection {
-    peer: SocketAddr,
+    peer: Option<SocketAddr>,
     front: Front,
     patience: Duration,
     head_timeout: Duration,
@@ -178,9 +183,8 @@ struct HttpConnection {
 }
 
 impl HttpConnection {
-    async fn serve(self, stream: TcpStream, tls: Option<Arc<TlsIdentity>>) {
-        // A response is written as a whole, so holding it back to fill a packet only delays it.
-        let _ = stream.set_nodelay(true);
+    async fn serve(self, stream: SocketStream, tls: Option<Arc<TlsIdentity>>) {
+        stream.send_at_once();
         let mut stream = TimeoutStream::new(stream);
         stream.set_write_timeout(Some(self.write_timeout));
         let stream = Box::pin(stream);
@@ -190,8 +194,10 @@ impl HttpConnection {
         let proved = tls.asks_for_certificates().then_some(HandshakeCredentials);
         match tokio::time::timeout(self.patience, tls.accept(stream)).await {
             Ok(Ok((stream, certificate))) => self.requests(stream, proved, certificate).await,
-            Ok(Err(error)) => tracing::debug!(peer = %self.peer, %error, "TLS handshake failed"),
-            Err(_) => tracing::debug!(peer = %self.peer, "TLS handshake timed out"),
+            Ok(Err(error)) => {
+                tracing::debug!(peer = peer_text(self.peer), %error, "TLS handshake failed");
+            }
+            Err(_) => tracing::debug!(peer = peer_text(self.peer), "TLS handshake timed out"),
         }
     }
 
@@ -214,7 +220,11 @@ impl HttpConnection {
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             begun.send_replace(true);
             let mut request: Request = RequestBody::of(request).map(Body::new);
-            request.extensions_mut().insert(ConnectInfo(peer));
+            if let Some(peer) = peer {
+                request.extensions_mut().insert(ConnectInfo(peer));
+            } else {
+                request.extensions_mut().insert(LocalProxy);
+            }
             if let Some(proved) = proved {
                 request.extensions_mut().insert(proved);
             }
@@ -248,7 +258,8 @@ impl HttpConnection {
         let result = tokio::select! {
             result = connection.as_mut() => result,
             () = late => {
-                tracing::debug!(%peer, "first request of a connection timed out");
+                let peer = peer_text(peer);
+                tracing::debug!(peer, "first request of a connection timed out");
                 return;
             }
             () = stopped => {
@@ -257,7 +268,8 @@ impl HttpConnection {
             }
         };
         if let Err(error) = result {
-            tracing::debug!(%peer, %error, "connection aborted");
+            let peer = peer_text(peer);
+            tracing::debug!(peer, %error, "connection aborted");
         }
     }
 }
@@ -267,6 +279,7 @@ mod tests {
     use axum::Router;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 

@@ -14,7 +14,7 @@ use assent_model::audit::AuditContext;
 use assent_model::secret::Secret;
 
 use crate::cli::config_file::{ConfigFile, host_without_plugins};
-use crate::config::Settings;
+use crate::config::{ListenAddress, Settings};
 use crate::domain::admin;
 
 /// The server and the token of a command. Without an address it is the instance on this machine, which needs no token.
@@ -37,19 +37,13 @@ impl ConnectionArguments {
             return Api::at_server(&self.remote, server);
         }
         let token = self.remote.token()?;
-        let (client, base, token) =
-            here(self.remote.client()?.no_proxy(), self.config.path(), token).await?;
-        Api::connect(client, base, token)
+        here(self.remote.client()?.no_proxy(), self.config.path(), token).await
     }
 }
 
 /// Connects to the listener of this machine, independent of a proxy before it. Without a specified token, it creates
 /// one in the database.
-async fn here(
-    client: ClientBuilder,
-    file: &Path,
-    token: Option<Secret>,
-) -> anyhow::Result<(ClientBuilder, Url, Secret)> {
+async fn here(client: ClientBuilder, file: &Path, token: Option<Secret>) -> anyhow::Result<Api> {
     if !file.exists() {
         return Err(CommandError::usage(format!(
             "there are no settings at {}; name the file with --config, or a server with --server",
@@ -58,6 +52,7 @@ async fn here(
     }
     let settings = crate::cli::config_file::settings(file)?;
     let (client, address) = reach(client, &settings);
+    let socket = settings.http.listen.socket().map(Path::to_owned);
     let token = match token {
         Some(token) => token,
         None => {
@@ -70,16 +65,24 @@ async fn here(
             Secret::new(token.expose())
         }
     };
-    Ok((
-        client,
-        Url::parse(&address).context("the address of the listener")?,
-        token,
-    ))
+    let base = Url::parse(&address).context("the address of the listener")?;
+    match socket {
+        Some(socket) => Api::at_socket(client, &socket, base, token),
+        None => Api::connect(client, base, token),
+    }
 }
 
 /// Returns a client for the listener of this machine, and its address.
 pub(in crate::cli) fn reach(client: ClientBuilder, settings: &Settings) -> (ClientBuilder, String) {
-    let listen = settings.http.listen;
+    let listen = match &settings.http.listen {
+        ListenAddress::Tcp(listen) => *listen,
+        ListenAddress::Unix(socket) => {
+            return (
+                client.unix_socket(socket.as_path()),
+                "http://localhost".to_owned(),
+            );
+        }
+    };
     let address = match listen.ip() {
         IpAddr::V4(any) if any.is_unspecified() => {
             SocketAddr::from((Ipv4Addr::LOCALHOST, listen.port()))

@@ -1,9 +1,8 @@
 //! The certificate with which an application authenticates (RFC 8705), from the TLS handshake or from a proxy.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
-use axum::extract::{ConnectInfo, OptionalFromRequestParts};
+use axum::extract::OptionalFromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -14,7 +13,7 @@ use sfv::{BareItem, Item, Parser};
 
 use crate::config;
 use crate::domain::Services;
-use crate::http::forwarded::is_trusted;
+use crate::http::forwarded::has_trusted_peer;
 use crate::http::handshake::HandshakeCredentials;
 
 /// The header `Client-Cert` (RFC 9440).
@@ -64,12 +63,7 @@ fn presented(
     if parts.extensions.get::<HandshakeCredentials>().is_some() {
         return Ok(parts.extensions.get::<ClientCertificate>().cloned());
     }
-    let peer = parts
-        .extensions
-        .get::<ConnectInfo<SocketAddr>>()
-        .map(|info| info.0.ip());
-    if settings.client_cert_header
-        && peer.is_some_and(|peer| is_trusted(peer, &settings.trusted_proxies))
+    if settings.client_cert_header && has_trusted_peer(&parts.extensions, &settings.trusted_proxies)
     {
         // A certificate of such a connection would be that of the proxy.
         return from_header(&parts.headers);
@@ -119,6 +113,9 @@ pub fn from_header(
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
+    use axum::extract::ConnectInfo;
     use base64::Engine;
     use base64::engine::general_purpose::STANDARD;
     use proptest::prelude::*;

@@ -1,16 +1,15 @@
 //! `GET /connection`: the path of a request to the server, for `assent doctor`.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{Request, State};
 use axum::http::header::CACHE_CONTROL;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::domain::Services;
-use crate::http::forwarded::{address_of, is_trusted, last_hop};
+use crate::http::forwarded::{address_of, has_trusted_peer, is_trusted, last_hop};
 
 /// The response. It reveals only the client's own address, and whether the proxy before this server works.
 #[derive(Serialize)]
@@ -40,10 +39,8 @@ enum ForwardedFor {
 /// `GET /connection`
 pub(crate) async fn show(State(services): State<Arc<Services>>, request: Request) -> Response {
     let address = address_of(&services, request.extensions(), request.headers());
-    let peer = request.extensions().get::<ConnectInfo<SocketAddr>>();
-    let is_proxy =
-        peer.is_some_and(|peer| is_trusted(peer.0.ip(), &services.settings.http.trusted_proxies));
     let proxies = &services.settings.http.trusted_proxies;
+    let is_proxy = has_trusted_peer(request.extensions(), proxies);
     let is_present = request.headers().contains_key("x-forwarded-for");
     let forwarded_for = match (is_present, is_proxy, last_hop(request.headers())) {
         (false, _, _) => ForwardedFor::Absent,
