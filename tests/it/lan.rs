@@ -68,7 +68,13 @@ async fn a_device_trusts_the_lan_certificate_and_enrols() {
         .stdout(Stdio::piped())
         .kill_on_drop(true);
     let mut serve = serve.start();
-    let link = printed(&mut serve, "https://").await;
+    printed(&mut serve, "https://").await;
+    let mut enrolment = Command::new(binary("assent"));
+    enrolment
+        .args(["admin", "enrolment", "admin", "--config", "assent.toml"])
+        .current_dir(folder);
+    let link = String::from_utf8(enrolment.finish().await.stdout).expect("a link");
+    let link = link.trim();
     assert!(
         link.starts_with(origin) && link.contains("#enrol="),
         "{link}"
@@ -86,11 +92,7 @@ async fn a_device_trusts_the_lan_certificate_and_enrols() {
     let page = printed(&mut explain, "http://").await;
     javascript::run(
         "lan.mjs",
-        &[
-            ("PAGE_URL", &page),
-            ("ORIGIN", origin),
-            ("ENROL_URL", &link),
-        ],
+        &[("PAGE_URL", &page), ("ORIGIN", origin), ("ENROL_URL", link)],
     )
     .await;
 }

@@ -357,7 +357,16 @@ impl Program {
         [first, second]: [u16; 2],
     ) -> Vec<(&'static str, String)> {
         let place = folder.display();
-        let mut all = vec![("127.0.0.1:8080", format!("127.0.0.1:{first}"))];
+        // The instances of these tests listen on ports. `edge::unix_socket` tests the socket.
+        let socket = match self {
+            Self::Nginx => "unix:/run/assent/assent.sock max_fails",
+            Self::Caddy | Self::CaddyForOne => "reverse_proxy unix//run/assent/assent.sock",
+        };
+        let address = match self {
+            Self::Nginx => format!("127.0.0.1:{first} max_fails"),
+            Self::Caddy | Self::CaddyForOne => format!("reverse_proxy 127.0.0.1:{first}"),
+        };
+        let mut all = vec![(socket, address)];
         match self {
             Self::Nginx => all.extend([
                 ("127.0.0.1:8082", format!("127.0.0.1:{second}")),

@@ -16,3 +16,4 @@ mod request_ids;
 mod stored_values;
 mod telemetry;
 mod tls;
+mod unix_socket;

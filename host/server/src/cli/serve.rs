@@ -1,6 +1,7 @@
 //! `assent serve`
 
 use std::ffi::OsStr;
+use std::io::IsTerminal;
 use std::panic::AssertUnwindSafe;
 use std::path::Path;
 use std::sync::Arc;
@@ -124,40 +125,38 @@ fn in_shell(path: &OsStr) -> String {
     }
 }
 
-/// Prints the next steps for the user who started the server.
+/// Prints the next steps for the user who started the server. The link of the first owner is shown on a terminal only,
+/// because others may read a journal or the log of a container.
 fn greet(settings: &Settings, file: &Path, made: Option<&BootstrapResult>) {
     let origin = settings.origin();
-    let demo = settings
-        .bootstrap
-        .as_ref()
-        .and_then(|first| first.demo.as_ref());
+    let first = settings.bootstrap.as_ref();
+    let demo = first.and_then(|first| first.demo.as_ref());
     let start = demo
         .and_then(|demo| url::Url::parse(&demo.redirect_uri).ok())
         .and_then(|url| url.join("/").ok());
+    let administrator = first.map_or("NAME", |first| first.administrator.as_str());
+    let shown = made.filter(|_| std::io::stdout().is_terminal());
     terminal::report_line("");
-    match (made, settings.bootstrap.as_ref()) {
-        (Some(made), Some(first)) => {
-            terminal::report_line(format_args!(
-                "Enrol a device for \"{}\" (valid once):\n  {}",
-                first.administrator, made.enrolment_link
-            ));
-            print_qr(&made.enrolment_link);
-        }
-        (_, first) => {
-            let program = std::env::args_os().next();
-            let program = in_shell(program.as_deref().unwrap_or("assent".as_ref()));
-            let administrator = first.map_or("NAME", |first| first.administrator.as_str());
-            let file = in_shell(file.as_os_str());
-            terminal::report_line(format_args!("Authenticator:    {origin}/authenticator"));
-            terminal::report_line(format_args!(
-                "New enrolment link:  {program} admin enrolment {administrator} --config {file}"
-            ));
-        }
+    if shown.is_none() {
+        let program = std::env::args_os().next();
+        let program = in_shell(program.as_deref().unwrap_or("assent".as_ref()));
+        let file = in_shell(file.as_os_str());
+        terminal::report_line(format_args!("Authenticator:    {origin}/authenticator"));
+        terminal::report_line(format_args!(
+            "New enrolment link:  {program} admin enrolment {administrator} --config {file}"
+        ));
     }
     if let Some(start) = start {
         terminal::report_line(format_args!("Try the sign-in:  {start}"));
     }
     terminal::report_line(format_args!("The console:      {origin}/admin\n"));
+    if let Some(made) = shown {
+        terminal::report_line(format_args!(
+            "Enrol a device for \"{administrator}\" (valid once):"
+        ));
+        print_qr(&made.enrolment_link);
+        terminal::report_line(format_args!("  {}", made.enrolment_link));
+    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The settings of the listeners.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -102,14 +102,26 @@ impl Default for Http {
 
 /// Returns notes on settings that are valid, but may surprise an operator.
 pub(super) fn notes(http: &Http) -> Vec<String> {
-    let both = http.client_cert_header && http.mtls.is_some();
-    both.then(|| {
-        "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
-         connection counts"
-            .to_owned()
-    })
-    .into_iter()
-    .collect()
+    let mut notes = Vec::new();
+    if http.client_cert_header && http.mtls.is_some() {
+        notes.push(
+            "http.client_cert_header: does not apply to the listener of http.mtls, where only the certificate of the \
+             connection counts"
+                .to_owned(),
+        );
+    }
+    let loopback = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let trusts_machine =
+        |proxy: &IpNetwork| loopback.iter().any(|address| proxy.contains(*address));
+    let has_port = http.listen.socket().is_none();
+    if http.client_cert_header && has_port && http.trusted_proxies.iter().any(trusts_machine) {
+        notes.push(
+            "http.client_cert_header: every user of this machine can connect as the proxy, and claim any certificate; \
+             listen on a socket, such as unix:/run/assent/assent.sock"
+                .to_owned(),
+        );
+    }
+    notes
 }
 
 /// Checks the rules that the types cannot express. `is_https` refers to the base URL.

@@ -4,6 +4,7 @@ mod address;
 mod database;
 mod disk;
 mod finding;
+mod local;
 mod services;
 
 use std::path::PathBuf;
@@ -73,6 +74,8 @@ async fn examine(arguments: &Doctor) -> Vec<Finding> {
     let notes = checked.warnings.into_iter().chain(checked.notes);
     findings.extend(notes.map(|note| Finding::warning("settings", note, "")));
     let settings = &checked.settings;
+    findings.extend(local::environment_file(file));
+    findings.extend(local::socket(settings).await);
     findings.extend(services::plugin_digests(&settings.plugins));
     findings.extend(database::examine(settings).await);
     findings.extend(disk::examine(settings));
