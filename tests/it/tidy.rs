@@ -1,5 +1,6 @@
 //! The invariants of the architecture: each test searches for a forbidden pattern.
 
+mod debug_output;
 mod imports;
 
 use std::collections::BTreeMap;

@@ -64,6 +64,16 @@ pub enum ApprovalSubject {
     },
 }
 
+/// Writes the kind and the id of the subject.
+impl std::fmt::Display for ApprovalSubject {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::SignIn(id) => write!(f, "sign_in:{id}"),
+            Self::ProtectedAction { id, .. } => write!(f, "action:{id}"),
+        }
+    }
+}
+
 /// The details of a request that a device shows and signs. For a protected action the device also shows and signs the
 /// summary, which is not stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -49,6 +49,16 @@ pub enum Ruling {
     Denied,
 }
 
+impl Ruling {
+    /// Returns the name of the decision.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+        }
+    }
+}
+
 /// A user's identifier at a vendor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalAuthenticator {

@@ -93,6 +93,16 @@ pub enum Assignee {
     Group(GroupId),
 }
 
+/// Writes `everyone`, or the id of the group.
+impl std::fmt::Display for Assignee {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Everyone => f.write_str("everyone"),
+            Self::Group(group) => write!(f, "{group}"),
+        }
+    }
+}
+
 impl Assignee {
     /// Returns the group, if the assignee is one.
     pub const fn group(self) -> Option<GroupId> {

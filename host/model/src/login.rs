@@ -147,6 +147,43 @@ pub enum SignInDenied {
     OthersTestSignIn,
 }
 
+impl SignInDenied {
+    /// Returns the name of the reason, for the log.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::ApplicationGone => "application_gone",
+            Self::ApplicationDisabled(_) => "application_disabled",
+            Self::AddressGone => "address_gone",
+            Self::NoAccount(_) => "no_account",
+            Self::AccountClosed(_) => "account_closed",
+            Self::UserInactive => "user_inactive",
+            Self::Plugin { .. } => "plugin",
+            Self::OthersTestSignIn => "test_sign_in_of_another_administrator",
+        }
+    }
+}
+
+/// Writes the reason for administrators, as the beginning of a sentence.
+impl std::fmt::Display for SignInDenied {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::ApplicationGone => f.write_str("the application was deleted"),
+            Self::ApplicationDisabled(name) => write!(f, "the application {name} is disabled"),
+            Self::AddressGone => f.write_str("the redirect URI is no longer registered"),
+            Self::NoAccount(name) => write!(f, "the user has no access to the application {name}"),
+            Self::AccountClosed(name) => write!(
+                f,
+                "the account of the user in the application {name} is suspended or terminated"
+            ),
+            Self::UserInactive => f.write_str("the user is suspended or terminated"),
+            Self::Plugin { plugin, reason } => {
+                write!(f, "the plugin {plugin} denied the sign-in: {reason}")
+            }
+            Self::OthersTestSignIn => f.write_str("it is a test sign-in of another administrator"),
+        }
+    }
+}
+
 /// The server's own pages that require a signed-in user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -125,10 +125,11 @@ impl Message {
                 .into_owned()
         });
         if text.is_none() || !errors.is_empty() {
+            let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
             tracing::error!(
                 message = self.id,
                 language = language.tag(),
-                ?errors,
+                errors = errors.join("; "),
                 "message not formatted"
             );
         }

@@ -46,6 +46,18 @@ pub enum RequestOutcome {
     TooMany,
 }
 
+impl RequestOutcome {
+    /// Returns the name of the outcome, for the log.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Prompted(_) => "prompted",
+            Self::NotPrompted => "not_prompted",
+            Self::NotOpen => "not_open",
+            Self::TooMany => "too_many",
+        }
+    }
+}
+
 impl Store {
     /// Adds an approval request, for which its login then waits. It replaces the pending request of the same browser
     /// for the same name.

@@ -79,7 +79,8 @@ pub(crate) async fn prepare(
         } in outcome.postponed
         {
             let instances: Vec<String> = instances.iter().map(ToString::to_string).collect();
-            tracing::warn!(%migration, ?instances, "contracting migration postponed: older instances run");
+            let instances = instances.join(", ");
+            tracing::warn!(%migration, instances, "contracting migration postponed: older instances run");
         }
         return Ok(());
     }
@@ -92,7 +93,7 @@ pub(crate) async fn prepare(
         return Err(MigrationError::Pending(names.join(", ")));
     }
     tracing::info!(
-        migrations = ?names,
+        migrations = names.join(", "),
         "contracting migrations pending: run `assent migrate` once no older instance runs"
     );
     Ok(())

@@ -29,6 +29,17 @@ pub enum SealedPlace {
     ClientSecret(ClientSecretId, Did),
 }
 
+/// Writes the kind and the id of the value.
+impl std::fmt::Display for SealedPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::SigningKey(id, _) => write!(f, "signing_key:{id}"),
+            Self::SamlKey(id, _) => write!(f, "saml_key:{id}"),
+            Self::ClientSecret(id, _) => write!(f, "client_secret:{id}"),
+        }
+    }
+}
+
 /// No value is older than those that name no sealing key.
 const OLDEST: u32 = 0;
 

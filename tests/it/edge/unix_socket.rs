@@ -176,7 +176,9 @@ async fn caddy_forwards_to_the_socket() {
         .stderr(Stdio::null())
         .kill_on_drop(true);
     let caddy = caddy.start();
-    let client = client_builder(&certificate).build().expect("a client");
+    let client = client_builder(&certificate, None)
+        .build()
+        .expect("a client");
     let url = format!("https://localhost:{port}/connection");
     let shown = in_time(async {
         loop {

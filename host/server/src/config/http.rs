@@ -1,6 +1,6 @@
 //! The settings of the listeners.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -110,7 +110,7 @@ pub(super) fn notes(http: &Http) -> Vec<String> {
                 .to_owned(),
         );
     }
-    let loopback = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
+    let loopback: [IpAddr; 2] = [Ipv4Addr::LOCALHOST.into(), Ipv6Addr::LOCALHOST.into()];
     let trusts_machine =
         |proxy: &IpNetwork| loopback.iter().any(|address| proxy.contains(*address));
     let has_port = http.listen.socket().is_none();

@@ -311,7 +311,7 @@ impl AdminCommand for UpdateAccount {
         let Execution::Done(VersionedWrite::Done) = Execution::from_write(updated)? else {
             return Ok(Execution::Overtaken);
         };
-        tracing::info!(account = %after.id, state = ?after.state, "account updated");
+        tracing::info!(account = %after.id, state = after.state.as_str(), "account updated");
         services.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))

@@ -338,7 +338,7 @@ async fn rule(
         let approvals = &services.metrics.approvals;
         approvals.count_decision(approval, decision, services.now());
     }
-    tracing::info!(approval = %approval.id, channel, ?ruling, counted, "vendor decided");
+    tracing::info!(approval = %approval.id, channel, ruling = ruling.as_str(), counted, "vendor decided");
     Ok(())
 }
 

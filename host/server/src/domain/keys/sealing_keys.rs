@@ -181,7 +181,7 @@ async fn older_values(
         let is_older = generation_of(&value.sealed).is_some_and(|found| found < generation);
         let opened = services.sealing_keys.open(&purpose(value), &value.sealed);
         if is_older && let Err(error) = &opened {
-            tracing::warn!(place = ?value.place, %error, "value not sealed again");
+            tracing::warn!(place = %value.place, %error, "value not sealed again");
         }
         is_older && opened.is_ok()
     });

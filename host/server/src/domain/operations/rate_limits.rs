@@ -14,7 +14,7 @@ use crate::config::{Rate, RateLimits};
 use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
-pub use keys::{BrowserKey, CallerKey, Network, TypedName};
+pub use keys::{BrowserKey, CallerKey, LoggedKey, Network, TypedName};
 pub use limit::{ConcurrencyLimit, ConcurrencyPermit, Limit, RateLimitError};
 
 /// The rate limit of tests of candidate plugins.

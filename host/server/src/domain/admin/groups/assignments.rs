@@ -140,7 +140,7 @@ impl AdminCommand for AssignAccess {
             .store
             .assign(application, to, &plan.roles, entries, services.now())
             .await?;
-        tracing::info!(%application, ?to, "application assigned");
+        tracing::info!(%application, %to, "application assigned");
         Ok(Execution::Done(()))
     }
 }
@@ -194,7 +194,7 @@ impl AdminCommand for RemoveAssignment {
             .unassign(application, from, entries, services.now())
             .await?;
         services.wakeups.send(Wakeup::LoggedOut);
-        tracing::info!(%application, ?from, "assignment removed");
+        tracing::info!(%application, %from, "assignment removed");
         Ok(Execution::Done(()))
     }
 }

@@ -228,7 +228,7 @@ impl AdminCommand for UpdateUser {
             UserUpdateOutcome::LastOwner => return Err(LAST_OWNER),
             UserUpdateOutcome::Stale => return Ok(Execution::Overtaken),
         }
-        tracing::info!(user = %after.id, state = ?after.state, "user updated");
+        tracing::info!(user = %after.id, state = after.state.as_str(), "user updated");
         services.wakeups.send(Wakeup::LoggedOut);
         after.version += 1;
         Ok(Execution::Done(after))

@@ -97,6 +97,25 @@ pub enum DecisionResult {
     Unknown,
 }
 
+impl DecisionResult {
+    /// Returns the name of the result, for the log.
+    const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Reported => "reported",
+            Self::NumberMismatch { .. } => "number_mismatch",
+            Self::OtherBrowser => "other_browser",
+            Self::BadProof => "bad_proof",
+            Self::PasskeyRequired(_) => "passkey_required",
+            Self::PasskeyRefused => "passkey_refused",
+            Self::AlreadyDecided => "already_decided",
+            Self::Expired => "expired",
+            Self::Unknown => "unknown",
+        }
+    }
+}
+
 /// Processes a device's answer. Of concurrent answers, only one counts.
 ///
 /// # Errors
@@ -200,7 +219,7 @@ pub async fn answer(
         (AnswerOutcome::NoPasskey, _) => DecisionResult::PasskeyRefused,
         (AnswerOutcome::Late, _) => DecisionResult::AlreadyDecided,
     };
-    tracing::info!(approval = %id, device = %device.id, ?outcome, "approval answered");
+    tracing::info!(approval = %id, device = %device.id, outcome = outcome.as_str(), "approval answered");
     Ok(outcome)
 }
 

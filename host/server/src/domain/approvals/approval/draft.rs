@@ -147,7 +147,12 @@ pub(super) async fn open_request(
         entry,
     };
     let outcome = services.store.request_approval(request).await?;
-    tracing::info!(subject = ?approval.subject, approval = %approval.id, outcome = ?outcome, "approval requested");
+    tracing::info!(
+        subject = %approval.subject,
+        approval = %approval.id,
+        outcome = outcome.as_str(),
+        "approval requested"
+    );
     if let Some(test_sign_in) = login.and_then(|login| login.request.purpose().test_sign_in()) {
         let attempt = Attempt {
             known,

@@ -1,10 +1,11 @@
 //! The keys by which requests are counted.
 
-use std::fmt::Debug;
+use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::net::IpAddr;
 
 use assent_model::audit::Actor;
+use assent_model::id::{DeviceId, UserId};
 use assent_model::name::LoginName;
 use assent_model::network::network_of;
 use assent_model::secret::Digest;
@@ -28,6 +29,64 @@ impl std::fmt::Display for Network {
         }
     }
 }
+
+/// A key by which requests are counted, as the log shows it: ids and networks, and nothing that a user typed.
+pub trait LoggedKey {
+    /// Returns the text for the log.
+    fn logged(&self) -> String;
+}
+
+impl LoggedKey for Network {
+    fn logged(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl LoggedKey for UserId {
+    fn logged(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl LoggedKey for DeviceId {
+    fn logged(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl LoggedKey for TypedName {
+    fn logged(&self) -> String {
+        HIDDEN.to_owned()
+    }
+}
+
+impl LoggedKey for BrowserKey {
+    fn logged(&self) -> String {
+        HIDDEN.to_owned()
+    }
+}
+
+impl LoggedKey for &str {
+    fn logged(&self) -> String {
+        (*self).to_owned()
+    }
+}
+
+impl LoggedKey for () {
+    fn logged(&self) -> String {
+        "all".to_owned()
+    }
+}
+
+/// A client or a channel, in a network.
+impl<T: Display> LoggedKey for (T, Network) {
+    fn logged(&self) -> String {
+        format!("{} {}", self.0, self.1)
+    }
+}
+
+/// The text for a key that the log does not show.
+const HIDDEN: &str = "***";
 
 /// The digest of a typed name. Typed names that belong to no user must not be stored.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use super::keys::LoggedKey;
 use crate::config::Rate;
 use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
@@ -53,7 +54,7 @@ pub struct Limit<K> {
     rejected: AtomicU64,
 }
 
-impl<K: Clone + Debug + Eq + Hash> Limit<K> {
+impl<K: Clone + Eq + Hash + LoggedKey> Limit<K> {
     /// Returns a limit with this rate.
     pub fn new(name: &'static str, rate: Rate) -> Self {
         let interval = if rate.per_minute == 0 {
@@ -134,7 +135,7 @@ impl<K> Limit<K> {
     }
 }
 
-impl<K: Debug> Limit<K> {
+impl<K: LoggedKey> Limit<K> {
     /// Logs that the limit is reached, but not too often.
     fn log_exceeded(&self, key: &K, now: i64) {
         // If the clock was set back, the pause between messages does not become longer.
@@ -148,7 +149,7 @@ impl<K: Debug> Limit<K> {
         {
             tracing::warn!(
                 limit = %format_args!("rate_limits.{}", self.name),
-                ?key,
+                key = key.logged(),
                 "rate limit exceeded; if all clients have one IP address, check http.trusted_proxies"
             );
         }

@@ -89,7 +89,7 @@ pub(super) async fn rejected_page(
             Some(&reference),
         );
     } else {
-        tracing::info!(reference, login = %login.id, reason = ?why, "sign-in rejected");
+        tracing::info!(reference, login = %login.id, reason = why.as_str(), "sign-in rejected");
     }
     services.error_references.record(ErrorReference {
         reference: reference.clone(),
@@ -97,7 +97,7 @@ pub(super) async fn rejected_page(
         at: services.now(),
         status: StatusCode::OK.as_u16(),
         page: "Sign-in rejected".to_owned(),
-        cause: format!("{why:?} in the login {}", login.id),
+        cause: format!("{why} (sign-in {})", login.id),
     });
     let kind = rejected(why);
     // Rejections are rare, and boxing keeps the futures of the other cases small.
