@@ -313,9 +313,5 @@ async fn null_in_a_manifest_is_the_absence_of_a_value_or_an_error() {
         assert!(named.contains(member), "{pointer}: {answer}");
     }
     let answered = host.admin_ok(Method::GET, "/manifests", Value::Null).await;
-    assert_eq!(
-        answered["items"].items(),
-        &[Value::Null; 0],
-        "nothing was applied"
-    );
+    assert!(answered["items"].items().is_empty(), "nothing was applied");
 }

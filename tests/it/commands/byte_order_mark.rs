@@ -7,7 +7,7 @@ use std::process::Stdio;
 use reqwest::StatusCode;
 use reqwest::header::CONTENT_TYPE;
 
-use super::{assent, err, out};
+use super::{assent, assent_with, err, out};
 use crate::harness::{
     Database, ServerProcess, Text, http_client, read_file, temp_folder, write_file,
 };
@@ -29,7 +29,8 @@ async fn each_text_may_begin_with_a_byte_order_mark() {
     let file = path.join("assent.toml");
     write_file(&file, format!("{MARK}{}", read_file(&file)));
     let run = async |arguments: &[&str]| {
-        let output = assent(path, arguments).await;
+        let variables = [("ASSENT_CONFIG", "assent.toml")];
+        let output = assent_with(path, arguments, &variables).await;
         assert!(output.status.success(), "{arguments:?}: {}", err(&output));
         out(&output)
     };

@@ -52,7 +52,8 @@ async fn an_if_match_that_never_matches_says_so() {
 
 #[tokio::test]
 async fn metrics_have_the_format_that_the_request_prefers() {
-    let host = TestHost::start().await;
+    let settings = "[metrics]\nlisten = \"127.0.0.1:0\"\n";
+    let host = TestHost::start_with_settings(settings).await;
     for (accept, kind, has_end) in [
         ("*/*", "application/openmetrics-text", true),
         ("text/plain", "text/plain; version=0.0.4", false),

@@ -65,12 +65,6 @@ pub(super) fn explain(error: &figment::Error, file: SettingsFile<'_>) -> String 
         Kind::UnknownVariant(found, known) => {
             format!("found {found:?}, expected one of {}", known.join(", "))
         }
-        other if key == "http.listen" || key == "http.mtls.listen" => {
-            format!(
-                "{other}; expected an address and port such as 127.0.0.1:8080, or a socket such as \
-                 unix:/run/assent/assent.sock"
-            )
-        }
         other if other.to_string().starts_with("relative URL") => {
             "expected a URL that starts with https://".to_owned()
         }

@@ -79,10 +79,7 @@ impl<'de> Deserialize<'de> for ListenAddress {
             type Value = ListenAddress;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(
-                    "an address and port such as 127.0.0.1:8080, or a socket such as \
-                     unix:/run/assent/assent.sock",
-                )
+                f.write_str("an address and port such as 127.0.0.1:8080, or unix:PATH")
             }
 
             fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {

@@ -193,8 +193,7 @@ mod tests {
             ),
             (
                 "[http]\nlisten = 8080",
-                "http.listen: found 8080, expected an address and port such as 127.0.0.1:8080, or a socket such as \
-                 unix:/run/assent/assent.sock",
+                "http.listen: found 8080, expected an address and port such as 127.0.0.1:8080, or unix:PATH",
             ),
             (
                 "[keys]\nrotation_interval = 90",

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::Services;
 use crate::domain::operations::metric_families::families;
 use assent_model::secret::Digest;
-use assent_telemetry::{Family, open_metrics, prometheus_text};
+use assent_telemetry::{open_metrics, prometheus_text};
 
 const PROMETHEUS: &str = "text/plain; version=0.0.4; charset=utf-8";
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -25,11 +25,12 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
         let text = "The secret of metrics.secret_file is required.\n";
         return (StatusCode::UNAUTHORIZED, challenge, text).into_response();
     }
-    let (kind, write): (_, fn(Vec<Family>) -> _) = match prefers_text(&headers) {
-        true => (PROMETHEUS, prometheus_text),
-        false => (OPEN_METRICS, open_metrics),
+    let families = families(&services).await;
+    let (kind, written) = match prefers_text(&headers) {
+        true => (PROMETHEUS, prometheus_text(families)),
+        false => (OPEN_METRICS, open_metrics(families)),
     };
-    match write(families(&services).await) {
+    match written {
         Ok(text) => (
             [
                 (header::CONTENT_TYPE, kind),
