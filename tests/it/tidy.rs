@@ -2,6 +2,7 @@
 
 mod debug_output;
 mod imports;
+mod printing;
 
 use std::collections::BTreeMap;
 use std::fs;
