@@ -10,6 +10,7 @@ use assent_model::audit::chain::{
 use assent_model::audit::jsonl;
 use assent_model::clock::Timestamp;
 use assent_model::secret::Digest;
+use assent_model::text::without_mark;
 use assent_store::{CLOCK_SKEW, Store, StoreError};
 
 /// The number of entries that are read at a time.
@@ -393,6 +394,11 @@ pub(super) fn read_export(
             reason,
         };
         let record = std::str::from_utf8(&text).map_err(|error| line(error.to_string()))?;
+        let record = if number == 1 {
+            without_mark(record)
+        } else {
+            record
+        };
         let record = jsonl::read(record).map_err(|error| line(error.to_string()))?;
         if lanes.len() >= MOST_LANES && !lanes.contains_key(&record.lane) {
             return Err(line(format!("more than {MOST_LANES} lanes")));
