@@ -74,6 +74,20 @@ async fn an_administrator_manages_users_in_the_console() {
 }
 
 #[tokio::test]
+async fn a_console_tab_never_acts_as_another_administrator() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let (_, other) = invited_user(&host, "grace", Some("owner")).await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("OTHER_URL", &other),
+    ];
+    run_with(&host, "console_two_users.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn a_managed_object_names_its_manifest_in_the_console() {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;

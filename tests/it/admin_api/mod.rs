@@ -11,6 +11,7 @@ mod lists;
 mod lock_order;
 mod manifests;
 mod operation;
+mod other_user;
 mod protected_actions;
 mod role_changes;
 mod roles;
@@ -81,6 +82,7 @@ enum Caller {
     /// With a session of the console, as the console's page calls.
     Console {
         browser: Browser,
+        user: String,
         csrf: String,
         device: Arc<Device>,
     },
@@ -100,8 +102,14 @@ impl Caller {
             Self::Bearer { base, token } => http_client()
                 .request(method, format!("{base}/admin/api/v1{path}"))
                 .bearer_auth(token),
-            Self::Console { browser, csrf, .. } => browser
+            Self::Console {
+                browser,
+                user,
+                csrf,
+                ..
+            } => browser
                 .request(method, &format!("/admin/api/v1{path}"))
+                .header("x-assent-user", user)
                 .header("x-assent-csrf", csrf)
                 .header("sec-fetch-site", "same-origin"),
         }
@@ -198,6 +206,7 @@ impl Administrator {
         let csrf = me["csrf_token"].text().to_owned();
         Caller::Console {
             browser,
+            user: me["id"].text().to_owned(),
             csrf,
             device: Arc::clone(&self.device),
         }

@@ -1,7 +1,7 @@
 // The console: the page of an address, and the frame around it. The console only uses the admin API.
 
 import { showActionApproval } from './action_approval.js';
-import { askWith, Problem, renewWith, whoAmI } from './api.js';
+import { askWith, Problem, reloadWith, renewWith, whoAmI } from './api.js';
 import { loadApiTexts } from './api_texts.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
 import { icon } from './icons.js';
@@ -22,9 +22,9 @@ import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, roleName, users } from './pages/users.js';
 import { searchButton } from './search.js';
-import { announceSignIn, renewSession } from './session.js';
+import { announceSignIn, offerReload, renewSession } from './session.js';
 import { themeSwitch } from './theme.js';
-import { ask, el, explain, link, screen, way } from './view.js';
+import { ask, button, el, explain, link, screen, way } from './view.js';
 
 /** @import { IconName } from './icons.js' */
 /** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
@@ -174,10 +174,11 @@ async function show(address, { keep = false } = {}) {
     const status = statusOf(problem);
     if (status === 401) return signInAgain(address);
     if (status === undefined) console.error(problem);
+    const again = status !== 404 && button('Try again', () => show(address), 'primary');
     made = screen(
       { title: status === 404 ? 'Not found' : 'The request failed' },
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
-      el('p', {}, link('/admin', 'Back to the overview')),
+      el('div', { class: 'ways' }, again, way('/admin', 'Back to the overview')),
     );
   }
   if (mine !== round) return undefined;
@@ -353,10 +354,17 @@ async function start() {
     place.replaceChildren(
       el('h1', {}, 'Console'),
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
+      el(
+        'div',
+        { class: 'ways' },
+        button('Try again', () => location.reload(), 'primary'),
+      ),
     );
+    place.removeAttribute('aria-busy');
     return undefined;
   }
-  announceSignIn();
+  announceSignIn(me.id);
+  reloadWith(offerReload);
   renewWith(() => renewSession(me.id));
   const parts = PARTS.filter(([, , , permission]) => me.permissions.includes(permission));
   nav.replaceChildren(

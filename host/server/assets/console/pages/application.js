@@ -1,6 +1,6 @@
 // One application: how to connect it, its settings, its credentials, its accounts.
 
-import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
+import { get, getFile, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { apiSentence } from '../api_texts.js';
 import { FieldError, form, select, text } from '../form.js';
 import { t, translated } from '../language.js';
@@ -14,6 +14,7 @@ import {
   contents,
   dialog,
   el,
+  exportButton,
   link,
   makeReadOnly,
   moment,
@@ -380,14 +381,8 @@ async function accounts(application, context) {
         el(
           'div',
           { class: 'ways' },
-          el(
-            'a',
-            {
-              class: 'button small',
-              download: 'accounts.csv',
-              href: address('/applications/{id}/accounts/export', { id: application.id }),
-            },
-            'Export all accounts',
+          exportButton('Export all accounts', 'accounts.csv', () =>
+            getFile('/applications/{id}/accounts/export', { id: application.id }),
           ),
         ),
         importer(
