@@ -136,6 +136,7 @@ fn admin() -> ConsolePage {
             sign_out: "/logout".to_owned(),
             csrf: text(),
         }),
+        modules: vec!["/assets/console/main.js".to_owned()],
     }
 }
 
