@@ -638,7 +638,13 @@ async fn the_summary_of_disabling_an_application_states_the_effect() {
         for (enabled, words) in [
             (
                 false,
-                "It is disabled: no user can sign in to it, and its tokens are no longer valid",
+                format!(
+                    "Disable the application “{name}”: no user can sign in to it, and its tokens are no longer valid"
+                ),
+            ),
+            (
+                true,
+                format!("Enable the application “{name}”: its users can sign in to it"),
             ),
             (true, "It is enabled: its users can sign in to it"),
         ] {
