@@ -141,6 +141,7 @@ consent-remembered =
        *[other] Gilt { $days } Tage lang.
     }
 consent-withdraw = Auf der Startseite von { $operator } können Sie das unter Berechtigungen jederzeit widerrufen.
+consent-test = Das ist eine Testanmeldung der Administration. Die Berechtigung wird nicht gespeichert.
 consent-not-you = Nicht { $name }?
 consent-other-user = Mit einem anderen Konto anmelden
 scope-openid = Ihre Identität bestätigen

@@ -142,6 +142,7 @@ consent-remembered =
        *[other] Remembered for { $days } days.
     }
 consent-withdraw = You can change this at any time under Permissions on the start page of { $operator }.
+consent-test = This is a test sign‑in of an administrator. The permission is not stored.
 consent-not-you = Not { $name }?
 consent-other-user = Sign in as someone else
 scope-openid = Confirm your identity
