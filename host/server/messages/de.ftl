@@ -314,6 +314,7 @@ activity-user-terminated = Ihr Konto wurde stillgelegt
 activity-user-erased = Ihre persönlichen Daten wurden gelöscht
 activity-user-deleted = Ihr Konto wurde gelöscht
 activity-users-exported = Eine Liste der Benutzer wurde exportiert
+activity-users-imported = Eine Tabelle mit Benutzern wurde importiert
 activity-account-created = Sie haben ein Konto bei { $application } erhalten
 activity-account-updated = Ihr Konto bei { $application } wurde geändert
 activity-account-active = Ihr Konto bei { $application } ist aktiv
@@ -321,6 +322,7 @@ activity-account-suspended = Ihr Konto bei { $application } wurde vorübergehend
 activity-account-terminated = Ihr Konto bei { $application } wurde stillgelegt
 activity-account-deleted = Ihr Konto bei { $application } wurde entfernt
 activity-accounts-exported = Eine Liste der Konten bei { $application } wurde exportiert
+activity-accounts-imported = Eine Tabelle mit Konten bei { $application } wurde importiert
 activity-group-created = Gruppe angelegt: „{ $group }“
 activity-group-updated = Gruppe geändert: „{ $group }“
 activity-group-deleted = Gruppe gelöscht: „{ $group }“
@@ -1129,7 +1131,7 @@ mail-test-text = Dies ist ein Test. Der Server kann mit den aktuellen Einstellun
 
 activity-invitation-sent = Ihre Einladung wurde per E-Mail gesendet
 activity-invitation-failed = Ihre Einladung konnte nicht per E-Mail gesendet werden
-activity-invitation-resent = Ihre Einladung wurde erneut gesendet, der frühere Link gilt nicht mehr
+activity-invitation-resent = Der Link Ihrer Einladung wurde ersetzt, der frühere Link gilt nicht mehr
 activity-invitation-withdrawn = Ihre Einladung wurde zurückgezogen
 activity-mail-tested = Eine Test-E-Mail wurde gesendet
 

@@ -315,6 +315,7 @@ activity-user-terminated = Your account was closed
 activity-user-erased = Your personal data was erased
 activity-user-deleted = Your account was deleted
 activity-users-exported = A list of users was exported
+activity-users-imported = A table of users was imported
 activity-account-created = You were given an account with { $application }
 activity-account-updated = Your account with { $application } was changed
 activity-account-active = Your account with { $application } is active
@@ -322,6 +323,7 @@ activity-account-suspended = Your account with { $application } was suspended
 activity-account-terminated = Your account with { $application } was closed
 activity-account-deleted = Your account with { $application } was removed
 activity-accounts-exported = A list of the accounts with { $application } was exported
+activity-accounts-imported = A table of accounts with { $application } was imported
 activity-group-created = Group created: “{ $group }”
 activity-group-updated = Group changed: “{ $group }”
 activity-group-deleted = Group deleted: “{ $group }”
@@ -1130,7 +1132,7 @@ mail-test-text = This is a test. The server can send email with its current sett
 
 activity-invitation-sent = Your invitation was sent by email
 activity-invitation-failed = Your invitation could not be sent by email
-activity-invitation-resent = Your invitation was sent again, and the earlier link is no longer valid
+activity-invitation-resent = Your invitation link was replaced, and the earlier link is no longer valid
 activity-invitation-withdrawn = Your invitation was withdrawn
 activity-mail-tested = A test email was sent
 

@@ -178,6 +178,12 @@ pub(super) struct ProblemView {
 }
 
 impl Problem {
+    /// Returns the description of the problem.
+    #[cfg(test)]
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Creates a problem of the first type that has this status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self::with_kind(status.into(), detail)
