@@ -13,6 +13,7 @@ mod manifests;
 mod operation;
 mod other_user;
 mod protected_actions;
+mod recipe_member;
 mod role_changes;
 mod roles;
 mod search;
