@@ -183,17 +183,53 @@ async function show(address, { keep = false } = {}) {
   }
   if (mine !== round) return undefined;
   const [left, top] = [scrollX, scrollY];
+  const refocus = keep && focusedControl();
   place.replaceChildren(...made.body);
   place.removeAttribute('aria-busy');
   document.title = `${made.title} · ${operator}`;
   mark(address.pathname);
   showTab();
-  if (keep) scrollTo(left, top);
-  else {
+  if (keep) {
+    if (refocus) refocus();
+    scrollTo(left, top);
+  } else {
     scrollTo(0, 0);
     place.querySelector('h1')?.focus({ preventScroll: true });
   }
   return undefined;
+}
+
+/**
+ * The control of the page that had the focus last, even if it lost the focus because it was disabled while it worked.
+ * @type {Element | null}
+ */
+let lastFocused = null;
+
+/**
+ * The name of a control, by which it is found again after the page is shown again.
+ * @param {Element} control
+ */
+const nameOf = (control) =>
+  control.getAttribute('aria-label') ??
+  (control instanceof HTMLInputElement ? control.labels?.[0]?.textContent : undefined) ??
+  control.textContent;
+
+/**
+ * Returns a function that focuses the same control after the page is shown again, or undefined if no control of the
+ * page has the focus. If the control is not there any more, such as in a removed row, the heading gets the focus.
+ */
+function focusedControl() {
+  const { activeElement } = document;
+  const control = activeElement === document.body ? lastFocused : activeElement;
+  if (!control || !place.contains(control)) return undefined;
+  const alike = (/** @type {Element} */ other) => nameOf(other) === nameOf(control);
+  const index = [...place.querySelectorAll(control.tagName)].filter(alike).indexOf(control);
+  return () => {
+    if (document.activeElement !== document.body) return;
+    const found = [...place.querySelectorAll(control.tagName)].filter(alike);
+    const same = found[index] ?? place.querySelector('h1');
+    if (same instanceof HTMLElement) same.focus({ preventScroll: true });
+  };
 }
 
 /**
@@ -384,6 +420,14 @@ async function start() {
   menu.hidden = false;
   menu.addEventListener('click', () => open(menu.getAttribute('aria-expanded') !== 'true'));
   document.addEventListener('click', follow);
+  place.addEventListener('focusin', ({ target }) => {
+    lastFocused = target instanceof Element ? target : null;
+  });
+  // A press elsewhere takes the focus away on purpose.
+  document.addEventListener('pointerdown', ({ target }) => {
+    if (target instanceof Element && !target.closest('button, a, input, select, textarea, summary, dialog'))
+      lastFocused = null;
+  });
   addEventListener('popstate', moved);
   addEventListener('resize', showTab);
   addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault());

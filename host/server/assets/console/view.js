@@ -170,6 +170,7 @@ export function nothing(text, address, label) {
 export function button(label, work, kind = '') {
   const pressed = async (/** @type {MouseEvent} */ event) => {
     clearFailure(self);
+    const hadFocus = document.activeElement === self;
     self.disabled = true;
     try {
       await work(event);
@@ -177,6 +178,8 @@ export function button(label, work, kind = '') {
       showFailure(self, problem);
     } finally {
       self.disabled = false;
+      // A disabled button loses the focus.
+      if (hadFocus && self.isConnected && document.activeElement === document.body) self.focus();
       self.dispatchEvent(new Event('worked', { bubbles: true }));
     }
   };

@@ -39,6 +39,7 @@ import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
+import { foundUser } from './user_cell.js';
 import { importer, roleName, STATES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -430,7 +431,7 @@ function newAccount(application, known) {
   const userField = picker('user_id', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
-    label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
+    label: (one) => foundUser(one),
   });
   const name = text('name', 'Account name', {
     hint: 'The name of the user in the application. If empty, the user’s own name.',

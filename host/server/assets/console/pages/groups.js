@@ -28,7 +28,7 @@ import {
 import { applicationAddress } from './applications.js';
 import { managementNotice } from './management.js';
 import { picker } from './picker.js';
-import { userCell } from './user_cell.js';
+import { foundUser, userCell } from './user_cell.js';
 import { importer } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -205,7 +205,7 @@ function newMember() {
   const user = picker('user', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
-    label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
+    label: (one) => foundUser(one),
   });
   return dialog('Add a member', (/** @type {(answer?: string) => void} */ close) => [
     form([user], {
