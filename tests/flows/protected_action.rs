@@ -10,6 +10,8 @@ use crate::harness::{Body, Browser, Device, Json, Respond, Text, id};
 /// The deletion of a user.
 pub struct ProtectedAction {
     browser: Browser,
+    /// The user's id and the token, as the console's page sends them.
+    user: String,
     csrf: String,
     device: Device,
     /// The user to be deleted.
@@ -44,6 +46,7 @@ impl ProtectedAction {
         let target = cluster.user(&format!("{name}-target")).await;
         Self {
             browser,
+            user: me["id"].text().to_owned(),
             csrf: me["csrf_token"].text().to_owned(),
             device,
             target: id(&target).to_owned(),
@@ -60,6 +63,7 @@ impl ProtectedAction {
             .browser
             .request(Method::DELETE, &path)
             .timeout(PATIENCE)
+            .header("x-assent-user", &self.user)
             .header("x-assent-csrf", &self.csrf)
             .header("sec-fetch-site", "same-origin");
         if let Some(approval) = approval {

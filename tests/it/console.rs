@@ -74,6 +74,45 @@ async fn an_administrator_manages_users_in_the_console() {
 }
 
 #[tokio::test]
+async fn a_console_tab_never_acts_as_another_administrator() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let (_, other) = invited_user(&host, "grace", Some("owner")).await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("OTHER_URL", &other),
+    ];
+    run_with(&host, "console_two_users.mjs", &variables).await;
+}
+
+#[tokio::test]
+async fn the_console_shows_that_it_loads_and_that_the_server_is_away() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let maryam = host.user("maryam").await;
+    let named = json!({"profile": {"name": "Maryam Mirzakhani"}});
+    host.admin_ok(Method::PATCH, &format!("/users/{}", id(&maryam)), named)
+        .await;
+    for number in 0..9 {
+        host.user(&format!("user-{number}")).await;
+    }
+    let group = json!({"name": "Engineering"});
+    let group = host.admin_ok(Method::POST, "/groups", group).await;
+    let application = host.web_application().await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("GROUP_ID", id(&group)),
+        ("USER_ID", id(&maryam)),
+        ("APPLICATION_ID", &application.id),
+    ];
+    run_with(&host, "console_states.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn a_managed_object_names_its_manifest_in_the_console() {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;

@@ -6,7 +6,7 @@ import { mock, test } from 'node:test';
 
 import { consoleModule } from './console_module.mjs';
 
-const { address, get, post } = await consoleModule('api.js');
+const { address, get, post, reloadWith, whoAmI } = await consoleModule('api.js');
 
 test('a parameter replaces its segment of the path, or stands in the query', () => {
   const path = '/applications/{id}/accounts';
@@ -85,4 +85,51 @@ test('a wait for the next attempt ends when the caller gives up', async (t) => {
   stop.abort();
   await failed;
   assert.equal(calls.length, 1);
+});
+
+/** Answers each call of `fetch` by `respond(url, options)`: a status and a body. Returns the sent calls. */
+function serverBy(t, respond) {
+  const calls = [];
+  t.mock.method(globalThis, 'fetch', async (url, { method, headers }) => {
+    calls.push([method, url, headers['X-Assent-User'], headers['X-Assent-CSRF']]);
+    const [status, body] = respond(url, method, headers);
+    return new Response(JSON.stringify(body), { status });
+  });
+  return calls;
+}
+
+test('each call names the user of the page, and none is repeated as another user', async (t) => {
+  let signedIn = { id: 'ada', csrf_token: 'of-ada' };
+  const problem = (status, kind) => [status, { type: `urn:assent:problem:${kind}`, detail: kind }];
+  const calls = serverBy(t, (url, method, headers) => {
+    if (url.endsWith('/me') && method === 'GET' && !headers['X-Assent-User']) return [200, signedIn];
+    if (headers['X-Assent-User'] !== signedIn.id) return problem(409, 'other-user');
+    if (method !== 'GET' && headers['X-Assent-CSRF'] !== signedIn.csrf_token) return problem(403, 'cross-site');
+    return [200, {}];
+  });
+  let offers = 0;
+  reloadWith(() => {
+    offers += 1;
+  });
+  await whoAmI();
+  await get('/users');
+  await post('/users', {}, {});
+  assert.deepEqual(calls.slice(1), [
+    ['GET', '/admin/api/v1/users', 'ada', undefined],
+    ['POST', '/admin/api/v1/users', 'ada', 'of-ada'],
+  ]);
+  // The same administrator signed in again in another tab: the change is sent again with the new token.
+  signedIn = { id: 'ada', csrf_token: 'of-ada-again' };
+  await post('/users', {}, {});
+  assert.equal(offers, 0);
+  // Another one signed in: nothing is sent as that user, not even after the console asked who is signed in.
+  signedIn = { id: 'grace', csrf_token: 'of-grace' };
+  calls.length = 0;
+  await assert.rejects(post('/users', {}, {}), { status: 409, isOtherUser: true });
+  await whoAmI();
+  await assert.rejects(post('/users', {}, {}), { status: 409, isOtherUser: true });
+  await assert.rejects(get('/users'), { status: 409, isOtherUser: true });
+  assert.equal(offers, 3);
+  const asGrace = calls.filter(([, , user, token]) => user === 'grace' || token === 'of-grace');
+  assert.deepEqual(asGrace, []);
 });

@@ -450,7 +450,7 @@ async function disabled(admin) {
   await question.waitFor();
   await admin.look('disable');
   await question.getByRole('button', { name: 'Disable it' }).click();
-  assert.match(await admin.approveAction(), /Change the application “Expenses”: enabled. It is disabled: no user can/);
+  assert.match(await admin.approveAction(), /^Disable the application “Expenses”: no user can/);
   await admin.said('The application is disabled.');
   await admin.desk.getByText('This application is disabled. No user can sign in to it.').waitFor();
   await admin.look('disabled');
@@ -459,7 +459,7 @@ async function disabled(admin) {
   await admin.desk.getByRole('row', { name: /Expenses Web application Disabled/ }).waitFor();
   await admin.desk.goto(settings);
   await admin.press('Enable this application');
-  assert.match(await admin.approveAction(), /It is enabled: its users can sign in to it/);
+  assert.match(await admin.approveAction(), /^Enable the application “Expenses”: its users can sign in to it/);
   await admin.said('The application is enabled.');
   await admin.desk.getByRole('button', { name: 'Disable this application' }).waitFor();
 }

@@ -274,7 +274,7 @@ async function others(admin, browser) {
   await plain
     .getByRole('heading', { level: 1, name: /not an administrator|no administrator|administrator/i })
     .waitFor();
-  assert.equal((await plain.request.get(`${admin.base}/admin/api/v1/users`)).status(), 403);
+  assert.equal((await plain.request.get(`${admin.base}/admin/api/v1/me`)).status(), 403);
 }
 
 /** A session that ends while the console is open: the sign-in returns to the requested page. */

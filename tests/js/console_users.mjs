@@ -365,9 +365,9 @@ async function files(admin) {
   await more.getByRole('link', { name: 'Open invitations' }).waitFor();
   await admin.look('users-more');
   await admin.desk.keyboard.press('Escape');
-  await more.getByRole('link', { name: 'Export' }).waitFor({ state: 'hidden' });
+  await more.getByRole('button', { name: 'Export' }).waitFor({ state: 'hidden' });
   await more.getByText('More').click();
-  const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.follow('Export')]);
+  const [kept] = await Promise.all([admin.desk.waitForEvent('download'), admin.press('Export')]);
   const text = (await (await kept.createReadStream()).toArray()).join('');
   assert.match(text, /margaret@example.org/);
   assert.ok(!text.includes('linus'), 'the export contains only the search results');

@@ -30,7 +30,11 @@ const call = (desk, method, path, approval) =>
   desk.evaluate(
     async ([method, path, approval]) => {
       const me = await (await fetch('/admin/api/v1/me')).json();
-      const headers = { 'X-Assent-CSRF': me.csrf_token, ...(approval && { 'X-Assent-Action-Approval': approval }) };
+      const headers = {
+        'X-Assent-CSRF': me.csrf_token,
+        'X-Assent-User': me.id,
+        ...(approval && { 'X-Assent-Action-Approval': approval }),
+      };
       const answer = await fetch(`/admin/api/v1${path}`, { method, headers });
       const text = await answer.text();
       return { status: answer.status, body: text === '' ? null : JSON.parse(text) };

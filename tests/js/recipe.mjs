@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 const hook = `export const load = (url, context, next) =>
   next(url, url.endsWith('.js') ? { ...context, format: 'module' } : context);`;
 register(`data:text/javascript,${encodeURIComponent(hook)}`);
-const { filled, recipeOf, serverValues } = await import('../../host/server/assets/console/recipes.js');
+const { filled, membersOf, recipeOf, serverValues } = await import('../../host/server/assets/console/recipes.js');
 
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const nextMessage = async () => JSON.parse((await lines.next()).value);
@@ -23,8 +23,7 @@ globalThis.fetch = (path, options) =>
   send(new URL(path, base), { ...options, headers: { ...options.headers, Authorization: `Bearer ${token}` } });
 
 const recipe = await recipeOf(id);
-const kind = recipe.kind === 'saml' ? { protocol: 'saml' } : { application_type: recipe.kind };
-answer({ ...filled(recipe.application, answers), name: recipe.name, ...kind });
+answer({ ...membersOf(recipe, answers), name: recipe.name, recipe: id });
 
 const values = await serverValues((await nextMessage()).application, { base, issuer });
 answer({

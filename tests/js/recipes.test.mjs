@@ -6,6 +6,10 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { test } from 'node:test';
 
+import { consoleModule } from './console_module.mjs';
+
+const { filled, membersOf, typedAddress } = await consoleModule('recipes.js');
+
 const root = new URL('../../', import.meta.url);
 const folder = new URL('host/server/assets/console/recipes/', root);
 const read = async (path) => JSON.parse(await readFile(new URL(path, root), 'utf8'));
@@ -70,3 +74,75 @@ for (const [file, recipe] of recipes) {
     assert.ok(used.length > 1);
   });
 }
+
+test('an address without a scheme gets one, and a text that is no address is rejected', () => {
+  const address = (typed) => typedAddress(typed, 'https://grafana.example.org');
+  for (const [typed, expected] of [
+    ['https://grafana.example.org', 'https://grafana.example.org'],
+    ['grafana.example.org', 'https://grafana.example.org'],
+    ['grafana.example.org/sub//', 'https://grafana.example.org/sub'],
+    ['grafana.example.org:3000', 'https://grafana.example.org:3000'],
+    ['HTTP://grafana.example.org/', 'HTTP://grafana.example.org'],
+    ['localhost:3000', 'http://localhost:3000'],
+    ['127.0.0.1/', 'http://127.0.0.1'],
+    ['localhost.example.org', 'https://localhost.example.org'],
+    ['bücher.example.org', 'https://bücher.example.org'],
+    ['grafana', 'https://grafana'],
+  ])
+    assert.equal(address(typed), expected, typed);
+  for (const typed of ['', 'https://', 'a b', "x'y.example.org", 'x"y', 'x`y`', '{client_secret}', 'a<b', 'https:// x'])
+    assert.equal(address(typed), undefined, typed);
+});
+
+/** Programs in which the administrator of the program assigns the roles, because it cannot take them from Assent. */
+const OWN_ROLES = [
+  'aws',
+  'github-enterprise',
+  'google-workspace',
+  'mattermost',
+  'salesforce',
+  'slack',
+  'wordpress',
+  'zabbix',
+];
+/** Programs without a page that begins a sign-in. */
+const WITHOUT_START = ['kubernetes'];
+
+for (const [file, recipe] of recipes) {
+  const id = file.replace('.json', '');
+  test(`${file} ends in a working configuration: start address, roles, and the secret in its file`, () => {
+    const { kind, ask, application, settings, file: program, notes } = recipe;
+    const answers = Object.fromEntries(ask.map(({ name, example }) => [name, example]));
+    const members = membersOf(recipe, answers);
+    if (kind !== 'saml' && !WITHOUT_START.includes(id))
+      assert.match(members.initiate_login_uri, /^https:\/\/[a-z]+\.example\.org/, 'start address');
+    const text = JSON.stringify(filled([settings, program?.lines ?? []], {}));
+    if (OWN_ROLES.includes(id)) {
+      assert.doesNotMatch(text, /groups/);
+      assert.ok(/role|set|appointed|Roles|administrators/.test(notes.en), notes.en);
+    } else {
+      assert.ok(application.scopes.includes('groups'), 'the application may receive the claim groups');
+      assert.match(text, /groups/, 'the program reads the claim groups');
+      assert.match(notes.en, /group/);
+      assert.match(notes.de, /Gruppe/);
+      const asks = /scope/i.test(text) ? /scope[^\n]*groups|groups[^\n]*scope/i.test(text) : true;
+      assert.ok(asks, 'the program requests the scope groups');
+    }
+    if (kind === 'web' && program && id !== 'argo-cd')
+      assert.ok(
+        program.lines.some((line) => line.includes('{client_secret}')),
+        'the file has the secret',
+      );
+  });
+}
+
+test('an application without TLS has no start address', () => {
+  const [, grafana] = recipes.find(([file]) => file === 'grafana.json');
+  for (const [url, start] of [
+    ['http://grafana.lan', undefined],
+    ['http://localhost.evil.example', undefined],
+    ['http://localhost:3000', 'http://localhost:3000/login/generic_oauth'],
+    ['https://grafana.lan', 'https://grafana.lan/login/generic_oauth'],
+  ])
+    assert.equal(membersOf(grafana, { url }).initiate_login_uri, start);
+});

@@ -17,12 +17,13 @@ const findings = [];
 /** Reads the token of the console's page once, so that later calls show whether its session continues. */
 const remember = (desk) =>
   desk.evaluate(async () => {
-    globalThis.csrf = (await (await fetch('/admin/api/v1/me')).json()).csrf_token;
+    const me = await (await fetch('/admin/api/v1/me')).json();
+    globalThis.proofs = { 'X-Assent-CSRF': me.csrf_token, 'X-Assent-User': me.id };
   });
 const call = (desk, method, path) =>
   desk.evaluate(
     async ([method, path]) => {
-      const answer = await fetch(`/admin/api/v1${path}`, { method, headers: { 'X-Assent-CSRF': globalThis.csrf } });
+      const answer = await fetch(`/admin/api/v1${path}`, { method, headers: globalThis.proofs });
       return { status: answer.status, body: await answer.json() };
     },
     [method, path],

@@ -295,6 +295,9 @@ pub struct OidcSettings {
     /// [`OidcSettings::accepts_token_endpoint_audience`].
     #[serde(default)]
     pub lenient_assertion_audience: bool,
+    /// The recipe of the console by which the application was connected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recipe: Option<String>,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -325,6 +328,7 @@ impl OidcSettings {
             backchannel_logout: None,
             initiate_login_uri: None,
             lenient_assertion_audience: false,
+            recipe: None,
             admin_scopes: AdminScopes::default(),
         }
     }

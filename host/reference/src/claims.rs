@@ -57,12 +57,12 @@ const CONTENTS: [(&str, &str, &str); 25] = [
     (
         "user_short_code",
         "text",
-        "the short code of the user's account in the application, such as `7KQ2M9`",
+        "the short code of the user's account in the application, such as `7KQ2M9T4VX`",
     ),
     (
         "account",
         "text",
-        r#"the account as a text of JSON, such as `{"name": "ada", "roles": ["admin"], "short_code": "7KQ2M9"}`"#,
+        r#"the account as a text of JSON, such as `{"name": "ada", "roles": ["admin"], "short_code": "7KQ2M9T4VX"}`"#,
     ),
     ("email", "text", "the email address"),
     (

@@ -1,7 +1,7 @@
 //! Writes the claim `account`: a string of JSON with the user's account in the application.
 //!
 //! ```json
-//! {"name":"ada","roles":["admin"],"short_code":"7KQ2M9"}
+//! {"name":"ada","roles":["admin"],"short_code":"7KQ2M9T4VX"}
 //! ```
 //!
 //! The plugin writes it for ID tokens and UserInfo, if the scope `profile` was granted or the request names the claim.
@@ -146,7 +146,7 @@ mod tests {
 
     fn input() -> Input {
         Input {
-            account: json!({ "name": "ada", "short_code": "7KQ2M9", "state": "active", "nickname": null }),
+            account: json!({ "name": "ada", "short_code": "7KQ2M9T4VX", "state": "active", "nickname": null }),
             roles: vec!["admin".to_owned(), "auditor".to_owned()],
             scopes: vec!["openid".to_owned(), "profile".to_owned()],
             ..Input::default()
@@ -167,7 +167,7 @@ mod tests {
     fn the_claim_is_a_json_string_with_the_roles() {
         assert_eq!(
             account(json!({}), &input()),
-            json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin", "auditor"] })
+            json!({ "name": "ada", "short_code": "7KQ2M9T4VX", "roles": ["admin", "auditor"] })
         );
     }
 

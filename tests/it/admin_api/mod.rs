@@ -12,7 +12,9 @@ mod lock_order;
 mod manifests;
 mod nulls;
 mod operation;
+mod other_user;
 mod protected_actions;
+mod recipe_member;
 mod role_changes;
 mod roles;
 mod search;
@@ -82,6 +84,7 @@ enum Caller {
     /// With a session of the console, as the console's page calls.
     Console {
         browser: Browser,
+        user: String,
         csrf: String,
         device: Arc<Device>,
     },
@@ -101,8 +104,14 @@ impl Caller {
             Self::Bearer { base, token } => http_client()
                 .request(method, format!("{base}/admin/api/v1{path}"))
                 .bearer_auth(token),
-            Self::Console { browser, csrf, .. } => browser
+            Self::Console {
+                browser,
+                user,
+                csrf,
+                ..
+            } => browser
                 .request(method, &format!("/admin/api/v1{path}"))
+                .header("x-assent-user", user)
                 .header("x-assent-csrf", csrf)
                 .header("sec-fetch-site", "same-origin"),
         }
@@ -199,6 +208,7 @@ impl Administrator {
         let csrf = me["csrf_token"].text().to_owned();
         Caller::Console {
             browser,
+            user: me["id"].text().to_owned(),
             csrf,
             device: Arc::clone(&self.device),
         }

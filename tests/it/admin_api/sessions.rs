@@ -30,9 +30,16 @@ async fn call(
 #[tokio::test]
 async fn state_changing_requests_require_the_console_origin() {
     let host = TestHost::start().await;
-    let Caller::Console { browser, csrf, .. } = console_caller(&host, "ada", "owner").await else {
+    let Caller::Console {
+        browser,
+        user,
+        csrf,
+        ..
+    } = console_caller(&host, "ada", "owner").await
+    else {
         unreachable!()
     };
+    let page = ("x-assent-user", user.as_str());
     let Caller::Console { csrf: others, .. } = console_caller(&host, "grace", "owner").await else {
         unreachable!()
     };
@@ -48,7 +55,8 @@ async fn state_changing_requests_require_the_console_origin() {
         &[("x-assent-csrf", &csrf), ("sec-fetch-site", "none")],
     ];
     for headers in forged {
-        let answer = call(&browser, Method::POST, "/users", headers, make.clone()).await;
+        let headers: Vec<_> = headers.iter().copied().chain([page]).collect();
+        let answer = call(&browser, Method::POST, "/users", &headers, make.clone()).await;
         assert_eq!(
             (answer.status, answer.problem()),
             (StatusCode::FORBIDDEN, "cross-site"),
@@ -76,7 +84,7 @@ async fn state_changing_requests_require_the_console_origin() {
         &browser,
         Method::POST,
         "/users",
-        &[("x-assent-csrf", &csrf)],
+        &[("x-assent-csrf", &csrf), page],
         make,
     )
     .await;

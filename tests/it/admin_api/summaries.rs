@@ -579,7 +579,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "subject_type": "public", "sector_identifier": "x", "consent": "ask", "passkey_sign_in": true,
         "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
-        "admin_scopes": [],
+        "recipe": "grafana", "admin_scopes": [],
     });
     let provider = json!({
         "name": "x", "enabled": true, "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
@@ -587,6 +587,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
             "certificates": [],
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
         "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null, "passkey_sign_in": true,
+        "recipe": "zabbix",
     });
     let names = |value: &Value| value.members().len();
     let (client_members, provider_members) = (names(&client), names(&provider));
@@ -603,13 +604,14 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
                 "slim_id_token",
                 "session_state",
                 "backchannel_logout_session_required",
+                "recipe",
             ][..],
         ),
         (
             "ServiceProviderChange",
             provider.members(),
             provider_members,
-            &[],
+            &["recipe"],
         ),
     ] {
         let known = &document["components"]["schemas"][schema]["properties"];
@@ -638,14 +640,25 @@ async fn the_summary_of_disabling_an_application_states_the_effect() {
         for (enabled, words) in [
             (
                 false,
-                "It is disabled: no user can sign in to it, and its tokens are no longer valid",
+                format!(
+                    "Disable the application “{name}”: no user can sign in to it, and its tokens are no longer valid"
+                ),
             ),
-            (true, "It is enabled: its users can sign in to it"),
+            (
+                true,
+                format!("Enable the application “{name}”: its users can sign in to it"),
+            ),
         ] {
             let change = json!({"enabled": enabled});
             let action = requested(&console, Method::PATCH, &path, &change).await;
-            let expected = format!("Change the application “{name}”: enabled. {words}");
-            assert_eq!(action["summary"], expected);
+            assert_eq!(action["summary"], words);
+            // The other members of the same change follow, and `enabled` is not among them again.
+            let more = json!({"enabled": enabled, "passkey_sign_in": true});
+            let action = requested(&console, Method::PATCH, &path, &more).await;
+            let summary = action["summary"].text();
+            let others = format!("{words}. Change the application “{name}”: passkey_sign_in");
+            assert!(summary.starts_with(&others), "{summary}");
+            assert!(!summary.contains("enabled."), "{summary}");
             let changed = console.call(Method::PATCH, &path, change).await;
             assert_eq!(changed.success()["enabled"], enabled);
         }

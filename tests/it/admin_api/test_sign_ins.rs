@@ -1,5 +1,6 @@
 //! Test sign-ins: an administrator tests the sign-in of an application, and other users gain nothing.
 
+mod consent;
 mod rejections;
 
 use assent_store::sql;

@@ -1,6 +1,7 @@
 //! Import and export of users and accounts as tables.
 
 mod limits;
+mod row_errors;
 mod targets;
 
 use assent_test_macros::both_databases;

@@ -2,6 +2,7 @@
 
 mod blocked_log;
 mod bounds;
+mod compression;
 mod cors;
 mod draining;
 mod framing;

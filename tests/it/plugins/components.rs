@@ -170,7 +170,7 @@ pub(super) fn input(application_id: &Did) -> ClaimInput {
         now: Timestamp::from_seconds(NOW),
         application_id: application_id.clone(),
         application: json!({ "id": application_id, "name": "Shop" }),
-        account: json!({ "name": "ada", "short_code": "7KQ2M9" }),
+        account: json!({ "name": "ada", "short_code": "7KQ2M9T4VX" }),
         user: json!({ "name": "Ada" }),
         roles: vec!["admin".to_owned()],
         scopes: vec!["openid".to_owned(), "profile".to_owned()],

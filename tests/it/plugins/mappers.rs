@@ -61,7 +61,7 @@ async fn account_roles_creates_the_account_claim() {
     let account: Value = text.parsed();
     assert_eq!(
         account,
-        json!({ "name": "ada", "short_code": "7KQ2M9", "roles": ["admin"] })
+        json!({ "name": "ada", "short_code": "7KQ2M9T4VX", "roles": ["admin"] })
     );
     assert_eq!(mapped.owners["account"], "account-roles");
     assert_eq!(

@@ -235,7 +235,7 @@ fn a_call_is_measured() {
         .map(|number| format!("department-{number}-editor"))
         .collect();
     let account = json!({
-        "name": "ada", "roles": roles, "short_code": "7KQ2M9",
+        "name": "ada", "roles": roles, "short_code": "7KQ2M9T4VX",
     });
     let case = json!({
         "input": { "roles": roles },

@@ -4,6 +4,7 @@ mod activity;
 mod applications;
 mod devices;
 mod logos;
+mod other_user;
 mod profile;
 mod recovery_codes;
 mod sessions;

@@ -326,6 +326,8 @@ events! {
     UserDeleted = "user.deleted",
     /// A list of users was exported to a file.
     UsersExported = "users.exported",
+    /// A table of users was imported. Each created or changed user has an event of its own.
+    UsersImported = "users.imported",
     /// An account was created.
     AccountCreated = "account.created",
     /// An account was changed, except the lifecycle state.
@@ -336,6 +338,8 @@ events! {
     AccountDeleted = "account.deleted",
     /// A list of an application's accounts was exported to a file.
     AccountsExported = "accounts.exported",
+    /// A table of an application's accounts was imported. Each created or changed account has an event of its own.
+    AccountsImported = "accounts.imported",
     /// A group was created.
     GroupCreated = "group.created",
     /// The name or description of a group changed.

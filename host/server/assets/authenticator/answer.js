@@ -165,7 +165,8 @@ function rejected(item, failure) {
   if (left === 0 && !other) return finish(item, 'locked');
   item.number = '';
   item.attemptsLeft = left;
-  if (!other) return complain(item, text('app-request-number-mismatch'));
+  if (!other)
+    return complain(item, text(item.request.action ? 'app-action-number-mismatch' : 'app-request-number-mismatch'));
   item.other = { request: other, ended: left === 0 ? 'locked' : null, busy: false, error: '' };
   say(otherWords(other), true);
   return selectorOf(item.request.id, 'title');

@@ -69,7 +69,9 @@ const ACTION_ENDINGS = {
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
   const [actionTitle, actionAbout] = (request.action && ACTION_ENDINGS[kind]) || [];
-  return { title: text(actionTitle ?? title), about: text(actionAbout ?? about) };
+  // The first sentence of the summary says which action it was.
+  const [action = ''] = (request.action ?? '').split('. ');
+  return { title: text(actionTitle ?? title), about: text(actionAbout ?? about, { action }) };
 }
 
 /**

@@ -18,6 +18,8 @@ const BASE = '/admin/api/v1';
 // The call that reads the state of an action approval waits for the device.
 const LIMIT_MS = 30_000;
 const APPROVAL_LIMIT_MS = 40_000;
+// A table with all users.
+const FILE_LIMIT_MS = 240_000;
 // A read that fails for a transient reason is sent again after these times, or later if the server says so.
 const RETRY_AFTER_MS = [500, 1_500, 4_000];
 const LONGEST_RETRY_MS = 30_000;
@@ -49,6 +51,11 @@ export class Problem extends Error {
     return TRANSIENT.includes(this.status) && this.kind !== 'timeout';
   }
 
+  /** Another user is signed in in this browser now. Nothing was read or changed. */
+  get isOtherUser() {
+    return this.kind === 'other-user';
+  }
+
   /** The administrator denied or cancelled the action: nothing was changed, and no message is needed. */
   get dropped() {
     return this.kind === 'dropped';
@@ -56,6 +63,9 @@ export class Problem extends Error {
 }
 
 let csrf = '';
+// The administrator for whom this page was rendered. The server rejects requests of the page after another one signed
+// in in this browser.
+let user = '';
 /** @type {(approval: ActionApproval) => Promise<boolean>} */
 let approve = async () => false;
 
@@ -79,10 +89,24 @@ export function renewWith(signIn) {
   renew = signIn;
 }
 
-/** Reads the signed-in user. Changes need this call first, because it returns the CSRF token. */
+let offerReload = () => {};
+
+/**
+ * Sets the function that offers to load the page again, because another user is signed in in this browser now.
+ * @param {() => void} offer
+ */
+export function reloadWith(offer) {
+  offerReload = offer;
+}
+
+/**
+ * Reads the signed-in user. All other calls need this call first: the page belongs to the user of the first response,
+ * and changes need the CSRF token. It is the only call that another user's session answers.
+ */
 export async function whoAmI() {
-  const { value } = /** @type {Versioned<Schema<'Me'>>} */ (await repeated(address('/me')));
-  csrf = value.csrf_token ?? '';
+  const { value } = /** @type {Versioned<Schema<'Me'>>} */ (await repeated(address('/me'), { asksWho: true }));
+  user ||= value.id ?? '';
+  if (value.id === user) csrf = value.csrf_token ?? '';
   return value;
 }
 
@@ -126,6 +150,17 @@ export function address(path, parameters = {}) {
  */
 export async function get(path, ...[parameters, options]) {
   return (await read(address(path, parameters), options)).value;
+}
+
+/**
+ * Reads a table as text (CSV).
+ * @template {Route<'get'>} Path
+ * @param {Path} path
+ * @param {Parameters<Path, 'get'>} parameters
+ * @returns {Promise<string>}
+ */
+export async function getFile(path, parameters) {
+  return (await read(address(path, parameters), { isFile: true, limit: FILE_LIMIT_MS })).value;
 }
 
 /**
@@ -275,7 +310,8 @@ async function change(method, url, request, isRepeated = false) {
     return await signedIn(() => exchange(method, url, request));
   } catch (problem) {
     if (!(problem instanceof Problem)) throw problem;
-    // After a new sign-in in another tab the CSRF token differs.
+    // After a new sign-in of the same administrator in another tab the CSRF token differs. If another one signed in,
+    // the token stays, and the server rejects the user of this page.
     if (problem.kind === 'cross-site' && !isRepeated) {
       await whoAmI();
       return change(method, url, request, true);
@@ -302,10 +338,20 @@ async function change(method, url, request, isRepeated = false) {
 async function exchange(
   method,
   url,
-  { body, type = 'application/json', headers = {}, signal, limit = LIMIT_MS, keepalive } = {},
+  {
+    body,
+    type = 'application/json',
+    headers = {},
+    signal,
+    limit = LIMIT_MS,
+    keepalive,
+    asksWho = false,
+    isFile = false,
+  } = {},
 ) {
   /** @type {Record<string, string>} */
-  const all = { Accept: 'application/json', 'Accept-Language': language(), ...headers };
+  const all = { Accept: isFile ? '*/*' : 'application/json', 'Accept-Language': language(), ...headers };
+  if (!asksWho) all['X-Assent-User'] = user;
   if (method !== 'GET') all['X-Assent-CSRF'] = csrf;
   if (body !== undefined) all['Content-Type'] = type;
   const sent = /** @type {BodyInit | undefined} */ (
@@ -330,13 +376,18 @@ async function exchange(
     const type = cause instanceof DOMException && cause.name === 'TimeoutError' ? 'timeout' : undefined;
     throw new Problem(0, { type, detail: 'The server did not respond. Check the connection, then try again.' });
   }
+  if (isFile && answer.ok) return { value: /** @type {Body} */ (text), version: null };
   let value = null;
   try {
     if (text !== '') value = JSON.parse(text);
   } catch {
     if (answer.ok) throw new Problem(answer.status, { detail: 'The response can’t be read.' });
   }
-  if (!answer.ok) throw new Problem(answer.status, value ?? {}, answer.headers.get('retry-after'));
+  if (!answer.ok) {
+    const problem = new Problem(answer.status, value ?? {}, answer.headers.get('retry-after'));
+    if (problem.isOtherUser) offerReload();
+    throw problem;
+  }
   return { value, version: answer.headers.get('etag') };
 }
 

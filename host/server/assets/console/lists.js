@@ -98,7 +98,7 @@ export function rowList(made, { empty, label }) {
     none.hidden = !list.hidden;
   };
   add([]);
-  return Object.assign(el('div', {}, list, none), { add, clear: () => list.replaceChildren() });
+  return Object.assign(el('div', { class: 'entries-list' }, list, none), { add, clear: () => list.replaceChildren() });
 }
 
 /**
@@ -145,10 +145,13 @@ export async function searched(controls, load, rows, { chips = false, total, abo
     const isFiltered = filters.some((control) => control.read());
     clear.hidden = !isFiltered || filters.length < 2;
     if (chips) showChips(active, controls, clear);
+    rows.setAttribute('aria-busy', 'true');
     try {
       const page = await load(valuesOf(controls), after);
       if (mine !== round) return;
       const { items, next } = page;
+      rows.removeAttribute('aria-busy');
+      rows.hidden = false;
       rows.filter?.(isFiltered);
       if (!after) rows.clear();
       rows.add(items);
@@ -161,9 +164,18 @@ export async function searched(controls, load, rows, { chips = false, total, abo
       if (!after) onpage?.(page);
     } catch (failure) {
       if (mine !== round) return;
-      rows.clear();
+      rows.removeAttribute('aria-busy');
+      // Without a response the list is unknown, and not empty. Rows that are shown already stay.
+      if (!after) {
+        rows.clear();
+        rows.hidden = true;
+      }
+      status.textContent = '';
       rest.replaceChildren();
-      problem.replaceChildren(el('div', { class: 'notice bad', role: 'alert' }, ...explain(failure)));
+      const again = button('Try again', () => fill(after));
+      problem.replaceChildren(
+        el('div', { class: 'notice bad', role: 'alert' }, ...explain(failure), el('div', { class: 'ways' }, again)),
+      );
     }
   };
   /** @type {number | undefined} */

@@ -1,7 +1,7 @@
 // The console: the page of an address, and the frame around it. The console only uses the admin API.
 
 import { showActionApproval } from './action_approval.js';
-import { askWith, Problem, renewWith, whoAmI } from './api.js';
+import { askWith, Problem, reloadWith, renewWith, whoAmI } from './api.js';
 import { loadApiTexts } from './api_texts.js';
 import { giveUpUnsaved, isUnsaved } from './form.js';
 import { icon } from './icons.js';
@@ -22,9 +22,9 @@ import { settings } from './pages/settings.js';
 import { userPages } from './pages/user.js';
 import { importUsers, newUser, roleName, users } from './pages/users.js';
 import { searchButton } from './search.js';
-import { announceSignIn, renewSession } from './session.js';
+import { announceSignIn, offerReload, renewSession } from './session.js';
 import { themeSwitch } from './theme.js';
-import { ask, el, explain, link, screen, way } from './view.js';
+import { ask, button, el, explain, link, screen, way } from './view.js';
 
 /** @import { IconName } from './icons.js' */
 /** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
@@ -174,25 +174,62 @@ async function show(address, { keep = false } = {}) {
     const status = statusOf(problem);
     if (status === 401) return signInAgain(address);
     if (status === undefined) console.error(problem);
+    const again = status !== 404 && button('Try again', () => show(address), 'primary');
     made = screen(
       { title: status === 404 ? 'Not found' : 'The request failed' },
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
-      el('p', {}, link('/admin', 'Back to the overview')),
+      el('div', { class: 'ways' }, again, way('/admin', 'Back to the overview')),
     );
   }
   if (mine !== round) return undefined;
   const [left, top] = [scrollX, scrollY];
+  const refocus = keep && focusedControl();
   place.replaceChildren(...made.body);
   place.removeAttribute('aria-busy');
   document.title = `${made.title} · ${operator}`;
   mark(address.pathname);
   showTab();
-  if (keep) scrollTo(left, top);
-  else {
+  if (keep) {
+    if (refocus) refocus();
+    scrollTo(left, top);
+  } else {
     scrollTo(0, 0);
     place.querySelector('h1')?.focus({ preventScroll: true });
   }
   return undefined;
+}
+
+/**
+ * The control of the page that had the focus last, even if it lost the focus because it was disabled while it worked.
+ * @type {Element | null}
+ */
+let lastFocused = null;
+
+/**
+ * The name of a control, by which it is found again after the page is shown again.
+ * @param {Element} control
+ */
+const nameOf = (control) =>
+  control.getAttribute('aria-label') ??
+  (control instanceof HTMLInputElement ? control.labels?.[0]?.textContent : undefined) ??
+  control.textContent;
+
+/**
+ * Returns a function that focuses the same control after the page is shown again, or undefined if no control of the
+ * page has the focus. If the control is not there any more, such as in a removed row, the heading gets the focus.
+ */
+function focusedControl() {
+  const { activeElement } = document;
+  const control = activeElement === document.body ? lastFocused : activeElement;
+  if (!control || !place.contains(control)) return undefined;
+  const alike = (/** @type {Element} */ other) => nameOf(other) === nameOf(control);
+  const index = [...place.querySelectorAll(control.tagName)].filter(alike).indexOf(control);
+  return () => {
+    if (document.activeElement !== document.body) return;
+    const found = [...place.querySelectorAll(control.tagName)].filter(alike);
+    const same = found[index] ?? place.querySelector('h1');
+    if (same instanceof HTMLElement) same.focus({ preventScroll: true });
+  };
 }
 
 /**
@@ -353,10 +390,17 @@ async function start() {
     place.replaceChildren(
       el('h1', {}, 'Console'),
       el('div', { class: 'notice bad', role: 'alert' }, ...explain(problem)),
+      el(
+        'div',
+        { class: 'ways' },
+        button('Try again', () => location.reload(), 'primary'),
+      ),
     );
+    place.removeAttribute('aria-busy');
     return undefined;
   }
-  announceSignIn();
+  announceSignIn(me.id);
+  reloadWith(offerReload);
   renewWith(() => renewSession(me.id));
   const parts = PARTS.filter(([, , , permission]) => me.permissions.includes(permission));
   nav.replaceChildren(
@@ -376,6 +420,14 @@ async function start() {
   menu.hidden = false;
   menu.addEventListener('click', () => open(menu.getAttribute('aria-expanded') !== 'true'));
   document.addEventListener('click', follow);
+  place.addEventListener('focusin', ({ target }) => {
+    lastFocused = target instanceof Element ? target : null;
+  });
+  // A press elsewhere takes the focus away on purpose.
+  document.addEventListener('pointerdown', ({ target }) => {
+    if (target instanceof Element && !target.closest('button, a, input, select, textarea, summary, dialog'))
+      lastFocused = null;
+  });
   addEventListener('popstate', moved);
   addEventListener('resize', showTab);
   addEventListener('beforeunload', (event) => isUnsaved() && event.preventDefault());

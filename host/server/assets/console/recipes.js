@@ -92,6 +92,36 @@ export function filled(value, values) {
   return value;
 }
 
+/**
+ * The address that an administrator typed, without slashes at its end. An address without a scheme gets one.
+ * @param {string} typed
+ * @param {string} example
+ * @returns {string | undefined} undefined if it is no address
+ */
+export function typedAddress(typed, example) {
+  const [scheme] = example.split('://');
+  const isLocal = /^(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/i.test(typed);
+  const address = /^[a-z][a-z0-9+.-]*:\/\//i.test(typed) ? typed : `${isLocal ? 'http' : scheme}://${typed}`;
+  // The values of the program contain the address, between quotes or not.
+  if (!URL.canParse(address) || new URL(address).host === '' || /[\s"'`<>\\{}]/.test(address)) return undefined;
+  return address.replace(/\/+$/, '');
+}
+
+/**
+ * The members of a new application. Applications at an address without TLS have no start address, which must be https.
+ * @param {Recipe} recipe
+ * @param {Record<string, string>} answers
+ */
+export function membersOf({ kind, application }, answers) {
+  const { initiate_login_uri: start, ...members } = filled(application, answers);
+  const isSecure = /^https:|^http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?:[:/]|$)/.test(String(start ?? ''));
+  return {
+    ...members,
+    ...(isSecure && { initiate_login_uri: start }),
+    ...(kind === 'saml' ? { protocol: 'saml' } : { application_type: kind }),
+  };
+}
+
 /** The placeholder of the client secret, which this server shows only once. */
 const SECRET = 'CLIENT_SECRET';
 

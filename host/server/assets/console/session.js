@@ -1,15 +1,56 @@
 // The end of the session while a page is open: the administrator signs in again in another tab, and the page continues.
 
 import { Problem, whoAmI } from './api.js';
+import { giveUpUnsaved } from './form.js';
 import { t, translated } from './language.js';
 import { dialog, el } from './view.js';
 
 /** The tabs of the console notify each other that an administrator signed in. */
 const tabs = new BroadcastChannel('assent-console');
 
-/** Notifies the other tabs that an administrator is signed in. */
-export function announceSignIn() {
-  tabs.postMessage('signed-in');
+/**
+ * Notifies the other tabs that this administrator is signed in, and offers to load this page again if another one signs
+ * in in another tab.
+ * @param {string | null | undefined} user
+ */
+export function announceSignIn(user) {
+  tabs.postMessage({ user });
+  tabs.addEventListener('message', ({ data }) => {
+    // While the session of this page has ended, its own window waits for a sign-in.
+    if (data?.user !== user && !pending) offerReload();
+  });
+}
+
+/** Whether the offer is shown. */
+let isOffered = false;
+
+/** Offers to load the page again, because another user is signed in in this browser now. */
+export function offerReload() {
+  if (isOffered) return;
+  isOffered = true;
+  dialog('Another user is signed in', (close) => [
+    el(
+      'p',
+      {},
+      'Another user signed in in this browser after this page was loaded. ' +
+        'What you see belongs to the earlier user. Nothing was changed.',
+    ),
+    el('p', {}, 'To keep what you typed, copy it first.'),
+    el(
+      'div',
+      { class: 'actions' },
+      el('button', { type: 'button', class: 'button primary', onclick: loadAgain }, 'Load the page again'),
+      el('button', { type: 'button', class: 'button', onclick: () => close() }, 'Not now'),
+    ),
+  ]).finally(() => {
+    isOffered = false;
+  });
+}
+
+/** Loads the page again, without the question about unsaved changes. */
+function loadAgain() {
+  giveUpUnsaved();
+  location.reload();
 }
 
 /** @type {Promise<boolean> | undefined} */
@@ -33,6 +74,11 @@ async function signIn(user) {
   const stop = new AbortController();
   const outcome = await dialog('Your session expired', (/** @type {(isSignedIn: boolean) => void} */ close) => {
     const state = el('p', { role: 'status' });
+    const reload = el(
+      'button',
+      { type: 'button', class: 'button', hidden: true, onclick: loadAgain },
+      'Load the page again',
+    );
     const check = async () => {
       let me;
       try {
@@ -44,9 +90,11 @@ async function signIn(user) {
         return;
       }
       if (me.id === user) close(true);
-      else
+      else {
         state.textContent = t`${me.name ?? translated('Another user')} is signed in. \
 Sign in as yourself, or load the page again.`;
+        reload.hidden = false;
+      }
     };
     const returned = () => document.visibilityState === 'visible' && check();
     tabs.addEventListener('message', check, { signal: stop.signal });
@@ -63,6 +111,7 @@ Sign in as yourself, or load the page again.`;
         { class: 'actions' },
         el('a', { class: 'button primary', href: '/admin', target: '_blank', rel: 'noopener' }, 'Sign in'),
         el('button', { type: 'button', class: 'button', onclick: check }, 'I have signed in'),
+        reload,
         el('button', { type: 'button', class: 'button', onclick: () => close(false) }, 'Not now'),
       ),
     ];

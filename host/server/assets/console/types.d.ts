@@ -72,6 +72,10 @@ export interface ChangeOptions extends CallOptions {
 
 /** A request in its sent form. */
 export interface ApiRequest extends CallOptions {
+  /** Whether the request asks who is signed in. */
+  asksWho?: boolean;
+  /** Whether the response is a file and not JSON. */
+  isFile?: boolean;
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;

@@ -170,6 +170,7 @@ export function nothing(text, address, label) {
 export function button(label, work, kind = '') {
   const pressed = async (/** @type {MouseEvent} */ event) => {
     clearFailure(self);
+    const hadFocus = document.activeElement === self;
     self.disabled = true;
     try {
       await work(event);
@@ -177,6 +178,8 @@ export function button(label, work, kind = '') {
       showFailure(self, problem);
     } finally {
       self.disabled = false;
+      // A disabled button loses the focus.
+      if (hadFocus && self.isConnected && document.activeElement === document.body) self.focus();
       self.dispatchEvent(new Event('worked', { bubbles: true }));
     }
   };
@@ -439,6 +442,16 @@ export function download(name, type, text) {
 }
 
 /**
+ * A button that saves a table as a file. The request has the headers of the console, which a link would not send.
+ * @param {string} label
+ * @param {string} file its name
+ * @param {() => Promise<string>} read
+ */
+export function exportButton(label, file, read) {
+  return button(label, async () => download(file, 'text/csv;charset=utf-8', await read()));
+}
+
+/**
  * Links to the pages about an object: the address and the label of each, and whether it is the current one.
  * @param {string} label
  * @param {Array<[string, string, boolean?]>} links
@@ -470,13 +483,17 @@ export function anchorOf(title) {
 
 /**
  * The current section. It is the section that a link led to while it is visible, otherwise the last one that begins in
- * the upper half of the window or above it.
+ * the upper half of the window or above it, and at the end of the page the last one that is visible.
  * @param {HTMLElement[]} headings
  */
 function sectionInView(headings) {
   const topOf = (/** @type {HTMLElement} */ heading) => heading.getBoundingClientRect().top;
   const chosen = headings.find((one) => one === document.activeElement);
   if (chosen && topOf(chosen) >= 0 && topOf(chosen) < innerHeight) return chosen;
+  // The last sections never reach the middle of the window, if they are short.
+  const { scrollHeight } = document.documentElement;
+  if (scrollY > 0 && scrollY + innerHeight >= scrollHeight - 2)
+    return headings.filter((one) => topOf(one) < innerHeight).at(-1) ?? headings[0];
   return headings.filter((one) => topOf(one) < innerHeight / 2).at(-1) ?? headings[0];
 }
 
@@ -501,6 +518,17 @@ function markSectionInView(headings, links) {
     { rootMargin: '0px 0px -50% 0px' },
   );
   for (const heading of headings) observer.observe(heading);
+  let wasShown = false;
+  const scrolled = () => {
+    if (headings[0].isConnected) {
+      wasShown = true;
+      mark(sectionInView(headings));
+    } else if (wasShown) {
+      // Another page is shown now.
+      removeEventListener('scroll', scrolled);
+    }
+  };
+  addEventListener('scroll', scrolled, { passive: true });
   mark(headings[0]);
   return mark;
 }
@@ -658,14 +686,16 @@ export async function ask(title, text, yes, name) {
  * @param {string} text
  * @param {string} secret
  * @param {string} [kept] how the server stores it
+ * @param {Child} [more] further values that contain it
  */
-export function showOnce(title, text, secret, kept = 'Assent keeps a digest of it') {
+export function showOnce(title, text, secret, kept = 'Assent keeps a digest of it', more = undefined) {
   return dialog(title, (close, window) => {
     // Escape would lose the secret.
     window.addEventListener('cancel', (event) => event.preventDefault());
     return [
       el('p', {}, text),
       copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
+      more,
       notice(t`It is only shown now. ${translated(kept)}, and never shows it again.`, 'warn'),
       el(
         'div',

@@ -49,6 +49,9 @@ const MANIFEST_URL: &str = "/authenticator/manifest.webmanifest";
 /// The path of the authenticator's module of messages.
 const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 
+/// The script of the console that is no module. It runs while the modules are loaded.
+const LOADING: &str = "console/loading.js";
+
 /// The content of a file, or of two scripts that are served as one file, so that a page loads fewer files.
 macro_rules! content {
     ($name:literal) => {
@@ -125,6 +128,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JSON "console/german_messages.json",
     JSON "console/german_settings.json",
     JAVASCRIPT "console/lists.js",
+    JAVASCRIPT "console/loading.js",
     JAVASCRIPT "console/order.js",
     JAVASCRIPT "console/recipes.js",
     JSON "console/recipes/argo-cd.json",
@@ -346,6 +350,17 @@ pub fn url(name: &str) -> String {
             || format!("/assets/{name}"),
             |(_, _, bytes)| hashed(name, bytes),
         )
+}
+
+/// Returns the addresses of the modules of the console, by which they import each other.
+pub(super) fn console_modules() -> Vec<String> {
+    FILES
+        .iter()
+        .filter(|(name, content_type, _)| {
+            *content_type == JAVASCRIPT && name.starts_with("console/") && *name != LOADING
+        })
+        .map(|(name, ..)| format!("/assets/{name}"))
+        .collect()
 }
 
 /// Returns the path with the hash: `icons/icon.svg` becomes `/assets/icons/icon.0123456789abcdef.svg`.

@@ -7,6 +7,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 
+use super::assets;
 use super::context::Browser;
 use super::home::signed_in_header;
 use super::pages::ConsolePage;
@@ -137,6 +138,7 @@ fn render(
         user: signed_in
             .map(|signed_in| signed_in_header(services, browser, signed_in))
             .transpose()?,
+        modules: assets::console_modules(),
     };
     Ok(page(&console, None))
 }

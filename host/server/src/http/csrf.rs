@@ -6,6 +6,7 @@ use subtle::ConstantTimeEq;
 
 use super::context::Browser;
 use crate::domain::{InternalError, Services};
+use assent_model::id::UserId;
 
 /// Returns the token of the forms for `purpose` in this browser.
 pub(super) fn token(
@@ -29,4 +30,51 @@ pub(super) fn is_token(
         .as_bytes()
         .ct_eq(presented.as_bytes())
         .into())
+}
+
+/// The result of checking the token of a form that a page showed to a signed-in user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum UserToken {
+    /// The page was rendered for this user.
+    Valid,
+    /// The page was rendered for another user in this browser, or before a sign-out.
+    OtherUser,
+    /// The token is missing or wrong.
+    Forged,
+}
+
+/// Returns the token of the forms for `purpose` that a page in this browser shows to this user. It begins with the
+/// user's id, so that the server can tell another user's page from a forged form.
+pub(super) fn user_token(
+    services: &Services,
+    browser: &Browser,
+    purpose: &str,
+    user: UserId,
+) -> Result<String, InternalError> {
+    let proof = token(services, browser, &format!("{purpose} {user}"))?;
+    Ok(format!("{user}.{proof}"))
+}
+
+/// Checks `presented` for the signed-in user, if there is one. Another user may have signed in since, in another tab.
+pub(super) fn check_user_token(
+    services: &Services,
+    browser: &Browser,
+    purpose: &str,
+    signed_in: Option<UserId>,
+    presented: &str,
+) -> Result<UserToken, InternalError> {
+    let named = presented
+        .split_once('.')
+        .and_then(|(user, proof)| Some((user.parse::<UserId>().ok()?, proof)));
+    let Some((user, proof)) = named else {
+        return Ok(UserToken::Forged);
+    };
+    if !is_token(services, browser, &format!("{purpose} {user}"), proof)? {
+        return Ok(UserToken::Forged);
+    }
+    Ok(if signed_in == Some(user) {
+        UserToken::Valid
+    } else {
+        UserToken::OtherUser
+    })
 }

@@ -9,8 +9,9 @@ use serde::Deserialize;
 
 use super::context::Browser;
 use super::csrf;
+use super::csrf::UserToken;
 use super::pages::SignedInUser as Header;
-use super::reply::{forged, internal_error, see_other};
+use super::reply::{forged, internal_error, other_user, see_other};
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
@@ -31,7 +32,7 @@ pub(super) fn signed_in_header(
     Ok(Header {
         name: signed_in.user.display_name().to_owned(),
         sign_out: SIGN_OUT.to_owned(),
-        csrf: csrf::token(services, browser, SIGN_OUT)?,
+        csrf: csrf::user_token(services, browser, SIGN_OUT, signed_in.user.id)?,
     })
 }
 
@@ -48,10 +49,18 @@ pub(super) async fn sign_out(
     Form(form): Form<SignOut>,
 ) -> Response {
     let reply = async {
-        if !csrf::is_token(&services, &browser, SIGN_OUT, &form.csrf)? {
-            return Ok(forged(&services, browser.language()));
+        let signed_in = browser.signed_in(&services).await?;
+        let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
+        match csrf::check_user_token(&services, &browser, SIGN_OUT, user, &form.csrf)? {
+            UserToken::Valid => {}
+            // The session that the page showed has ended already.
+            UserToken::OtherUser if user.is_none() => {}
+            UserToken::OtherUser => {
+                return Ok(other_user(&services, browser.language(), "/".to_owned()));
+            }
+            UserToken::Forged => return Ok(forged(&services, browser.language())),
         }
-        let response = match browser.signed_in(&services).await? {
+        let response = match signed_in {
             Some(signed_in) => {
                 let ended = session::end(&services, &signed_in, browser.origin())
                     .await?

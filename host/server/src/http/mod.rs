@@ -4,6 +4,7 @@ pub mod admin_api;
 mod admission;
 mod approvals;
 pub mod assets;
+mod compression;
 mod console;
 mod context;
 mod cookies;

@@ -200,6 +200,8 @@ pub struct ConsolePage {
     pub address: String,
     /// The administrator, if they are signed in.
     pub user: Option<SignedInUser>,
+    /// The addresses of the modules. Without the list, a browser learns of them one after the other.
+    pub modules: Vec<String>,
 }
 
 /// The authenticator's web app: the same page for every user, cached by its service worker.

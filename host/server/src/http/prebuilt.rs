@@ -1,8 +1,9 @@
 //! Prebuilt responses: the discovery document, the key set and the liveness check. They are served in front of the
 //! router, because they are the same for every client until their content changes.
 //!
-//! The router builds each of them once, with all its headers. A request that is not a plain GET or HEAD of one of these
-//! paths, such as one with a query, goes to the router. The router returns the same response.
+//! The router builds each of them once for each content coding, with all its headers. A request that is not a plain GET
+//! or HEAD of one of these paths, such as one with a query or a condition, goes to the router. The router returns the
+//! same response.
 
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Instant;
@@ -10,13 +11,14 @@ use std::time::Instant;
 use axum::Router;
 use axum::body::{Body, Bytes, HttpBody, to_bytes};
 use axum::extract::Request;
-use axum::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, ORIGIN};
+use axum::http::header::{ACCEPT_ENCODING, ACCESS_CONTROL_ALLOW_ORIGIN, IF_NONE_MATCH, ORIGIN};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tower::ServiceExt;
 use tracing::Instrument;
 use tracing::field::Empty;
 
+use super::compression::Coding;
 use super::refusals;
 use super::request_id::{self, RequestId, RequestIds, X_REQUEST_ID};
 use super::router::{metrics_router, mtls_router, routes};
@@ -50,7 +52,8 @@ impl Front {
             services,
             origins,
             router: router.clone(),
-            slots: [const { RwLock::new(None) }; Document::ALL.len()],
+            slots: [const { [const { RwLock::new(None) }; Coding::ALL.len()] };
+                Document::ALL.len()],
         };
         Self {
             router,
@@ -125,6 +128,7 @@ impl From<Router> for Front {
 /// A request for a prebuilt response.
 struct Question {
     document: Document,
+    coding: Coding,
     is_head: bool,
     origin: Option<HeaderValue>,
 }
@@ -136,9 +140,11 @@ impl Question {
         let is_plain = matches!(*request.method(), Method::GET | Method::HEAD)
             && request.uri().query().is_none()
             && request.body().is_end_stream()
+            && !request.headers().contains_key(IF_NONE_MATCH)
             && refusals::is_head_within_bounds(request);
         is_plain.then(|| Self {
             document,
+            coding: document.coding_for(request.headers()),
             is_head: request.method() == Method::HEAD,
             origin: request.headers().get(ORIGIN).cloned(),
         })
@@ -174,6 +180,14 @@ impl Document {
         Self::ALL
             .into_iter()
             .find(|document| document.path() == path)
+    }
+
+    /// The coding of the response to a request with these headers.
+    fn coding_for(self, headers: &HeaderMap) -> Coding {
+        match self {
+            Self::Liveness => Coding::Identity,
+            _ => Coding::preferred(headers, &[Coding::Brotli, Coding::Gzip]),
+        }
     }
 
     /// Whether pages of other origins may read the document.
@@ -226,11 +240,14 @@ struct PrebuiltResponse {
     body: Bytes,
 }
 
+/// The response of a document in a coding.
+type Slot = RwLock<Option<Arc<PrebuiltResponse>>>;
+
 struct Prebuilt {
     services: Arc<Services>,
     origins: Arc<Origins>,
     router: Router,
-    slots: [RwLock<Option<Arc<PrebuiltResponse>>>; Document::ALL.len()],
+    slots: [[Slot; Coding::ALL.len()]; Document::ALL.len()],
 }
 
 impl Prebuilt {
@@ -238,12 +255,13 @@ impl Prebuilt {
     async fn respond(&self, question: Question) -> Option<Response> {
         let Question {
             document,
+            coding,
             is_head,
             origin,
         } = question;
         let begun = Instant::now();
         let version = self.version(document);
-        let cached = match self.cached_response(document, &version) {
+        let cached = match self.cached_response((document, coding), &version) {
             Some(cached) => {
                 if document.is_shared() {
                     let requests = &self.services.metrics.requests;
@@ -252,7 +270,7 @@ impl Prebuilt {
                 cached
             }
             // The router counts the response.
-            None => self.build(document, version).await?,
+            None => self.build((document, coding), version).await?,
         };
         let mut response = Response::new(if is_head {
             Body::empty()
@@ -287,16 +305,16 @@ impl Prebuilt {
         }
     }
 
-    fn slot(&self, document: Document) -> Option<&RwLock<Option<Arc<PrebuiltResponse>>>> {
-        self.slots.get(document as usize)
+    fn slot(&self, (document, coding): (Document, Coding)) -> Option<&Slot> {
+        self.slots.get(document as usize)?.get(coding as usize)
     }
 
     fn cached_response(
         &self,
-        document: Document,
+        variant: (Document, Coding),
         version: &Version,
     ) -> Option<Arc<PrebuiltResponse>> {
-        let slot = self.slot(document)?;
+        let slot = self.slot(variant)?;
         let cached = slot.read().unwrap_or_else(PoisonError::into_inner);
         cached
             .as_ref()
@@ -305,8 +323,15 @@ impl Prebuilt {
     }
 
     /// Builds the response by the router.
-    async fn build(&self, document: Document, version: Version) -> Option<Arc<PrebuiltResponse>> {
-        let plain = Request::get(document.path()).body(Body::empty()).ok()?;
+    async fn build(
+        &self,
+        (document, coding): (Document, Coding),
+        version: Version,
+    ) -> Option<Arc<PrebuiltResponse>> {
+        let plain = Request::get(document.path())
+            .header(ACCEPT_ENCODING, coding.as_str())
+            .body(Body::empty())
+            .ok()?;
         let Ok(response) = self.router.clone().oneshot(plain).await;
         let (head, body) = response.into_parts();
         if head.status != StatusCode::OK {
@@ -320,7 +345,7 @@ impl Prebuilt {
         });
         // The router may have used content that is newer than the version that was read before.
         if self.version(document) == built.version
-            && let Some(slot) = self.slot(document)
+            && let Some(slot) = self.slot((document, coding))
         {
             let mut slot = slot.write().unwrap_or_else(PoisonError::into_inner);
             *slot = Some(Arc::clone(&built));

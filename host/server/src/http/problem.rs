@@ -75,6 +75,8 @@ kinds! {
     Method = "urn:assent:problem:method-not-allowed", METHOD_NOT_ALLOWED, "Method not allowed";
     /// The current state does not permit this, or the object exists already.
     Conflict = "urn:assent:problem:conflict", CONFLICT, "Conflict";
+    /// Another user is signed in in this browser now than the one in `X-Assent-User`. Nothing was read or changed.
+    OtherUser = "urn:assent:problem:other-user", CONFLICT, "Another user is signed in";
     /// The plan of a manifest differs from the approved plan. Create a new plan.
     PlanChanged = "urn:assent:problem:plan-changed", CONFLICT, "Plan changed";
     /// The response to the first request with this `Idempotency-Key` is still pending.
@@ -176,6 +178,12 @@ pub(super) struct ProblemView {
 }
 
 impl Problem {
+    /// Returns the description of the problem.
+    #[cfg(test)]
+    pub(super) fn detail(&self) -> &str {
+        &self.detail
+    }
+
     /// Creates a problem of the first type that has this status.
     pub(super) fn new(status: StatusCode, detail: impl Into<String>) -> Self {
         Self::with_kind(status.into(), detail)

@@ -352,3 +352,24 @@ pub(super) fn forged(services: &Services, language: Language) -> Response {
     }
     .render(services, language, &"the CSRF token is missing or wrong")
 }
+
+/// Returns the rejection of a form of a page that was rendered for another user, who was signed in in this browser
+/// before. Nothing was changed. `next` is the page that the user can load again.
+pub(super) fn other_user(services: &Services, language: Language, next: String) -> Response {
+    let again = Link {
+        address: next,
+        text: Message::new("error-other-user-again"),
+    };
+    ErrorReply {
+        status: StatusCode::CONFLICT,
+        title: Message::new("error-other-user"),
+        what_happened: Message::new("error-other-user-happened"),
+        what_to_do: Message::new("error-other-user-advice"),
+    }
+    .render_with(
+        services,
+        language,
+        &"the page was rendered for another user than the signed-in one",
+        again,
+    )
+}

@@ -10,7 +10,7 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::IntoResponse;
-use axum::routing::{get, post};
+use axum::routing::{MethodRouter, get, post};
 use responses::{asset, not_found, surround};
 use tower::ServiceBuilder;
 use tower_http::catch_panic::CatchPanicLayer;
@@ -18,6 +18,7 @@ use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::timeout::TimeoutLayer;
 
 use super::admission::admit;
+use super::compression::{CompressedDocuments, compress_document};
 use super::fetch_metadata::reject_embedded;
 use super::{admin_api, console, home, portal};
 use crate::domain::Services;
@@ -53,6 +54,7 @@ const MTLS_PATHS: [&str; 4] = [
 
 /// Returns the router of everything that the server serves. The prebuilt responses share `origins`.
 pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router {
+    let documents = Arc::new(CompressedDocuments::default());
     let own = Router::new()
         .route("/", get(portal::start_page))
         .route("/sign-out", post(home::sign_out))
@@ -61,10 +63,10 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .route("/connection", get(connection::show))
-        .route("/assets/{*path}", get(asset))
+        .route("/assets/{*path}", document(&documents, get(asset)))
         .route("/logos/{application}", get(logos::show))
         .merge(portal::routes())
-        .merge(sign_in_routes(services))
+        .merge(sign_in_routes(services, &documents))
         .merge(sign_out_routes(services))
         .merge(saml_logout_routes(services))
         .merge(called(
@@ -72,7 +74,7 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
             origins,
             Router::new().route("/oidc/token/introspection", post(client_calls::introspect)),
         ))
-        .nest("/authenticator", authenticator_routes(services))
+        .nest("/authenticator", authenticator_routes(services, &documents))
         .merge(recovery_routes(services))
         .route("/approvals/callbacks/{id}", post(callbacks::take))
         .merge(
@@ -87,10 +89,12 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         .nest("/admin/api/v1", admin_api::routes(services))
         .fallback(not_found);
     // Errors also need the header that lets another site's page read a response, so its layer comes last.
-    let shared = Router::new().merge(shared_routes(services, origins)).route(
-        "/.well-known/oauth-authorization-server/oidc",
-        get(endpoints::configuration),
-    );
+    let shared = Router::new()
+        .merge(shared_routes(services, origins, &documents))
+        .route(
+            "/.well-known/oauth-authorization-server/oidc",
+            document(&documents, get(endpoints::configuration)),
+        );
     let shared =
         bounded(services, shared, LARGEST_BODY, LONGEST).layer(cors::layer(Arc::clone(origins)));
     bounded(services, own, LARGEST_BODY, LONGEST)
@@ -103,6 +107,15 @@ pub(super) fn routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> 
         ))
         .layer(from_fn_with_state(Arc::clone(services), surround))
         .with_state(Arc::clone(services))
+}
+
+/// Compresses the responses of a route with public documents. No other route of this list is compressed; those of the
+/// admin API choose by themselves.
+fn document(
+    documents: &Arc<CompressedDocuments>,
+    handler: MethodRouter<Arc<Services>>,
+) -> MethodRouter<Arc<Services>> {
+    handler.layer(from_fn_with_state(Arc::clone(documents), compress_document))
 }
 
 /// Applies the bounds of every request.
@@ -146,14 +159,18 @@ pub(super) fn metrics_router(services: &Arc<Services>) -> Router {
 }
 
 /// The endpoints that single-page applications call, too.
-fn shared_routes(services: &Arc<Services>, origins: &Arc<cors::Origins>) -> Router<Arc<Services>> {
+fn shared_routes(
+    services: &Arc<Services>,
+    origins: &Arc<cors::Origins>,
+    documents: &Arc<CompressedDocuments>,
+) -> Router<Arc<Services>> {
     Router::new()
         .route("/oidc/me", get(endpoints::me).post(endpoints::me))
         .route(
             "/oidc/.well-known/openid-configuration",
-            get(endpoints::configuration),
+            document(documents, get(endpoints::configuration)),
         )
-        .route("/oidc/jwks", get(endpoints::jwks))
+        .route("/oidc/jwks", document(documents, get(endpoints::jwks)))
         .merge(called(
             services,
             origins,
@@ -225,7 +242,10 @@ fn sign_out_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     ))
 }
 
-fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
+fn sign_in_routes(
+    services: &Arc<Services>,
+    documents: &Arc<CompressedDocuments>,
+) -> Router<Arc<Services>> {
     let pages = Router::new()
         .route(
             "/oidc/auth",
@@ -240,7 +260,10 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         .route("/login/{id}/return", get(login::return_by_itself))
         .route("/sign-in", get(portal::sign_in));
     head_without_effect(pages)
-        .route("/sso/metadata/{application}", get(metadata::metadata))
+        .route(
+            "/sso/metadata/{application}",
+            document(documents, get(metadata::metadata)),
+        )
         .route("/login/{id}/events", get(login::events))
         .route("/login/{id}/passkey", post(login::passkey))
         .route(
@@ -270,10 +293,13 @@ fn recovery_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
         ))
 }
 
-fn authenticator_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
+fn authenticator_routes(
+    services: &Arc<Services>,
+    documents: &Arc<CompressedDocuments>,
+) -> Router<Arc<Services>> {
     Router::new()
         .route("/", get(devices::app))
-        .route("/manifest.webmanifest", get(asset))
-        .route("/sw.js", get(asset))
+        .route("/manifest.webmanifest", document(documents, get(asset)))
+        .route("/sw.js", document(documents, get(asset)))
         .nest("/api", devices::routes(services))
 }

@@ -26,7 +26,7 @@ fn input() -> Input {
     };
     Input {
         application: json!({ "id": "did:key:z6", "name": "Wiki" }),
-        account: json!({ "name": "ada", "short_code": "7KQ2M9", "state": "active" }),
+        account: json!({ "name": "ada", "short_code": "7KQ2M9T4VX", "state": "active" }),
         user: json!({
             "name": "ada",
             "email": "ada@example.org",

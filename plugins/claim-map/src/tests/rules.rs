@@ -15,7 +15,7 @@ fn a_value_is_read_from_the_named_fact() {
         (r#"from = "scopes""#, json!(["openid", "profile"])),
         (r#"from = "amr""#, json!(["swk"])),
         (r#"from = "acr""#, json!("urn:assent:acr:device")),
-        (r#"from = "account.short_code""#, json!("7KQ2M9")),
+        (r#"from = "account.short_code""#, json!("7KQ2M9T4VX")),
         (r#"from = "user.profile.locale""#, json!("en-GB")),
         (r#"from = "user.groups""#, json!(["Staff", "Wiki editors"])),
         (

@@ -66,13 +66,13 @@ export async function account(context, { id }) {
   if (!may('accounts:write')) makeReadOnly(made);
   const suspend = async () =>
     (await ask(
-      'Suspend this account?',
+      t`Suspend the account ${value.name}?`,
       'The user is signed out of this application at once, and can’t sign in to it until you lift the suspension.',
       'Suspend',
     )) && setState('suspended', 'The account is suspended.');
   const terminate = async () =>
     (await ask(
-      'Terminate this account?',
+      t`Terminate the account ${value.name}?`,
       'The user is signed out of this application at once, and can never sign in with this account again.',
       'Terminate',
       value.name,
@@ -80,7 +80,7 @@ export async function account(context, { id }) {
   const drop = async () => {
     if (
       !(await ask(
-        'Delete this account?',
+        t`Delete the account ${value.name}?`,
         'The user can’t sign in to the application any more. The data in the application stay.',
         'Delete',
         value.name,

@@ -1,6 +1,6 @@
 // One application: how to connect it, its settings, its credentials, its accounts.
 
-import { address, get, getVersion, Problem, patch, post, put, remove } from '../api.js';
+import { get, getFile, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { apiSentence } from '../api_texts.js';
 import { FieldError, form, select, text } from '../form.js';
 import { t, translated } from '../language.js';
@@ -14,6 +14,7 @@ import {
   contents,
   dialog,
   el,
+  exportButton,
   link,
   makeReadOnly,
   moment,
@@ -38,6 +39,7 @@ import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
+import { foundUser } from './user_cell.js';
 import { importer, roleName, STATES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -380,14 +382,8 @@ async function accounts(application, context) {
         el(
           'div',
           { class: 'ways' },
-          el(
-            'a',
-            {
-              class: 'button small',
-              download: 'accounts.csv',
-              href: address('/applications/{id}/accounts/export', { id: application.id }),
-            },
-            'Export all accounts',
+          exportButton('Export all accounts', 'accounts.csv', () =>
+            getFile('/applications/{id}/accounts/export', { id: application.id }),
           ),
         ),
         importer(
@@ -435,7 +431,7 @@ function newAccount(application, known) {
   const userField = picker('user_id', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
-    label: (user) => [user.name, user.email].filter(Boolean).join(' · '),
+    label: (one) => foundUser(one),
   });
   const name = text('name', 'Account name', {
     hint: 'The name of the user in the application. If empty, the user’s own name.',

@@ -9,6 +9,7 @@ import { button, code, download, el, explain, facts, figure, moment, more, notic
 import { auditEntry } from './audit_entry.js';
 import { eventOptions, sentenceOf, textOf } from './audit_events.js';
 import { picker } from './picker.js';
+import { foundUser } from './user_cell.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -112,7 +113,7 @@ function searchFields(may, events) {
     may('users:read')
       ? picker(name, label, {
           load: (q) => get('/users', { q, limit: 8 }),
-          label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
+          label: (one) => foundUser(one),
           isId,
         })
       : text(name, t`${translated(label)} (ID)`);

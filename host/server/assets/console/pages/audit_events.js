@@ -203,9 +203,9 @@ export const GROUPS = [
         ({ user }) => ['The email with the invitation of ', user, ' was given up'],
       ],
       'invitation.resent': [
-        'Invitation sent again',
+        'Invitation link replaced',
         'calm',
-        ({ who, user }) => [who, ' sent the invitation of ', user, ' again; the earlier link ended'],
+        ({ who, user }) => [who, ' replaced the invitation link of ', user, '; the earlier link ended'],
       ],
       'invitation.withdrawn': [
         'Invitation withdrawn',
@@ -281,6 +281,7 @@ export const GROUPS = [
       'user.erased': ['User erased', 'bad', ({ who, user }) => [who, ' erased the personal data of ', user]],
       'user.deleted': ['User deleted', 'bad', ({ who, user }) => [who, ' deleted ', user]],
       'users.exported': ['Users exported', 'warn', ({ who }) => [who, ' exported users']],
+      'users.imported': ['Users imported', 'warn', ({ who }) => [who, ' imported users']],
     },
   ],
   [
@@ -313,6 +314,11 @@ export const GROUPS = [
         'Accounts exported',
         'warn',
         ({ who, application }) => [who, ' exported the accounts of ', application],
+      ],
+      'accounts.imported': [
+        'Accounts imported',
+        'warn',
+        ({ who, application }) => [who, ' imported accounts of ', application],
       ],
     },
   ],

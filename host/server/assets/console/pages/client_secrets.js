@@ -4,6 +4,7 @@
 import { get, post, remove } from '../api.js';
 import { table } from '../lists.js';
 import { ask, button, code, el, moment, say, section, showOnce } from '../view.js';
+import { fileWithSecret } from './recipe.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -20,33 +21,38 @@ export const storageText = ({ token_endpoint_auth_method: method }) =>
 /**
  * Creates a secret beside the existing one of the application, and shows it once.
  * @param {Schema<'Client'>} application
- * @param {Context['reload']} reload
+ * @param {Context} context
  */
-export async function createSecret(application, reload) {
+export async function createSecret(application, context) {
   const { client_secret: secret } = await post('/applications/{id}/secrets', { id: application.id });
-  await showSecret(application, secret);
-  await reload();
+  await showSecret(application, context, secret);
+  await context.reload();
 }
 
 /**
+ * Shows a secret, and the file of the application's program with it.
  * @param {Schema<'Client'>} application
+ * @param {Context} context
  * @param {string} secret
  */
-function showSecret(application, secret) {
+async function showSecret(application, context, secret) {
+  // A failure must not hide the secret.
+  const file = await fileWithSecret(application, context, secret).catch(() => undefined);
   return showOnce(
     'The client secret',
     'Put it where the application keeps its secrets, and nowhere else.',
     secret,
     storageText(application),
+    file,
   );
 }
 
 /**
  * Replaces all secrets by a new one.
  * @param {Schema<'Client'>} application
- * @param {Context['reload']} reload
+ * @param {Context} context
  */
-async function replaceSecrets(application, reload) {
+async function replaceSecrets(application, context) {
   if (
     !(await ask(
       'Replace all secrets at once?',
@@ -56,8 +62,8 @@ async function replaceSecrets(application, reload) {
   )
     return;
   const { client_secret: secret } = await post('/applications/{id}/secret/rotate', { id: application.id });
-  await showSecret(application, secret);
-  await reload();
+  await showSecret(application, context, secret);
+  await context.reload();
 }
 
 /**
@@ -92,7 +98,8 @@ async function deleteSecret(application, secret, reload) {
  * @param {Schema<'Client'>} application
  * @param {Context} context
  */
-export async function clientSecrets(application, { may, reload }) {
+export async function clientSecrets(application, context) {
+  const { may, reload } = context;
   const { items } = await get('/applications/{id}/secrets', { id: application.id });
   const writes = may('applications:write');
   const list = table(
@@ -136,10 +143,10 @@ export async function clientSecrets(application, { may, reload }) {
         items.length < MOST &&
           button(
             items.length === 0 ? 'Create the secret' : 'Create a second secret',
-            () => createSecret(application, reload),
+            () => createSecret(application, context),
             'primary',
           ),
-        items.length > 0 && button('Replace all at once', () => replaceSecrets(application, reload), 'danger'),
+        items.length > 0 && button('Replace all at once', () => replaceSecrets(application, context), 'danger'),
       ),
   );
 }

@@ -1,6 +1,6 @@
 // Groups: the list, a new one, and one group with its members and applications.
 
-import { address, get, getVersion, patch, post, put, remove } from '../api.js';
+import { get, getFile, getVersion, patch, post, put, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
@@ -12,6 +12,7 @@ import {
   button,
   dialog,
   el,
+  exportButton,
   figure,
   link,
   moment,
@@ -27,7 +28,7 @@ import {
 import { applicationAddress } from './applications.js';
 import { managementNotice } from './management.js';
 import { picker } from './picker.js';
-import { userCell } from './user_cell.js';
+import { foundUser, userCell } from './user_cell.js';
 import { importer } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -204,7 +205,7 @@ function newMember() {
   const user = picker('user', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
-    label: (one) => [one.name, one.email].filter(Boolean).join(' · '),
+    label: (one) => foundUser(one),
   });
   return dialog('Add a member', (/** @type {(answer?: string) => void} */ close) => [
     form([user], {
@@ -223,14 +224,12 @@ function newMember() {
  * @param {Context['reload']} reload
  */
 function transfer(group, reload) {
-  const exported = {
-    class: 'button small',
-    download: 'members.csv',
-    href: address('/groups/{id}/members/export', { id: group.id }),
-  };
+  const exported = exportButton('Export all members', 'members.csv', () =>
+    getFile('/groups/{id}/members/export', { id: group.id }),
+  );
   return more(
     'Import and export',
-    el('div', { class: 'ways' }, el('a', exported, 'Export all members')),
+    el('div', { class: 'ways' }, exported),
     importer(
       (file, parameters, options) =>
         post('/groups/{id}/members/import', { id: group.id, ...parameters }, file, options),

@@ -97,7 +97,8 @@ function client(application, context, ofProgram) {
  * @param {Schema<'Client'>} application
  * @param {Context} context
  */
-function clientProof(application, { may, reload }) {
+function clientProof(application, context) {
+  const { may } = context;
   const { token_endpoint_auth_method: method } = application;
   const at = applicationAddress(application.id);
   if (!method.startsWith('client_secret'))
@@ -121,7 +122,7 @@ function clientProof(application, { may, reload }) {
         { class: 'ways' },
         application.has_secret
           ? way(`${at}/credentials`, 'Credentials')
-          : button('Create the secret', () => createSecret(application, reload), 'primary'),
+          : button('Create the secret', () => createSecret(application, context), 'primary'),
       ),
   );
 }

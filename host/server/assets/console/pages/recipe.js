@@ -1,15 +1,15 @@
 // A program from the list of known ones: its form, and its own settings with the values of this server.
 
-import { post } from '../api.js';
-import { fieldPanel, form, select, text } from '../form.js';
+import { Problem, patch, post } from '../api.js';
+import { FieldError, fieldPanel, form, select, text } from '../form.js';
 import { t } from '../language.js';
-import { filled, PROGRAMS, recipeOf, serverValues, spoken } from '../recipes.js';
+import { filled, membersOf, PROGRAMS, recipeOf, serverValues, spoken, typedAddress } from '../recipes.js';
 import { copyable, el, link, notice, screen, section } from '../view.js';
 import { applicationAddress } from './applications.js';
 import { name } from './client_fields.js';
 
 /** @import { Context, Page, Schema } from '../types.d.ts' */
-/** @import { ProgramSetting, Recipe } from '../recipes.js' */
+/** @import { ProgramSetting, Question, Recipe } from '../recipes.js' */
 
 /** The known programs, as links to their forms. */
 export function programs() {
@@ -24,6 +24,28 @@ export function programs() {
       ),
     ),
   );
+}
+
+/**
+ * The answer to a question of a recipe.
+ * @param {Question} question
+ * @param {string} typed
+ */
+function answerTo({ name: asked, example }, typed) {
+  if (!example.includes('://')) return typed;
+  const address = typedAddress(typed, example);
+  if (address === undefined) throw new FieldError(`ask_${asked}`, t`Enter an address, such as ${example}.`);
+  return address;
+}
+
+/**
+ * The question whose answer is in a member of the application, so that an error about the member is shown there.
+ * @param {Recipe} recipe
+ * @param {string} pointer
+ */
+function questionOf({ ask, application }, pointer) {
+  const value = JSON.stringify(application[pointer.split('/')[1]] ?? '');
+  return ask.find(({ name: asked }) => value.includes(`{${asked}}`));
 }
 
 /**
@@ -44,11 +66,21 @@ export function recipeForm({ go }, id, recipe) {
     send: async (values) => {
       /** @type {Record<string, string>} */
       const answers = {};
-      for (const one of questions) answers[one.name] = (one.read() ?? '').replace(/\/+$/, '');
-      const kind = recipe.kind === 'saml' ? { protocol: 'saml' } : { application_type: recipe.kind };
-      const members = { ...filled(recipe.application, answers), name: values.name, ...kind };
-      const application = await post('/applications', {}, /** @type {Schema<'NewApplication'>} */ (members));
-      await go(`${applicationAddress(application.id)}?recipe=${id}`);
+      for (const [index, one] of questions.entries()) {
+        const answer = answerTo(recipe.ask[index], one.read() ?? '');
+        one.write(answer);
+        answers[one.name] = answer;
+      }
+      const members = { ...membersOf(recipe, answers), name: values.name, recipe: id };
+      try {
+        const application = await post('/applications', {}, /** @type {Schema<'NewApplication'>} */ (members));
+        await go(applicationAddress(application.id));
+      } catch (problem) {
+        // The form has no field for the member.
+        const [error] = problem instanceof Problem ? problem.errors : [];
+        const question = error && questionOf(recipe, error.pointer);
+        throw question ? new FieldError(`ask_${question.name}`, error.detail) : problem;
+      }
     },
   });
   return screen(
@@ -66,15 +98,25 @@ export function recipeForm({ go }, id, recipe) {
  * application.
  * @param {Schema<'Application'>} application
  * @param {Context} context
- * @returns {Promise<{ choice: HTMLElement, ofProgram?: HTMLElement }>}
+ * @returns {Promise<{ choice: HTMLElement, ofProgram?: HTMLElement }>} the recipe is kept with the application
  */
 export async function recipeGuide(application, context) {
-  const chosen = context.query.get('recipe');
+  const chosen = context.query.get('recipe') ?? application.recipe ?? null;
   const field = select('recipe', 'Which program do you connect?', [['', 'Any program'], ...PROGRAMS]);
   field.write(chosen ?? '');
-  field.input.addEventListener('change', () => {
+  const at = applicationAddress(application.id);
+  field.input.addEventListener('change', async () => {
     const id = field.input.value;
-    context.go(applicationAddress(application.id) + (id === '' ? '' : `?recipe=${id}`));
+    try {
+      if (context.may('applications:write')) {
+        await patch('/applications/{id}', { id: application.id }, { recipe: id || null });
+        return await context.go(at);
+      }
+    } catch (problem) {
+      if (!(problem instanceof Problem)) throw problem;
+      // A manifest manages the application. The choice is in the address, and not stored.
+    }
+    return context.go(`${at}?recipe=${id}`);
   });
   const recipe = await recipeOf(chosen);
   const fits = !recipe || (recipe.kind === 'saml') === (application.protocol === 'saml');
@@ -88,6 +130,26 @@ export async function recipeGuide(application, context) {
     choice,
     ofProgram: recipe && fits ? programStep(recipe, await serverValues(application, context)) : undefined,
   };
+}
+
+/**
+ * The file of the program that an application was connected for, with its new secret, which is shown only now.
+ * @param {Schema<'Application'>} application
+ * @param {Pick<Context, 'base' | 'issuer' | 'query'>} context
+ * @param {string} secret
+ * @returns {Promise<HTMLElement | undefined>}
+ */
+export async function fileWithSecret(application, context, secret) {
+  const recipe = await recipeOf(context.query.get('recipe') ?? application.recipe ?? null);
+  const file = recipe?.file;
+  if (!file?.lines.some((line) => line.includes('{client_secret}'))) return undefined;
+  const values = { ...(await serverValues(application, context)), client_secret: secret };
+  return el(
+    'div',
+    { class: 'named-part' },
+    el('h3', {}, t`With the secret: ${file.name}`),
+    copyable(filled(file.lines, values).join('\n'), file.name, { wide: true }),
+  );
 }
 
 /**
@@ -127,7 +189,11 @@ function programStep({ name: program, notes, settings, file }, values) {
         { class: 'named-part' },
         el('h3', {}, el('code', {}, file.name)),
         lines.includes('CLIENT_SECRET') &&
-          el('p', { class: 'muted' }, 'CLIENT_SECRET stands for the client secret, from the step above.'),
+          el(
+            'p',
+            { class: 'muted' },
+            'CLIENT_SECRET stands for the client secret. When you create a secret, you get the file with it.',
+          ),
         copyable(lines, file.name, { wide: true }),
       ),
   );

@@ -30,7 +30,7 @@ import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
 import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
 import { picker } from './picker.js';
-import { userAddress } from './user_cell.js';
+import { called, userAddress } from './user_cell.js';
 import { groupsOfUser } from './user_groups.js';
 import { ROLES, roleName } from './users.js';
 
@@ -339,7 +339,7 @@ function state(user, version, { may, me, reload }) {
   };
   const suspend = () =>
     ask(
-      'Suspend this user?',
+      t`Suspend ${called(user)}?`,
       user.state === 'invited'
         ? 'An open invitation link ends. You can lift the suspension again, and then create a new link.'
         : 'Every session and every token of the user ends at once, and applications are notified. ' +
@@ -348,7 +348,7 @@ function state(user, version, { may, me, reload }) {
     ).then((yes) => (yes ? setState('suspended', 'The user is suspended.') : undefined));
   const terminate = () =>
     ask(
-      'Terminate this user permanently?',
+      t`Terminate ${called(user)} permanently?`,
       'Their sessions end and their devices stop working. This can’t be undone.',
       'Terminate',
       user.name,
@@ -412,7 +412,7 @@ function erasure(user, version, { go, reload }) {
   const erase = async () => {
     if (
       !(await ask(
-        'Erase the personal data?',
+        t`Erase the personal data of ${called(user)}?`,
         'Name, addresses and profile are erased, from the audit log as well. The user stays under an erased name, ' +
           'so that no other user gets its ids. This can’t be undone.',
         'Erase',
@@ -427,7 +427,7 @@ function erasure(user, version, { go, reload }) {
   const drop = async () => {
     if (
       !(await ask(
-        'Delete this user?',
+        t`Delete ${called(user)}?`,
         'All accounts, devices and consents are deleted, and personal data in the audit log. This can’t be undone.',
         'Delete',
         user.name,
@@ -617,7 +617,7 @@ async function sessions(user, _version, context) {
   const endAll = async () => {
     if (
       !(await ask(
-        'End every session?',
+        t`End every session of ${called(user)}?`,
         'The user is signed out everywhere. Applications with back-channel logout are notified.',
         'End them',
       ))

@@ -26,3 +26,16 @@ export function userCell({ id, name, others = [] }) {
     ),
   );
 }
+
+/**
+ * A user in a question: the full name and the account name.
+ * @param {{ name: string, profile: { name?: string | null } }} user
+ */
+export const called = ({ name, profile }) =>
+  profile.name && profile.name !== name ? `${profile.name} (${name})` : name;
+
+/**
+ * A user in the results of a search: all names by which the search finds the user.
+ * @param {{ name: string, email?: string | null, profile: { name?: string | null } }} user
+ */
+export const foundUser = (user) => [called(user), user.email].filter(Boolean).join(' · ');

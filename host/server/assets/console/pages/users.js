@@ -1,12 +1,26 @@
 // The list of users; new users, one by one or from a file.
 
-import { address, freshKey, get, Problem, post } from '../api.js';
+import { freshKey, get, getFile, Problem, post } from '../api.js';
 import { apiSentence } from '../api_texts.js';
 import { form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
 import { searched, table, valuesOf } from '../lists.js';
 import { order } from '../order.js';
-import { badge, button, el, facts, figure, link, menu, moment, nothing, notice, screen, way } from '../view.js';
+import {
+  badge,
+  button,
+  el,
+  exportButton,
+  facts,
+  figure,
+  link,
+  menu,
+  moment,
+  nothing,
+  notice,
+  screen,
+  way,
+} from '../view.js';
 import { selection } from './bulk.js';
 import { userAddress, userCell } from './user_cell.js';
 
@@ -116,14 +130,10 @@ export async function users(context) {
     },
   );
   refill = () => list.fill();
-  const exported = el('a', { download: 'users.csv' }, 'Export');
-  const update = () => {
+  const exported = exportButton('Export', 'users.csv', () => {
     const { q, state, role } = valuesOf(controls);
-    exported.href = address('/users/export', { q, state, role });
-  };
-  exported.addEventListener('pointerdown', update);
-  exported.addEventListener('focus', update);
-  update();
+    return getFile('/users/export', { q, state, role });
+  });
   return screen(
     {
       title: 'Users',

@@ -36,6 +36,44 @@ impl ImportRow {
         }
     }
 
+    /// Returns this row without a column, or with another text in it.
+    fn changed(&self, column: &str, text: Option<&String>) -> Self {
+        let cells = self.columns.iter().copied().zip(&self.cells);
+        let kept = cells.filter_map(|(known, cell)| {
+            let cell = if known == column { text } else { Some(cell) };
+            Some((known, cell?.clone()))
+        });
+        let (columns, cells): (Vec<&'static str>, Vec<String>) = kept.unzip();
+        Self {
+            line: self.line,
+            columns: columns.into(),
+            cells,
+        }
+    }
+
+    /// Returns all problems of a row. `first` is the first one. `check` returns the first problem of the row without the
+    /// cells that are wrong already, which have the texts of `placeholder`, if it has one.
+    pub(super) fn problems<E>(
+        &self,
+        first: RowProblem,
+        placeholder: impl Fn(&str) -> Option<String>,
+        check: impl Fn(&Self) -> Result<Option<RowProblem>, E>,
+    ) -> Result<Vec<RowProblem>, E> {
+        let mut problems = vec![first];
+        let mut row = self.clone();
+        // A problem without a column may be about any of them.
+        while let Some(column) = problems.last().and_then(|problem| problem.column.clone()) {
+            row = row.changed(&column, placeholder(&column).as_ref());
+            match check(&row)? {
+                Some(next) if problems.iter().all(|known| known.column != next.column) => {
+                    problems.push(next);
+                }
+                _ => break,
+            }
+        }
+        Ok(problems)
+    }
+
     /// Returns the digest of a table.
     ///
     /// # Errors
@@ -110,15 +148,16 @@ pub struct ImportReport {
 }
 
 impl ImportReport {
-    pub(super) fn refuse(&mut self, line: u64, problem: RowProblem) {
+    /// Counts a rejected row, and adds its errors.
+    pub(super) fn refuse(&mut self, line: u64, problems: impl IntoIterator<Item = RowProblem>) {
         self.rejected += 1;
-        if self.errors.len() < MOST_ERRORS {
-            self.errors.push(RowError {
-                line,
-                column: problem.column,
-                detail: problem.detail,
-            });
-        }
+        let free = MOST_ERRORS.saturating_sub(self.errors.len());
+        let errors = problems.into_iter().take(free).map(|problem| RowError {
+            line,
+            column: problem.column,
+            detail: problem.detail,
+        });
+        self.errors.extend(errors);
     }
 
     /// Returns the report for a file with a rejected row, of which nothing is imported.

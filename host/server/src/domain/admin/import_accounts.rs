@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use super::accounts::{apply_to_account, creation, differences};
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::list_cell::{list_cell, texts_of};
+use super::users::user_with;
 use super::{AccountChange, AdminError, Result, registered};
 use crate::domain::Services;
 use crate::domain::accounts::new_account;
@@ -109,6 +110,8 @@ impl ExistingRecords {
 pub struct PlannedAccounts {
     /// The planned changes.
     pub report: ImportReport,
+    /// The application of the accounts.
+    pub(super) application: Did,
     rows: Vec<PlannedRow>,
 }
 
@@ -146,9 +149,10 @@ pub async fn plan_accounts(
     let mut names: HashMap<String, u64> = HashMap::new();
     for row in rows {
         tokio::task::yield_now().await;
-        let plan = plan(services, caller, application, &known, row).and_then(|plan| {
+        let check = |user: &User, row: &ImportRow| -> CheckedRow {
+            let plan = plan(services, caller, application, &known, (user, row))?;
             let Account { user_id, name, .. } = &plan.account;
-            if let Some(before) = users.insert(*user_id, plan.line) {
+            if let Some(before) = users.get(user_id) {
                 return Err(Ok(RowProblem::in_column(
                     "user",
                     format!("line {before} has the same user"),
@@ -161,15 +165,44 @@ pub async fn plan_accounts(
             {
                 return Err(Ok(RowProblem::in_column("name", "it is taken")));
             }
-            match names.insert(name.clone(), plan.line) {
+            match names.get(name) {
                 Some(before) => Err(Ok(RowProblem::in_column(
                     "name",
                     format!("line {before} has the same value; each value may occur once"),
                 ))),
                 None => Ok(plan),
             }
-        });
-        match plan {
+        };
+        let checked = match known.user(row) {
+            Ok(user) => check(user, row),
+            Err(problem) => Err(Ok(problem)),
+        };
+        let checked = match checked {
+            Err(Ok(first)) => {
+                // The other cells of a row without a user are checked as if they were about a new user.
+                let name = "x".parse::<LoginName>().ok();
+                let no_did = Did::from_ed25519(&[0; 32]);
+                let nobody = name.map(|name| user_with(services, name, no_did));
+                let further = |row: &ImportRow| {
+                    let Some(user) = known.user(row).ok().or(nobody.as_ref()) else {
+                        return Ok(None);
+                    };
+                    match check(user, row) {
+                        Ok(_) => Ok(None),
+                        Err(Ok(problem)) => Ok(Some(problem)),
+                        Err(Err(refused)) => Err(refused),
+                    }
+                };
+                Err(row.problems(first, |_| None, further)?)
+            }
+            Err(Err(refused)) => return Err(refused),
+            Ok(plan) => Ok(plan),
+        };
+        if let Ok(plan) = &checked {
+            users.insert(plan.account.user_id, plan.line);
+            names.insert(plan.account.name.clone(), plan.line);
+        }
+        match checked {
             Ok(plan) if plan.before.as_ref() == Some(&plan.account) => report.unchanged += 1,
             Ok(plan) => {
                 if plan.before.is_some() {
@@ -180,31 +213,34 @@ pub async fn plan_accounts(
                 report.renamed += u64::from(plan.is_renamed);
                 planned.push(plan);
             }
-            Err(Ok(problem)) => report.refuse(row.line, problem),
-            Err(Err(refused)) => return Err(refused),
+            Err(problems) => report.refuse(row.line, problems),
         }
     }
     if report.rejected > 0 {
         return Ok(PlannedAccounts {
             report: report.nothing_done(),
+            application: application.clone(),
             rows: Vec::new(),
         });
     }
     Ok(PlannedAccounts {
         report,
+        application: application.clone(),
         rows: planned,
     })
 }
 
-/// Plans a row. Returns the reason for a rejected row, or an internal error.
+/// A planned row, the reason for a rejected row, or an internal error.
+type CheckedRow = std::result::Result<PlannedRow, std::result::Result<RowProblem, AdminError>>;
+
+/// Plans a row.
 fn plan(
     services: &Services,
     caller: &Caller,
     application: &Did,
     known: &ExistingRecords,
-    row: &ImportRow,
-) -> std::result::Result<PlannedRow, std::result::Result<RowProblem, AdminError>> {
-    let user = known.user(row).map_err(Ok)?;
+    (user, row): (&User, &ImportRow),
+) -> CheckedRow {
     let before = known.accounts.get(&user.id).cloned();
     let mut account = before
         .clone()
@@ -278,7 +314,9 @@ pub async fn save_accounts(
     by: &AuditContext,
     planned: PlannedAccounts,
 ) -> Result<ImportReport> {
-    let PlannedAccounts { mut report, rows } = planned;
+    let PlannedAccounts {
+        mut report, rows, ..
+    } = planned;
     let write = |PlannedRow {
                      line,
                      guard,
@@ -320,7 +358,7 @@ pub async fn save_accounts(
                     &mut report.created
                 };
                 *done = done.saturating_sub(1);
-                report.refuse(*line, overtaken(error)?);
+                report.refuse(*line, [overtaken(error)?]);
             }
         }
     }

@@ -9,10 +9,10 @@ use super::{
     ImportReport, ImportRow, PlannedAccounts, PlannedUsers, Result, plan_accounts, plan_users,
     save_accounts, save_users,
 };
-use crate::domain::InternalError;
 use crate::domain::protected_actions::{ImportedTable, ProtectedAction};
+use crate::domain::{InternalError, Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::AuditContext;
+use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
@@ -57,6 +57,23 @@ impl TablePlan {
             Self::Accounts(accounts) => accounts.targets(),
         };
         Ok(Digest::sha256(&serde_json::to_vec(&targets)?).to_text())
+    }
+
+    /// Returns the entry of the audit log about the whole table. `None` if nothing is saved.
+    fn entry(&self, services: &Services, by: &AuditContext) -> Option<Entry> {
+        let entry = match self {
+            Self::Report(_) => return None,
+            Self::Users(_) => audit::entry(services, Event::UsersImported, by),
+            Self::Accounts(accounts) => audit::entry(services, Event::AccountsImported, by)
+                .in_application(accounts.application.clone()),
+        };
+        let report = self.report();
+        Some(
+            entry
+                .with("rows", report.rows)
+                .with("created", report.created)
+                .with("updated", report.updated),
+        )
     }
 
     const fn report(&self) -> &ImportReport {
@@ -119,7 +136,16 @@ impl AdminCommand for ImportTable {
         by: &AuditContext,
     ) -> Result<Execution<ImportReport>> {
         let services = &context.services;
-        let report = match approved.into_plan() {
+        let plan = approved.into_plan();
+        if let Some(entry) = plan.entry(services, by) {
+            // The entry comes first, so that no import lacks it.
+            services
+                .store
+                .append_audit(vec![entry])
+                .await
+                .map_err(InternalError::from)?;
+        }
+        let report = match plan {
             TablePlan::Report(report) => report,
             TablePlan::Users(users) => save_users(services, by, users).await?,
             TablePlan::Accounts(accounts) => save_accounts(services, by, accounts).await?,

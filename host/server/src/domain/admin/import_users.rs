@@ -61,6 +61,18 @@ impl ExistingRecords {
         })
     }
 
+    /// Returns a name that no user and no row has, for the check of the other cells of a row whose name is wrong.
+    fn unused_name(&self) -> String {
+        let mut name = "x".to_owned();
+        while name
+            .parse()
+            .is_ok_and(|name: LoginName| self.by_login.contains_key(&name))
+        {
+            name.push('x');
+        }
+        name
+    }
+
     /// Returns the existing user of a row. `None` for a new user.
     fn user(&self, row: &ImportRow) -> std::result::Result<Option<&User>, RowProblem> {
         if let Some(id) = row.filled("id") {
@@ -137,9 +149,31 @@ pub async fn plan_users(
     for row in rows {
         // This lets concurrent sign-ins continue.
         tokio::task::yield_now().await;
-        let plan = plan(services, caller, &known, row)
-            .and_then(|plan| taken.claim_names(&known, plan).map_err(Stop::Row));
-        match plan {
+        let check = |row: &ImportRow| {
+            let plan = plan(services, caller, &known, row)?;
+            match taken.conflict(&known, &plan) {
+                Some(conflict) => Err(Stop::Row(conflict)),
+                None => Ok(plan),
+            }
+        };
+        let checked = check(row);
+        let checked = match checked {
+            Err(Stop::Row(first)) => {
+                let placeholder = |column: &str| (column == "name").then(|| known.unused_name());
+                let further = |row: &ImportRow| match check(row) {
+                    Ok(_) => Ok(None),
+                    Err(Stop::Row(problem)) => Ok(Some(problem)),
+                    Err(Stop::All(refused)) => Err(refused),
+                };
+                Err(row.problems(first, placeholder, further)?)
+            }
+            Err(Stop::All(refused)) => return Err(refused),
+            Ok(plan) => Ok(plan),
+        };
+        if let Ok(plan) = &checked {
+            taken.add(plan);
+        }
+        match checked {
             Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
             Ok(plan) => {
                 match &plan.before {
@@ -152,8 +186,7 @@ pub async fn plan_users(
                 }
                 planned.push(plan);
             }
-            Err(Stop::Row(problem)) => report.refuse(row.line, problem),
-            Err(Stop::All(refused)) => return Err(refused),
+            Err(problems) => report.refuse(row.line, problems),
         }
     }
     if report.rejected > 0 {
@@ -194,40 +227,41 @@ struct InFile {
 }
 
 impl InFile {
-    fn claim_names(
-        &mut self,
-        known: &ExistingRecords,
-        plan: PlannedRow,
-    ) -> std::result::Result<PlannedRow, RowProblem> {
-        let PlannedRow { line, user, .. } = &plan;
-        if let Some(before) = self.users.insert(user.id, *line) {
-            return Err(RowProblem::in_column(
+    /// Returns the first conflict of a row with users and with previous rows.
+    fn conflict(&self, known: &ExistingRecords, plan: &PlannedRow) -> Option<RowProblem> {
+        let user = &plan.user;
+        if let Some(before) = self.users.get(&user.id) {
+            return Some(RowProblem::in_column(
                 "name",
                 format!("line {before} is about the same user"),
             ));
         }
-        let email = user
-            .email
-            .iter()
-            .filter(|email| **email != user.name)
-            .map(|email| ("email", email));
-        for (column, name) in std::iter::once(("name", &user.name)).chain(email) {
-            if known
-                .by_login
-                .get(name)
-                .is_some_and(|owner| owner.id != user.id)
-            {
-                return Err(RowProblem::in_column(column, "it is taken"));
+        names_of(user).find_map(|(column, name)| {
+            let owner = known.by_login.get(name);
+            if owner.is_some_and(|owner| owner.id != user.id) {
+                return Some(RowProblem::in_column(column, "it is taken"));
             }
-            if let Some(before) = self.names.insert(name.clone(), *line) {
-                return Err(RowProblem::in_column(
-                    column,
-                    format!("line {before} has the same value; each value may occur once"),
-                ));
-            }
-        }
-        Ok(plan)
+            let before = self.names.get(name)?;
+            Some(RowProblem::in_column(
+                column,
+                format!("line {before} has the same value; each value may occur once"),
+            ))
+        })
     }
+
+    fn add(&mut self, plan: &PlannedRow) {
+        let PlannedRow { line, user, .. } = plan;
+        self.users.insert(user.id, *line);
+        for (_, name) in names_of(user) {
+            self.names.insert(name.clone(), *line);
+        }
+    }
+}
+
+/// Returns the names by which a user signs in, each with its column.
+fn names_of(user: &User) -> impl Iterator<Item = (&'static str, &LoginName)> {
+    let email = user.email.iter().filter(|email| **email != user.name);
+    std::iter::once(("name", &user.name)).chain(email.map(|email| ("email", email)))
 }
 
 /// Returns a placeholder for the identifier of a new user until the user is stored. A real identifier needs a new key,
@@ -445,7 +479,7 @@ pub async fn save_users(
                     &mut report.created
                 };
                 *done = done.saturating_sub(1);
-                report.refuse(line, overtaken(error)?);
+                report.refuse(line, [overtaken(error)?]);
             }
         }
     }

@@ -170,8 +170,10 @@ const fn effect(event: Event) -> Effect {
         | Event::PasskeyCloneSuspected
         | Event::UserCreated
         | Event::UsersExported
+        | Event::UsersImported
         | Event::AccountCreated
         | Event::AccountsExported
+        | Event::AccountsImported
         | Event::GroupCreated
         | Event::GroupMemberAdded
         | Event::GroupMembersExported

@@ -22,18 +22,31 @@ pub(super) fn updated_service_provider(
     after: &ServiceProviderState,
     members: &[ChangedMember],
 ) -> Message {
+    let availability = availability(name, before.settings.enabled, after.settings.enabled);
     sentences(
-        [changed(name, members)]
+        changed(name, members, availability)
             .into_iter()
             .chain(changed_provider(before, after)),
     )
 }
 
-/// Returns the members of a change, each with its value if the summary lists it.
-fn changed(application: &str, members: &[ChangedMember]) -> Message {
-    Message::new("action-change-application")
-        .text("application", application)
-        .message("members", in_a_row(members.iter().map(with_value)))
+/// Returns the effect on the availability, which comes first, and the members of the change, each with its value if the
+/// summary lists it. The member `enabled` is the availability.
+fn changed(
+    application: &str,
+    members: &[ChangedMember],
+    availability: Option<Message>,
+) -> Vec<Message> {
+    let others: Vec<&ChangedMember> = members
+        .iter()
+        .filter(|member| availability.is_none() || member.name != "enabled")
+        .collect();
+    let change = (availability.is_none() || !others.is_empty()).then(|| {
+        Message::new("action-change-application")
+            .text("application", application)
+            .message("members", in_a_row(others.into_iter().map(with_value)))
+    });
+    availability.into_iter().chain(change).collect()
 }
 
 fn with_value(ChangedMember { name, value }: &ChangedMember) -> Message {
@@ -88,6 +101,7 @@ pub(super) fn applied_metadata(
     let change = Message::new("action-apply-metadata")
         .text("application", name)
         .message("members", name_list(members.iter().map(String::as_str)));
+    // Metadata does not change the availability.
     sentences([change].into_iter().chain(changed_provider(before, after)))
 }
 
@@ -109,14 +123,11 @@ pub(super) fn updated_client(
     after: &ClientState,
     (members, sets_admin_scopes): (&[ChangedMember], bool),
 ) -> Message {
-    let mut effects = vec![changed(name, members)];
+    let availability = availability(name, before.settings.enabled, after.settings.enabled);
+    let mut effects = changed(name, members, availability);
     if before.name != after.name {
         effects.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
-    effects.extend(availability(
-        before.settings.enabled,
-        after.settings.enabled,
-    ));
     if sets_admin_scopes {
         effects.push(administers(after));
         // Other applications may have the same name.
@@ -154,10 +165,13 @@ pub(super) fn updated_client(
 }
 
 /// Returns the effect of disabling or enabling an application.
-fn availability(was_enabled: bool, is_enabled: bool) -> Option<Message> {
-    (was_enabled != is_enabled).then(|| match is_enabled {
-        true => Message::new("action-enabled"),
-        false => Message::new("action-disabled"),
+fn availability(application: &str, was_enabled: bool, is_enabled: bool) -> Option<Message> {
+    (was_enabled != is_enabled).then(|| {
+        match is_enabled {
+            true => Message::new("action-enable-application"),
+            false => Message::new("action-disable-application"),
+        }
+        .text("application", application)
     })
 }
 
@@ -221,7 +235,6 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     if before.name != after.name {
         effects.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
-    effects.extend(availability(was.enabled, is.enabled));
     effects.extend(passkeys(was.passkey_sign_in, is.passkey_sign_in));
     if was.entity_id != is.entity_id {
         let id = unquoted(&is.entity_id.to_string());

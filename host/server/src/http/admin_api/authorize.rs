@@ -20,12 +20,16 @@ use crate::http::operations::rate_limits;
 use crate::http::problem::{Problem, ProblemKind};
 use crate::oidc::bearer::{self, BearerError, BearerToken};
 use assent_model::audit::{Actor, AuditContext, Origin};
-use assent_model::id::SessionId;
+use assent_model::id::{SessionId, UserId};
 use assent_model::login::LocalPage;
 use assent_model::token::{TokenScopes, prefix};
 
 /// The header with the token that proves that a request comes from the console's own page.
 pub(super) const CSRF: &str = "x-assent-csrf";
+
+/// The header with the id of the user for whom the browser rendered the page. Another user may have signed in since, in
+/// another tab.
+pub(super) const USER: &str = "x-assent-user";
 
 /// The console session of the caller, with the values that its page needs for requests other than reads.
 #[derive(Clone, Debug)]
@@ -171,6 +175,8 @@ async fn by_session(
     parts: &axum::http::request::Parts,
 ) -> Result<(Caller, ConsoleSession), Problem> {
     let signed_in = browser.signed_in(services).await?.ok_or_else(unknown)?;
+    // This comes before all other checks, so that a response never describes another user's rights.
+    check_user(signed_in.user.id, parts)?;
     let authentication = &signed_in.session.authentication;
     if !channels::is_enough_here(services, LocalPage::Console, authentication) {
         let detail =
@@ -209,6 +215,30 @@ async fn by_session(
         },
         ConsoleSession { csrf, console },
     ))
+}
+
+/// Rejects a request of a page that was rendered for another user than the signed-in one. Only the request with which a
+/// page asks who is signed in needs no header.
+fn check_user(signed_in: UserId, parts: &axum::http::request::Parts) -> Result<(), Problem> {
+    let mut named = parts.headers.get_all(USER).iter();
+    let (first, further) = (named.next(), named.next());
+    let Some(first) = first else {
+        // The router has removed the path of the API.
+        let asks_who = parts.method == Method::GET && parts.uri.path() == "/me";
+        return if asks_who {
+            Ok(())
+        } else {
+            let detail =
+                "a request with a session needs the header X-Assent-User with the id from GET /me";
+            Err(Problem::with_kind(ProblemKind::Malformed, detail))
+        };
+    };
+    let is_same = first.to_str().ok().and_then(|id| id.parse::<UserId>().ok()) == Some(signed_in);
+    if is_same && further.is_none() {
+        return Ok(());
+    }
+    let detail = "another user is signed in in this browser now; load the page again";
+    Err(Problem::with_kind(ProblemKind::OtherUser, detail))
 }
 
 fn purpose(session: SessionId) -> String {

@@ -39,7 +39,7 @@ enum CallerKind {
 #[derive(Serialize, ToSchema)]
 struct Me {
     kind: CallerKind,
-    /// The id of the token, the user or the application.
+    /// The id of the token, the user or the application. For a session: the value of the header `X-Assent-User`.
     id: Option<String>,
     /// The name of the user or application.
     name: Option<String>,

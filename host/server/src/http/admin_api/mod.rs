@@ -15,6 +15,7 @@ mod audit;
 mod authorize;
 mod claims;
 mod client_secrets;
+mod compression;
 mod conditional;
 mod context;
 mod error_references;

@@ -14,7 +14,7 @@ use utoipa::openapi::schema::ComponentsBuilder;
 use utoipa::openapi::{InfoBuilder, OpenApiBuilder};
 use utoipa::{PartialSchema, ToSchema};
 
-use super::authorize::CSRF;
+use super::authorize::{CSRF, USER};
 use super::routes::Area;
 use crate::http::admin_api::areas::areas;
 use crate::http::admin_api::openapi::operation::{operation, response_name};
@@ -26,7 +26,8 @@ The API of the console and the command line.
 
 **Callers.** A token of `assent admin token` acts as an owner. A console session has the permissions of its \
 user's role, and \
-needs the header `X-Assent-CSRF` with the value of `csrf_token` in `GET /me` for each change. A service account is an \
+needs the header `X-Assent-User` with the value of `id` in `GET /me`, and for each change `X-Assent-CSRF` with the \
+value of `csrf_token`. A service account is an \
 application whose settings have `admin_scopes`: it requests them from the token endpoint with \
 `grant_type=client_credentials` and `scope`. Each operation lists its permission in `x-permission`; \
 `GET /me` returns the \
@@ -114,7 +115,7 @@ fn document(areas: Vec<Area>) -> Value {
         document.insert("tags".to_owned(), tags);
         document.insert(
             "security".to_owned(),
-            json!([{"token": []}, {"service": []}, {"session": [], "csrf": []}]),
+            json!([{"token": []}, {"service": []}, {"session": [], "user": [], "csrf": []}]),
         );
     }
     if let Some(schemas) = document
@@ -221,6 +222,13 @@ fn security() -> Value {
             "in": "cookie",
             "name": "__Host-assent-session",
             "description": "The session of a user with a role in the console, who signed in with a device.",
+        },
+        "user": {
+            "type": "apiKey",
+            "in": "header",
+            "name": USER,
+            "description": "For a session, with every request except `GET /me`: the value of `id` there. If another user \
+                            has signed in in the browser since, nothing is read or changed.",
         },
         "csrf": {
             "type": "apiKey",

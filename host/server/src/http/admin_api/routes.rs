@@ -15,11 +15,13 @@ use serde_json::{Map, Value};
 use utoipa::openapi::{RefOr, Schema};
 use utoipa_axum::router::UtoipaMethodRouter;
 
+use super::compression;
 use super::conditional;
 use super::idempotency;
 use super::import_limit;
 use crate::domain::Services;
 use crate::domain::admin::Caller;
+use crate::http::compression::compress_list;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::administration::{Permission, ProtectedActionKind};
 
@@ -204,6 +206,7 @@ impl Route {
     ) -> Router<Arc<Services>> {
         let (versioned, is_import, takes_manifest) =
             (self.is_versioned(), self.is_import(), self.takes_manifest());
+        let is_compressed = compression::is_compressed(&self.method, self.name);
         let handler = match self.method {
             Method::GET => self.handler.route_layer(from_fn(conditional::not_modified)),
             Method::POST => self
@@ -213,6 +216,11 @@ impl Route {
             _ => self
                 .handler
                 .route_layer(from_fn(conditional::without_version)),
+        };
+        let handler = if is_compressed {
+            handler.route_layer(from_fn(compress_list))
+        } else {
+            handler
         };
         let rule = self.rule;
         // This layer must come before any reader of the body.

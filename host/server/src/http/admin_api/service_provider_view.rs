@@ -46,6 +46,8 @@ pub(super) struct ServiceProviderView {
     metadata_url: Option<String>,
     /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
     passkey_sign_in: bool,
+    /// The recipe of the console by which it is connected, such as `zabbix`.
+    recipe: Option<String>,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -108,6 +110,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         idp_entity_id,
         metadata_url,
         passkey_sign_in,
+        recipe,
     } = settings;
     let IdpInitiated {
         enabled: is_idp_initiated,
@@ -138,6 +141,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         idp_entity_id,
         metadata_url: metadata_url.map(String::from),
         passkey_sign_in,
+        recipe,
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         notes: Vec::new(),

@@ -93,21 +93,8 @@ impl CsvBody {
             .flexible(true)
             .from_reader(text.as_bytes());
         let unreadable = |error: csv::Error| malformed(format!("the file cannot be read: {error}"));
-        let mut header: Vec<&'static str> = Vec::new();
-        for cell in reader.headers().map_err(unreadable)? {
-            let name = cell.trim().to_lowercase();
-            let column = columns.iter().copied().find(|column| *column == name);
-            let column = column.filter(|column| !header.contains(column));
-            header.push(column.ok_or_else(|| {
-                let known = columns.join(", ");
-                malformed(format!(
-                    "the first line must list the columns, each once, of {known}; {name:?} is not valid"
-                ))
-            })?);
-        }
-        if header.is_empty() {
-            return Err(malformed("the file is empty".to_owned()));
-        }
+        let header =
+            known_columns(reader.headers().map_err(unreadable)?, columns).map_err(malformed)?;
         let header: Arc<[&'static str]> = header.into();
         let mut rows = Vec::new();
         let mut place = LineCount {
@@ -141,6 +128,56 @@ impl CsvBody {
         }
         Ok(rows)
     }
+}
+
+/// Returns the columns that the first line of a file names.
+///
+/// # Errors
+/// The reason why the line is wrong.
+fn known_columns(
+    line: &csv::StringRecord,
+    columns: &'static [&'static str],
+) -> Result<Vec<&'static str>, String> {
+    let (mut header, mut unknown) = (Vec::new(), Vec::new());
+    for cell in line {
+        let name = cell.trim().to_lowercase();
+        match columns.iter().copied().find(|column| *column == name) {
+            Some(column) if header.contains(&column) => {
+                return Err(format!("the first line names the column {column} twice"));
+            }
+            Some(column) => header.push(column),
+            None => {
+                let quoted = format!("\"{name}\"");
+                unknown.push(match similar_column(&name, columns) {
+                    Some(similar) => [quoted, format!("({similar}?)")].join(" "),
+                    None => quoted,
+                });
+            }
+        }
+    }
+    if !unknown.is_empty() {
+        let unknown = unknown.join(", ");
+        return Err(format!(
+            "the first line names the columns, and these are unknown: {unknown}; an export has all columns"
+        ));
+    }
+    if header.is_empty() {
+        return Err("the file is empty".to_owned());
+    }
+    Ok(header)
+}
+
+/// Returns the column that an unknown name probably means.
+fn similar_column(name: &str, columns: &'static [&'static str]) -> Option<&'static str> {
+    let letters = |text: &str| text.replace(|letter: char| !letter.is_alphanumeric(), "");
+    let typed = letters(name);
+    columns
+        .iter()
+        .copied()
+        .map(|column| (strsim::jaro_winkler(&typed, &letters(column)), column))
+        .filter(|(similarity, _)| *similarity > 0.85)
+        .max_by(|(first, _), (second, _)| first.total_cmp(second))
+        .map(|(_, column)| column)
 }
 
 /// Finds the line of a record in a single pass through the text. The count of the CSV reader omits the blank lines
@@ -292,6 +329,22 @@ mod tests {
             assert!(read(text).is_err(), "{text:?}");
         }
         assert!(read(vec![b'n', b'a', b'm', b'e', b'\n', 0xff]).is_err());
+    }
+
+    #[test]
+    fn a_wrong_first_line_is_explained() {
+        for (text, expected) in [
+            (
+                "name,e-mail,phone\n",
+                "the first line names the columns, and these are unknown: \"e-mail\" (email?), \"phone\"; an export has \
+                 all columns",
+            ),
+            ("name,Name\n", "the first line names the column name twice"),
+            ("", "the file is empty"),
+        ] {
+            let problem = read(text).unwrap_err();
+            assert_eq!(problem.detail(), expected, "{text:?}");
+        }
     }
 
     #[test]

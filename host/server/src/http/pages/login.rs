@@ -138,6 +138,8 @@ pub struct ConsentPage {
     pub offline: bool,
     /// The number of days for which the consent is stored.
     pub days: u32,
+    /// Whether the sign-in is an administrator's test, which stores no consent.
+    pub is_test_sign_in: bool,
 }
 
 /// The waiting page, with the number to type on the device. Without a script it reloads itself every three seconds.

@@ -57,6 +57,7 @@ fn consent() -> ConsentPage {
         user_token: MARKUP.to_owned(),
         offline: false,
         days: 14,
+        is_test_sign_in: false,
     }
 }
 
@@ -136,6 +137,7 @@ fn admin() -> ConsolePage {
             sign_out: "/logout".to_owned(),
             csrf: text(),
         }),
+        modules: vec!["/assets/console/main.js".to_owned()],
     }
 }
 
@@ -297,6 +299,10 @@ fn every_page_in(language: Language) -> Vec<String> {
             offline: true,
             logo: None,
             host: None,
+            ..consent()
+        },
+        ConsentPage {
+            is_test_sign_in: true,
             ..consent()
         },
         form_post(),
@@ -514,6 +520,12 @@ fn consent_to_offline_access_is_requested_each_time() {
             && page.contains("You will be asked again at each new sign‑in")
     );
     assert!(page.contains("<strong>Keep access while you are away</strong>"));
+    let page = ConsentPage {
+        is_test_sign_in: true,
+        ..consent()
+    };
+    let page = page.render().unwrap();
+    assert!(page.contains("The permission is not stored.") && !page.contains("Remembered"));
 }
 
 #[test]

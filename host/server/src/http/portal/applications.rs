@@ -73,7 +73,8 @@ fn tile(owner: &Owner, usable: UsableApplication) -> Result<ApplicationTile, Int
         SignInStart::IdpInitiated => {
             // The form is that of the page that asks for a confirmation. Here no other site can submit it.
             let action = start_purpose(usable.id.as_str());
-            let csrf = csrf::token(&owner.services, &owner.browser, &action)?;
+            let user = owner.signed_in.user.id;
+            let csrf = csrf::user_token(&owner.services, &owner.browser, &action, user)?;
             TileStart::Form(ButtonForm { action, csrf })
         }
         SignInStart::LoginUri => TileStart::Link(format!("/applications/{}/start", usable.id)),

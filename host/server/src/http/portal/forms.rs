@@ -9,24 +9,20 @@ use axum::response::{IntoResponse, Response};
 use super::pages::ButtonForm;
 use crate::domain::{InternalError, Services};
 use crate::http::csrf;
+use crate::http::csrf::UserToken;
 use crate::http::portal::form_outcome::{FormResult, csrf_purpose};
 use crate::http::portal::owner::Owner;
-use crate::http::reply::{forged, internal_error, see_other};
+use crate::http::reply::{forged, internal_error, other_user, see_other};
 use assent_model::login::LocalPage;
-use assent_model::user::User;
-
-/// The purpose of a form's token: this action, by this user. Another user may have signed in since, in another window.
-fn purpose(action: &str, user: &User) -> String {
-    format!("{action} {}", user.id)
-}
 
 impl Owner {
     /// Returns a form with its token and the target path `action`.
     pub(super) fn form(&self, action: &str) -> Result<ButtonForm, InternalError> {
-        let csrf = csrf::token(
+        let csrf = csrf::user_token(
             &self.services,
             &self.browser,
-            &purpose(action, &self.signed_in.user),
+            action,
+            self.signed_in.user.id,
         )?;
         Ok(ButtonForm {
             action: action.to_owned(),
@@ -75,17 +71,29 @@ impl FromRequest<Arc<Services>> for PortalForm {
     async fn from_request(request: Request, services: &Arc<Services>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
         let owner = Owner::from_request_parts(&mut parts, services).await?;
-        let action = purpose(parts.uri.path(), &owner.signed_in.user);
+        let action = parts.uri.path().to_owned();
         let body = Bytes::from_request(Request::from_parts(parts, body), services).await;
         let body = body.map_err(IntoResponse::into_response)?;
         let posted = Self {
             owner,
             fields: form_urlencoded::parse(&body).into_owned().collect(),
         };
-        let Owner { browser, .. } = &posted.owner;
-        match csrf::is_token(services, browser, &action, posted.field("csrf")) {
-            Ok(true) => Ok(posted),
-            Ok(false) => Err(forged(services, browser.language())),
+        let Owner {
+            browser, signed_in, ..
+        } = &posted.owner;
+        let (user, token) = (Some(signed_in.user.id), posted.field("csrf"));
+        match csrf::check_user_token(services, browser, &action, user, token) {
+            Ok(UserToken::Valid) => Ok(posted),
+            Ok(UserToken::OtherUser) => {
+                let page = match LocalPage::from_path(&action) {
+                    // The device of the other user.
+                    LocalPage::RevokeDevice(_) => LocalPage::Devices,
+                    page => page,
+                };
+                let page = page.path().into_owned();
+                Err(other_user(services, browser.language(), page))
+            }
+            Ok(UserToken::Forged) => Err(forged(services, browser.language())),
             Err(error) => Err(internal_error(services, browser.language(), &error)),
         }
     }

@@ -149,6 +149,7 @@ pub(super) fn activity_message(
         | Event::AccountUpdated
         | Event::AccountLifecycleChanged
         | Event::AccountsExported
+        | Event::AccountsImported
         | Event::AccountDeleted => account_activity(entry, application()),
         Event::AccessAssigned
         | Event::AccessRemoved
@@ -188,6 +189,7 @@ pub(super) fn activity_message(
         | Event::UserErased
         | Event::UserDeleted
         | Event::UsersExported
+        | Event::UsersImported
         | Event::ExternalAuthenticatorSet
         | Event::ExternalAuthenticatorRemoved
         | Event::PluginsRolledBack
@@ -308,6 +310,9 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
         Event::AccountsExported => {
             Message::new("activity-accounts-exported").message("application", application)
         }
+        Event::AccountsImported => {
+            Message::new("activity-accounts-imported").message("application", application)
+        }
         // AccountDeleted; a test checks that each event has its own words.
         _ => Message::new("activity-account-deleted").message("application", application),
     }
@@ -334,6 +339,7 @@ const fn plain_activity(event: Event) -> Message {
         Event::UserErased => Message::new("activity-user-erased"),
         Event::UserDeleted => Message::new("activity-user-deleted"),
         Event::UsersExported => Message::new("activity-users-exported"),
+        Event::UsersImported => Message::new("activity-users-imported"),
         Event::ExternalAuthenticatorSet => Message::new("activity-external-authenticator-set"),
         Event::ExternalAuthenticatorRemoved => {
             Message::new("activity-external-authenticator-removed")

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::http::header::{
-    ETAG, IF_NONE_MATCH, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
+    ETAG, REFERRER_POLICY, STRICT_TRANSPORT_SECURITY, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
+use axum::http::{HeaderValue, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -19,12 +19,11 @@ use crate::http::reply::ErrorReply;
 use crate::http::texts::{Message, PageLanguage};
 use crate::http::traced_request::record_route;
 
-/// Returns a stylesheet, script or icon.
+/// Returns a stylesheet, script or icon. The layer of its route compresses it, and compares its `ETag`.
 pub(super) async fn asset(
     State(services): State<Arc<Services>>,
     axum::extract::OriginalUri(uri): axum::extract::OriginalUri,
     PageLanguage(language): PageLanguage,
-    headers: HeaderMap,
 ) -> Response {
     if let Some(own) = branding::find(&services, uri.path()) {
         return own;
@@ -35,14 +34,7 @@ pub(super) async fn asset(
     let Ok(etag) = HeaderValue::from_str(&asset.etag) else {
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
-    let unchanged = headers
-        .get(IF_NONE_MATCH)
-        .is_some_and(|known| known == etag);
-    let mut response = if unchanged {
-        StatusCode::NOT_MODIFIED.into_response()
-    } else {
-        asset.bytes.into_response()
-    };
+    let mut response = asset.bytes.into_response();
     let set = response.headers_mut();
     set.insert(ETAG, etag);
     set.insert(

@@ -12,12 +12,13 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::csrf::UserToken;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
 use crate::http::pages::{Link, SamlPostPage, SamlStartPage};
 use crate::http::reply::{
-    ErrorReply, Framing, forged, internal_error, layout, nonce, page, page_with_script, see_other,
-    with_browser,
+    ErrorReply, Framing, forged, internal_error, layout, nonce, other_user, page, page_with_script,
+    see_other, with_browser,
 };
 use crate::http::request_id;
 use crate::http::sign_in::login;
@@ -297,8 +298,20 @@ async fn started(
     let Some(token) = field("csrf") else {
         return Err(BindingError::Missing.into());
     };
-    if !csrf::is_token(services, browser, &start_purpose(application), &token)? {
-        return Ok(forged(services, browser.language()));
+    let purpose = start_purpose(application);
+    // The page that asks for a confirmation has a token of this browser; the start page, one of its user.
+    if !csrf::is_token(services, browser, &purpose, &token)? {
+        let signed_in = browser.signed_in(services).await?;
+        let user = signed_in.map(|signed_in| signed_in.user.id);
+        match csrf::check_user_token(services, browser, &purpose, user, &token)? {
+            UserToken::Valid => {}
+            // The sign-in page names the user.
+            UserToken::OtherUser if user.is_none() => {}
+            UserToken::OtherUser => {
+                return Ok(other_user(services, browser.language(), "/".to_owned()));
+            }
+            UserToken::Forged => return Ok(forged(services, browser.language())),
+        }
     }
     Ok(with_browser(
         Box::pin(begin(services, browser, request)).await?,

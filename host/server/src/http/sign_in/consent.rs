@@ -16,9 +16,10 @@ use crate::domain::sign_in::{consent, login};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::csrf::UserToken;
 use crate::http::pages::{ConsentRow, Consents, Withdrawn};
 use crate::http::portal::owner::is_enough;
-use crate::http::reply::{forged, internal_error, see_other};
+use crate::http::reply::{forged, internal_error, other_user, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
 use crate::http::sign_in::login::{LoginPost, answered_before, finish, resumed, session_before};
@@ -119,11 +120,19 @@ pub(crate) async fn withdraw(
     Form(form): Form<Withdrawal>,
 ) -> Response {
     let reply = async {
-        if !csrf::is_token(&services, &browser, WITHDRAW, &form.csrf)? {
-            return Ok(forged(&services, browser.language()));
+        let signed_in = browser.signed_in(&services).await?;
+        let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
+        match csrf::check_user_token(&services, &browser, WITHDRAW, user, &form.csrf)? {
+            UserToken::Valid => {}
+            // The page leads to the sign-in.
+            UserToken::OtherUser if user.is_none() => return Ok(see_other("/consents")),
+            UserToken::OtherUser => {
+                let page = "/consents".to_owned();
+                return Ok(other_user(&services, browser.language(), page));
+            }
+            UserToken::Forged => return Ok(forged(&services, browser.language())),
         }
         let application: Option<Did> = form.application.parse().ok();
-        let signed_in = browser.signed_in(&services).await?;
         let signed_in =
             signed_in.filter(|signed_in| is_enough(&services, LocalPage::Consents, signed_in));
         if let (Some(signed_in), Some(application)) = (signed_in, application) {
@@ -228,6 +237,6 @@ pub(crate) async fn list(
     Ok(Consents {
         rows: rows.collect(),
         withdraw: WITHDRAW.to_owned(),
-        csrf: csrf::token(services, browser, WITHDRAW)?,
+        csrf: csrf::user_token(services, browser, WITHDRAW, signed_in.user.id)?,
     })
 }

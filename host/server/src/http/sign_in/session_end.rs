@@ -15,10 +15,11 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::csrf;
+use crate::http::csrf::UserToken;
 use crate::http::operator_details;
 use crate::http::pages::{OperatorDetail, SignOutPage, SignedOutPage};
 use crate::http::reply::{
-    ErrorReply, forged, internal_error, layout, page, see_other, with_browser,
+    ErrorReply, forged, internal_error, layout, other_user, page, see_other, with_browser,
 };
 use crate::http::saml::logout;
 use crate::http::sign_in::sign_out::{QUESTION, sign_out_here, without_session};
@@ -62,18 +63,27 @@ pub(crate) async fn end_by_post(
         let Some(sealed) = request.sealed(&services)? else {
             return Ok(see_other(QUESTION));
         };
-        let query = form_urlencoded::Serializer::new(String::new())
-            .append_pair("request", &sealed)
-            .finish();
-        Ok(if query.len() > LONGEST {
+        let address = question_address(&sealed);
+        Ok(if address.len() > LONGEST {
             unreadable(&services, language, &"state is too long")
         } else {
-            see_other(&format!("{QUESTION}?{query}"))
+            see_other(&address)
         })
     };
     reply
         .await
         .unwrap_or_else(|rejected| refused(&services, language, &rejected))
+}
+
+/// Returns the address of the confirmation page for an application's request, if it is not empty.
+fn question_address(sealed: &str) -> String {
+    if sealed.is_empty() {
+        return QUESTION.to_owned();
+    }
+    let query = form_urlencoded::Serializer::new(String::new())
+        .append_pair("request", sealed)
+        .finish();
+    format!("{QUESTION}?{query}")
 }
 
 #[derive(Debug, Deserialize)]
@@ -117,14 +127,22 @@ pub(crate) async fn answer(
     Form(form): Form<EndForm>,
 ) -> Response {
     let reply = async {
-        if !csrf::is_token(&services, &browser, QUESTION, &form.csrf)? {
-            return Ok(forged(&services, browser.language()));
+        let signed_in = browser.signed_in(&services).await?;
+        let user = signed_in.as_ref().map(|signed_in| signed_in.user.id);
+        match csrf::check_user_token(&services, &browser, QUESTION, user, &form.csrf)? {
+            UserToken::Valid => {}
+            // The session that the page showed has ended already; the application's request remains.
+            UserToken::OtherUser if user.is_none() => {}
+            UserToken::OtherUser => {
+                let page = question_address(&form.request);
+                return Ok(other_user(&services, browser.language(), page));
+            }
+            UserToken::Forged => return Ok(forged(&services, browser.language())),
         }
         if form.answer != "yes" {
             return Ok(see_other("/"));
         }
         let request = unsealed(&services, &form.request).await?;
-        let signed_in = browser.signed_in(&services).await?;
         Ok(signed_out(&services, &browser, signed_in.as_ref(), &request).await?)
     };
     reply
@@ -227,7 +245,7 @@ fn question_page(
         returns_to: request.returns_to().map(str::to_owned),
         action: QUESTION.to_owned(),
         request: request.sealed(services)?.unwrap_or_default(),
-        csrf: csrf::token(services, browser, QUESTION)?,
+        csrf: csrf::user_token(services, browser, QUESTION, signed_in.user.id)?,
     };
     Ok(with_browser(
         page(&question, request.form_target().as_deref()),

@@ -196,7 +196,8 @@ async fn grant(
     } = authenticated;
     let signed_in = &authenticated_user.signed_in;
     let (code, token) = code(services, request, application, account, signed_in, claims);
-    let agreed = agreement == Agreement::Given;
+    // An administrator's test of a sign-in gives the application nothing, so it leaves no consent.
+    let agreed = agreement == Agreement::Given && request.purpose.is_application();
     let outcome = LoginCompletion {
         authenticated_user,
         old,

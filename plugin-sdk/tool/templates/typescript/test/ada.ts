@@ -6,7 +6,7 @@ export const ada: Input = {
   sink: "id-token",
   now: 1_800_000_000,
   application: { id: "did:key:books", name: "Books", application_type: "web" },
-  account: { id: "018f-account", name: "ada", short_code: "7KQ2M9", state: "active" },
+  account: { id: "018f-account", name: "ada", short_code: "7KQ2M9T4VX", state: "active" },
   user: {
     did: "did:key:ada",
     name: "ada",

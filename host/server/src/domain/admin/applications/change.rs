@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::authentication::{AuthenticationChange, authentication};
-use super::values::{application_name, server_address};
+use super::values::{application_name, recipe_id, server_address};
 use crate::domain::Services;
 use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{Result, invalid};
@@ -92,6 +92,10 @@ assent_model::admin_command! {
         /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
         /// knows such an assertion could then use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
+        /// The recipe of the console by which the application is connected, such as `grafana`; null removes it. The
+        /// console shows its guide.
+        #[serde(default, deserialize_with = "removable")]
+        harmless recipe: Option<Option<String>>,
         /// The permissions of the application in the admin API as a service account; null removes all. Only an owner may
         /// set them.
         #[serde(default, deserialize_with = "empty_if_null")]
@@ -141,6 +145,7 @@ pub(super) fn apply(
         backchannel_logout_session_required,
         initiate_login_uri,
         lenient_assertion_audience,
+        recipe,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -195,6 +200,9 @@ pub(super) fn apply(
         let checked = uri.map(|text| InitiateLoginUri::parse(&text)).transpose();
         settings.initiate_login_uri =
             checked.map_err(|unfit| invalid("initiate_login_uri", unfit.to_string()))?;
+    }
+    if let Some(recipe) = recipe {
+        settings.recipe = recipe.map(recipe_id).transpose()?;
     }
     settings.admin_scopes = admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
     settings.lenient_assertion_audience =

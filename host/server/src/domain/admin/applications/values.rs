@@ -12,6 +12,21 @@ pub(in crate::domain::admin) fn application_name(text: &str) -> Result<String> {
         .ok_or_else(|| invalid("name", "use 1 to 120 characters without control characters"))
 }
 
+/// Validates the id of a recipe of the console. The server does not know the recipes.
+pub(in crate::domain::admin) fn recipe_id(text: String) -> Result<String> {
+    let is_id = (1..=50).contains(&text.len())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-');
+    if is_id {
+        Ok(text)
+    } else {
+        let expected = "expected the id of a recipe of the console, such as grafana: 1 to 50 lower-case letters, \
+                        digits and hyphens";
+        Err(invalid("recipe", expected))
+    }
+}
+
 /// Validates an address of the application's server, to which this server sends requests. Rejects an address that the
 /// egress policy would reject later.
 pub(in crate::domain::admin) fn server_address(

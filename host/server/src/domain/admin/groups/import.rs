@@ -118,11 +118,11 @@ impl AdminCommand for ImportMembers {
         let (mut users, mut seen) = (Vec::new(), HashSet::new());
         for row in &*self.rows {
             match named.of_row(&context.caller, row)? {
-                Err(problem) => report.refuse(row.line, problem),
+                Err(problem) => report.refuse(row.line, [problem]),
                 Ok(user) if !seen.insert(user.id) => {
                     let problem =
                         RowProblem::in_column("user", "another row names the user already");
-                    report.refuse(row.line, problem);
+                    report.refuse(row.line, [problem]);
                 }
                 Ok(user) => users.push(user),
             }

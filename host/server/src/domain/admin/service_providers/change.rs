@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::Services;
-use crate::domain::admin::applications::{application_name, server_address};
+use crate::domain::admin::applications::{application_name, recipe_id, server_address};
 use crate::domain::admin::custom_attributes::CustomAttributeChange;
 use crate::domain::admin::{Result, custom_attributes, invalid};
 use crate::keys::saml;
@@ -78,6 +78,10 @@ assent_model::admin_command! {
         /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
         // Protected for the same reason as the setting of a client.
         protected explained passkey_sign_in: Option<bool>,
+        /// The recipe of the console by which the application is connected, such as `zabbix`; null removes it. The
+        /// console shows its guide.
+        #[serde(deserialize_with = "present")]
+        harmless recipe: Option<Option<String>>,
     }
 }
 
@@ -99,6 +103,7 @@ impl ServiceProviderChange {
             idp_entity_id,
             metadata_url,
             passkey_sign_in,
+            recipe,
         } = settings;
         let consumer = |consumer: &AssertionConsumer| AcsChange {
             url: consumer.url.as_str().to_owned(),
@@ -138,6 +143,7 @@ impl ServiceProviderChange {
             idp_entity_id: Some(idp_entity_id.clone()),
             metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
             passkey_sign_in: Some(*passkey_sign_in),
+            recipe: Some(recipe.clone()),
         }
     }
 }
@@ -218,6 +224,7 @@ pub(super) fn apply(
         idp_entity_id,
         metadata_url,
         passkey_sign_in,
+        recipe,
     } = change;
     let allow_insecure = services.settings.allow_insecure_redirect_uris;
     if let Some(name) = name {
@@ -277,6 +284,9 @@ pub(super) fn apply(
         settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
     }
     settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
+    if let Some(recipe) = recipe {
+        settings.recipe = recipe.map(recipe_id).transpose()?;
+    }
     settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
     if settings.clock_skew > MOST_CLOCK_SKEW {
         return Err(invalid(

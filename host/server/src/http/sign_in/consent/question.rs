@@ -15,7 +15,6 @@ use crate::http::reply::{layout, page};
 use crate::http::texts::Message;
 use assent_model::id::LoginId;
 use assent_model::login::{AuthorizationRequest, Login};
-use assent_model::redirect::CheckedRedirect;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 
@@ -35,7 +34,7 @@ pub(crate) async fn ask(
         initial: initial_of(&application),
         application,
         logo: logos::address_of(services, Some(&request.application)).await?,
-        host: host_of(&request.redirect_uri),
+        host: host_of(services, request).await?,
         name: user.display_name().to_owned(),
         scopes: with_values(&request.consent_scopes(), user),
         offline: request.scopes.has(Scope::OfflineAccess),
@@ -44,6 +43,7 @@ pub(crate) async fn ask(
         csrf: csrf::token(services, browser, &id)?,
         user_token: csrf::token(services, browser, &shown_to(login.id, user))?,
         days: services.settings.lifetimes.consent.whole_seconds() / (24 * 60 * 60),
+        is_test_sign_in: !request.purpose.is_application(),
     };
     Ok(page(
         &asking,
@@ -56,11 +56,23 @@ pub(super) fn shown_to(login: LoginId, user: &User) -> String {
     format!("consent {login} {}", user.id)
 }
 
-/// The host to which the user returns. A native application's own scheme has no host that is meaningful to users.
-fn host_of(redirect: &CheckedRedirect) -> Option<String> {
-    let url = Url::parse(redirect.as_str()).ok()?;
-    let host = url.host_str()?;
-    redirect.takes_forms().then(|| host.to_owned())
+/// The host to which the user returns. A native application's own scheme has no host that is meaningful to users. A test
+/// sign-in returns to this server, but its page is that of the application's users.
+async fn host_of(
+    services: &Services,
+    request: &AuthorizationRequest,
+) -> Result<Option<String>, InternalError> {
+    if !request.purpose.is_application() {
+        let application = services.store.application(&request.application).await?;
+        return Ok(application.and_then(|application| {
+            let first = application.settings.redirect_uris.first()?;
+            first.host()
+        }));
+    }
+    let redirect = &request.redirect_uri;
+    let url = Url::parse(redirect.as_str()).ok();
+    let host = url.as_ref().and_then(Url::host_str);
+    Ok(host.filter(|_| redirect.takes_forms()).map(str::to_owned))
 }
 
 /// The scopes, each with the values that the directory stores for it, except offline access, which the page shows
