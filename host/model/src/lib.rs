@@ -46,5 +46,6 @@ pub mod statement;
 pub mod syslog;
 pub mod test_sign_in;
 pub mod token;
+pub mod typed;
 pub mod user;
 pub mod wrapped_key;
