@@ -241,6 +241,7 @@ fn sign_in_routes(services: &Arc<Services>) -> Router<Arc<Services>> {
     never_by_head("GET, POST", pages)
         .route("/sso/metadata/{application}", get(metadata::metadata))
         .route("/login/{id}/events", get(login::events))
+        .route("/login/{id}/state", get(login::state))
         .route("/login/{id}/passkey", post(login::passkey))
         .route(
             "/login/{id}/passkey/challenge",
