@@ -147,6 +147,22 @@ pub enum SignInDenied {
     OthersTestSignIn,
 }
 
+impl SignInDenied {
+    /// Returns the stable name of the reason, for the audit log.
+    pub const fn as_str(&self) -> &'static str {
+        match self {
+            Self::ApplicationGone => "application_deleted",
+            Self::ApplicationDisabled(_) => "application_disabled",
+            Self::AddressGone => "redirect_uri_removed",
+            Self::NoAccount(_) => "no_account",
+            Self::AccountClosed(_) => "account_inactive",
+            Self::UserInactive => "user_inactive",
+            Self::Plugin { .. } => "plugin",
+            Self::OthersTestSignIn => "other_test_sign_in",
+        }
+    }
+}
+
 /// The server's own pages that require a signed-in user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
