@@ -60,7 +60,7 @@ async fn a_user_can_stay_or_retry() {
     let address = returns(&ended);
     assert!(
         ended.body.contains(&format!(
-            "<a href=\"{}?stay\">Stay on this page</a>",
+            "<a id=\"stay\" href=\"{}?stay\">Stay on this page</a>",
             ended.path()
         )),
         "{}",

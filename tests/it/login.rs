@@ -2,13 +2,11 @@
 
 use assent::authenticator::Authenticator;
 use assent_test_macros::both_databases;
-use futures_util::StreamExt;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::harness::{
-    Body, Browser, Database, Json, Respond, TestHost, Text, http_client, id, in_time, utf8,
-    without_code,
+    Body, Browser, Database, Json, Respond, TestHost, Text, http_client, id, in_time, without_code,
 };
 
 #[tokio::test]
@@ -512,11 +510,9 @@ async fn the_waiting_page_is_notified_at_once() {
     assert!(cookie.is_none(), "the browser has its cookie already");
     let events = browser.stream(&format!("{}/events", page.path())).await;
     assert_eq!(events.headers()["content-type"], "text/event-stream");
-    let mut events = events.bytes_stream();
     ada.approve(&page).await;
-    let event = in_time(events.next()).await;
-    let event = utf8(event.expect("an event").expect("bytes").to_vec());
-    assert!(event.contains("event: changed"), "{event}");
+    let events = in_time(events.read_text()).await;
+    assert!(events.contains("event: changed"), "{events}");
 }
 
 #[tokio::test]

@@ -32,6 +32,7 @@ mod proxies;
 mod push;
 mod qr_sign_in;
 mod recipes;
+mod rejected_sign_in;
 mod retention;
 mod same_device;
 mod saml;
@@ -40,5 +41,6 @@ mod statement_counts;
 pub mod store;
 mod tidy;
 mod waiting;
+mod without;
 
 use assent_tests::{flows, harness};

@@ -2,12 +2,11 @@
 
 use assent_model::id::LoginId;
 use assent_test_macros::both_databases;
-use futures_util::StreamExt;
 use reqwest::{Method, StatusCode, header};
 use serde_json::json;
 
 use crate::harness::{
-    Browser, Database, HostOptions, Page, TestHost, TestUser, Text, after, id, in_time,
+    Body, Browser, Database, HostOptions, Page, TestHost, TestUser, Text, after, id, in_time,
 };
 
 /// Returns the link in the QR code of a login page.
@@ -30,16 +29,10 @@ async fn scanning_the_code_prompts_the_device_and_the_number_signs_in() {
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
     let login = ada.application.login_page(&browser, &[]).await;
-    let mut news = browser
-        .stream(&format!("{}/events", login.path()))
-        .await
-        .bytes_stream();
+    let news = browser.stream(&format!("{}/events", login.path())).await;
     ada.device.scan_code(&code(&login)).await;
-    let first = in_time(news.next()).await;
-    assert!(
-        String::from_utf8_lossy(&first.expect("an event").expect("read"))
-            .contains("event: changed")
-    );
+    let news = in_time(news.read_text()).await;
+    assert!(news.contains("event: changed"), "{news}");
 
     let waiting = browser.get(&login.url).await;
     let requests = ada.device.pending_requests(0).await;
@@ -268,18 +261,10 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
         let (browser, login) = started(&host, &ada).await;
         let waiting = login.submit_name(name).await;
         let typed = ada.device.pending_requests(0).await;
-        let mut news = browser
-            .stream(&format!("{}/events", waiting.path()))
-            .await
-            .bytes_stream();
+        let news = browser.stream(&format!("{}/events", waiting.path())).await;
         ada.device.scan_code(&code(&waiting)).await;
-        let first = tokio::time::timeout(std::time::Duration::from_secs(60), news.next())
-            .await
-            .expect("in time");
-        assert!(
-            String::from_utf8_lossy(&first.expect("an event").expect("read"))
-                .contains("event: changed")
-        );
+        let news = in_time(news.read_text()).await;
+        assert!(news.contains("event: changed"), "{news}");
         let scanned = waiting.again().await;
         assert_ne!(scanned.number(), waiting.number(), "{name}");
         let pending = ada.device.pending_requests(0).await;

@@ -62,6 +62,16 @@ async function withoutNetwork(page) {
   assert.equal(await page.evaluate(() => window.same), true, 'the page returned without a reload');
 }
 
+/** The network accepts requests and never answers: the app opens from its cache. */
+async function hangingNetwork(page) {
+  proxy.hangs = true;
+  await page.reload({ waitUntil: 'commit' });
+  await page.getByRole('heading', { name: 'Ada Lovelace' }).waitFor({ timeout: 60_000 });
+  assert.ok(await page.locator('.card.account').evaluate((card) => getComputedStyle(card).display === 'grid'));
+  proxy.hangs = false;
+  proxy.drop();
+}
+
 async function newerVersion(browser, page) {
   assert.equal(await page.evaluate(() => document.documentElement.dataset.version), undefined);
   proxy.newer = true;
@@ -120,6 +130,7 @@ try {
   await served(page);
   await installable(page);
   await withoutNetwork(page);
+  await hangingNetwork(page);
   await signIn(browser, page);
   await newerVersion(browser, page);
 

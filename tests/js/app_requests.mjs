@@ -90,6 +90,19 @@ function decrypted({ pair, p256dh, auth }, body) {
   return padded.subarray(0, padded.lastIndexOf(2)).toString();
 }
 
+/** The push service ends the subscription while the app is closed: the service worker sends the new one. */
+async function renew(context) {
+  const keys = subscription();
+  const json = {
+    endpoint: `${CONTROL_URL}/push`,
+    keys: { p256dh: keys.p256dh.toString('base64url'), auth: keys.auth.toString('base64url') },
+  };
+  const [worker] = context.serviceWorkers();
+  // A test cannot dispatch the event, because only the browser's own events may extend the life of a worker.
+  await worker.evaluate((given) => renewSubscription({ toJSON: () => given }), json);
+  return keys;
+}
+
 /**
  * A request that is pushed. Chromium has no push service here, so the test plays it: the app subscribes at its address,
  * the server sends the message there, and the test delivers it to the service worker as the browser would.
@@ -119,10 +132,11 @@ async function pushed(browser, context, first) {
   await page.getByRole('button', { name: 'Turn on notifications' }).click();
   await page.getByRole('button', { name: 'Turn on notifications' }).waitFor({ state: 'detached' });
   await page.evaluate(() => navigator.serviceWorker.ready);
+  const renewed = await renew(context);
 
   const { page: desk, number } = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
   const body = Buffer.from(await (await fetch(`${CONTROL_URL}/pushed`)).arrayBuffer());
-  const message = decrypted(keys, body);
+  const message = decrypted(renewed, body);
   assert.ok(JSON.parse(message).request, 'the message names the request');
   assert.ok(!message.includes(`"${number}"`), 'the message does not contain the number');
   // The user has put the phone away, so the app is not on the screen.

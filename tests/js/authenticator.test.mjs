@@ -2,259 +2,21 @@
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
-import { readFile } from 'node:fs/promises';
-import http from 'node:http';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 
-import { axe, complaints, inspect, launch, phone } from './browser.mjs';
-
-const host = new URL('../../host/server/', import.meta.url);
-const ISSUER = 'https://id.example.com/oidc';
-
-/** Returns the messages of the catalogue, each on one line as a list of parts. A message with plurals is its id. */
-async function messages() {
-  const catalogue = await readFile(new URL('messages/en.ftl', host), 'utf8');
-  const found = catalogue.matchAll(/^(app-[a-z0-9-]+) =(.*)$/gm);
-  const parts = Array.from(found, ([, id, words]) => [
-    id,
-    words.trim() === '' || words.includes('->')
-      ? [id]
-      : words
-          .trim()
-          .split(/\{ \$([a-z]+) \}/)
-          .map((part, index) => (index % 2 === 1 ? { value: part } : part)),
-  ]);
-  return `export default ${JSON.stringify(Object.fromEntries(parts))};`;
-}
-
-/** Returns the app's page from its template, without the parts that the server fills in. */
-async function frame() {
-  const template = await readFile(new URL('templates/authenticator.html', host), 'utf8');
-  const main = template.split('{% block main %}')[1].split('{% endblock %}')[0];
-  const body = main.replace('{{ report_cooldown }}', '240').replaceAll(/\{\{.*?\}\}/g, 'Keep');
-  const script = '<script type="module" src="/assets/authenticator/main.js"></script>';
-  const styles = ['assent', 'authenticator']
-    .map((name) => `<link rel="stylesheet" href="/assets/${name}.css">`)
-    .join('');
-  const size = '<meta name="viewport" content="width=device-width, initial-scale=1">';
-  const head = `<meta charset="utf-8">${size}<title>Authenticator</title>${styles}${script}`;
-  const bar = '<header class="bar"><span class="brand">Example</span></header>';
-  const shown = `<body class="app">${bar}<main>${body}</main></body>`;
-  return `<!doctype html><html lang="en"><head>${head}</head>${shown}</html>`;
-}
-
-/** Returns an approval request that started `age` seconds ago. */
-function request(id, more = {}) {
-  const now = Math.floor(Date.now() / 1000);
-  return {
-    id,
-    application: { id: `did:key:${id}`, name: `Application ${id}`, logo: null },
-    account: 'ada',
-    place: 'Zürich',
-    browser: 'Firefox on Linux',
-    action: null,
-    requested_at: now,
-    expires_at: now + 120,
-    attempts_left: 3,
-    ...more,
-  };
-}
-
-/** The present state of the server. Tests change it. */
-const server = {
-  requests: [],
-  notifications: [],
-  /** The answers to decisions, in order: a status and a body. */
-  decisions: [],
-  decided: [],
-  codesMade: 0,
-  /** The number of valid codes, the ids of the confirmed ones, and the answers to confirmations. */
-  codesLeft: 0,
-  confirmed: [],
-  confirmations: [],
-  passkey: 'unsupported',
-  cooldownUntil: null,
-  devices: [],
-  deviceName: null,
-  languages: new Set(),
-  waiting: [],
-};
-
-/** Sends a list of requests to the app at once. */
-function list(...requests) {
-  server.requests = requests;
-  for (const answer of server.waiting.splice(0)) answer();
-}
-
-function pending() {
-  return {
-    now: Math.floor(Date.now() / 1000),
-    account: { name: 'ada', display_name: 'Ada Lovelace', state: 'active' },
-    device_name: server.deviceName ?? server.devices[0].name,
-    cooldown_until: server.cooldownUntil,
-    passkey: server.passkey,
-    requests: server.requests,
-    notifications: server.notifications,
-  };
-}
-
-const OFFER = { operator: 'Example', issuer: ISSUER, account: 'ada', display_name: 'Ada Lovelace', link_qr: null };
-
-/** Returns the answer to a call: a status and a body. */
-async function answered(method, path, query, body) {
-  switch (`${method} ${path}`) {
-    case 'POST /enrolments/preview':
-      return [200, { ...OFFER, expires_at: Date.now() / 1000 + 600 }];
-    case 'POST /enrolments':
-      return [
-        200,
-        {
-          ...OFFER,
-          device_id: 'd1',
-          device_name: body.device_name,
-          push_key: null,
-          passkey: server.passkey,
-          recovered: false,
-        },
-      ];
-    case 'GET /requests': {
-      const known = server.requests.map(({ id }) => id).join(',') === query.get('seen');
-      if (known && query.get('wait') !== '0') await new Promise((resolve) => server.waiting.push(resolve));
-      return [200, pending()];
-    }
-    case 'GET /devices':
-      return [200, { devices: server.devices, recovery_codes: server.codesLeft }];
-    case 'PATCH /devices/d1':
-      if (body.name === '') return [422, { error: 'invalid_name' }];
-      server.devices[0].name = body.name;
-      return [200, {}];
-    case 'POST /devices/enrolment-links': {
-      const now = Math.floor(Date.now() / 1000);
-      return [
-        200,
-        { link: `${base}/authenticator#enrol=second`, link_qr: null, created_at: now, expires_at: now + 600 },
-      ];
-    }
-    case 'POST /notifications/read':
-      server.notifications = [];
-      return [200, {}];
-    case 'DELETE /cooldown':
-      server.cooldownUntil = null;
-      return [200, {}];
-    case 'POST /qr-sign-ins/preview':
-      return [200, { application: { id: 'x', name: 'Shop' }, place: '', browser: 'Safari', same_browser: false }];
-    case 'POST /qr-sign-ins':
-      list(request('s1'));
-      return [200, { request: 's1', login_page: null }];
-    case 'GET /history': {
-      const past = { ...request('h1'), outcome: 'approved', at: Math.floor(Date.now() / 1000) };
-      return [200, { items: [past, { ...past, outcome: 'of a newer server' }] }];
-    }
-    case 'POST /device/passkey':
-      return [
-        200,
-        {
-          options: {
-            challenge: 'AAAA',
-            rp: { id: 'localhost', name: 'Example' },
-            user: { id: 'AAAA', name: 'ada', displayName: 'Ada' },
-            pubKeyCredParams: [{ type: 'public-key', alg: -7 }],
-            authenticatorSelection: { userVerification: 'required' },
-          },
-        },
-      ];
-    case 'PUT /device/passkey':
-      server.passkey = 'set';
-      return [200, {}];
-    case 'POST /recovery-codes':
-      server.codesMade += 1;
-      return [
-        201,
-        {
-          id: `batch${server.codesMade}`,
-          codes: ['AAAA-BBBB', 'CCCC-DDDD'],
-          expires_at: Math.floor(Date.now() / 1000) + 1800,
-        },
-      ];
-    case 'POST /recovery-codes/batch1/confirm':
-    case 'POST /recovery-codes/batch2/confirm': {
-      const answer = server.confirmations.shift() ?? [204];
-      if (answer[0] === 204) {
-        server.confirmed.push(path.split('/')[2]);
-        server.codesLeft = 2;
-      }
-      return answer;
-    }
-    default: {
-      server.decided.push({ path, ...body });
-      return server.decisions.shift() ?? [404, { error: 'request_not_found' }];
-    }
-  }
-}
-
-const listener = http.createServer(async (incoming, outgoing) => {
-  const { pathname, searchParams } = new URL(incoming.url, 'http://localhost');
-  const chunks = await incoming.toArray();
-  const reply = (status, type, body) => outgoing.writeHead(status, { 'Content-Type': type }).end(body);
-  if (pathname.startsWith('/authenticator/api')) {
-    const text = Buffer.concat(chunks).toString();
-    const path = pathname.slice('/authenticator/api'.length);
-    if (incoming.headers.authorization) server.languages.add(incoming.headers['accept-language']);
-    const [status, body] = await answered(incoming.method, path, searchParams, text === '' ? {} : JSON.parse(text));
-    return reply(status, 'application/json', body === undefined ? undefined : JSON.stringify(body));
-  }
-  if (pathname === '/authenticator') return reply(200, 'text/html; charset=utf-8', await frame());
-  if (pathname === '/assets/authenticator/messages.js') return reply(200, 'text/javascript', await messages());
-  if (/^\/assets\/[a-z_/]+\.js$/.test(pathname)) {
-    return reply(200, 'text/javascript; charset=utf-8', await readFile(new URL(`.${pathname}`, host)));
-  }
-  if (/^\/assets\/[a-z]+\.css$/.test(pathname)) {
-    return reply(200, 'text/css; charset=utf-8', await readFile(new URL(`.${pathname}`, host)));
-  }
-  return reply(404, 'text/plain', '');
-});
-
-let browser;
-let base;
-
-before(async () => {
-  await new Promise((resolve) => listener.listen(0, 'localhost', resolve));
-  base = `http://localhost:${listener.address().port}`;
-  browser = await launch();
-});
-
-after(async () => {
-  await browser?.close();
-  list();
-  listener.closeAllConnections();
-  listener.close();
-});
-
-/** Enrols a phone, with this state of the server. `prepare` runs before the page opens. */
-async function enrolling(says, prepare = async () => {}) {
-  list();
-  const now = Math.floor(Date.now() / 1000);
-  const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, is_current: true, has_passkey: false };
-  Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'unsupported' });
-  Object.assign(server, { codesLeft: 0, confirmed: [], confirmations: [] });
-  Object.assign(server, { cooldownUntil: null, devices: [own], deviceName: null, languages: new Set(), ...says });
-  const page = await (await phone(browser)).newPage();
-  await prepare(page);
-  await page.goto(`${base}/authenticator#enrol=token`);
-  await page.getByRole('button', { name: /set up this/i }).click();
-  return page;
-}
-
-/** Enrols a phone that has no pending requests or notices. */
-async function enrolled() {
-  const page = await enrolling({});
-  const wrong = complaints(page);
-  await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByText('Nothing to approve').waitFor();
-  return { page, wrong: () => wrong.filter((line) => !/sw\.js|\b(404|422)\b/.test(line)) };
-}
-
-const field = (page) => page.getByRole('textbox', { name: /number/i });
+import {
+  assertAbove,
+  enrolled,
+  enrolling,
+  field,
+  focusIn,
+  isFocused,
+  LONG,
+  list,
+  request,
+  server,
+} from './authenticator_server.mjs';
+import { axe, inspect } from './browser.mjs';
 
 test('the number, its caret and the focus stay while the page is rendered again', async () => {
   const { page, wrong } = await enrolled();
@@ -284,7 +46,7 @@ test('the number, its caret and the focus stay while the page is rendered again'
   await page.getByRole('heading', { name: 'Approved' }).waitFor();
   assert.equal(server.decided[0].path, '/requests/a1');
   assert.equal(server.decided[0].number, '24');
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), 'Approved');
+  assert.equal(await page.evaluate(() => document.activeElement.id), 'request-b2-number', 'the other one is next');
   assert.match(await page.locator('#say').textContent(), /^Approved\. /);
   assert.deepEqual(wrong(), []);
   await page.context().close();
@@ -550,28 +312,24 @@ test('a device with a screen lock is offered a passkey after the enrolment', asy
   await page.context().close();
 });
 
-const isFocused = (locator) => locator.evaluate((element) => element === document.activeElement);
-
-/** Waits until the element with the focus matches a selector. */
-const focusIn = (page, selector) =>
-  page.waitForFunction((wanted) => document.activeElement?.matches(wanted) ?? false, selector);
-
 test('the only request has two lines of facts and the focus in its field', async () => {
   const { page, wrong } = await enrolled();
   list(request('i1'));
   await field(page).waitFor();
   assert.ok(await isFocused(field(page)));
   const lines = await page.locator('.request-facts p').allTextContents();
-  assert.match(lines[0], /^Firefox on Linux ·\u00a0Zürich ·\u00a0\d\d:\d\d$/);
-  assert.deepEqual(lines.slice(1), ['for ada']);
+  assert.equal(lines[0], 'for ada');
+  assert.match(lines[1], /^Firefox on Linux ·\u00a0Zürich ·\u00a0\d\d:\d\d$/);
+  assert.equal(lines.length, 2);
   assert.match(await field(page).getAttribute('aria-describedby'), /request-i1-facts/);
   await page.getByText(/^Not you\? Tap “This wasn’t me”\./).waitFor();
   assert.deepEqual(await inspect(page, 'app-request'), []);
-  // Focus that the user did not request does not keep a request open: the user sees the list.
+  // Focus that the user did not request does not keep a request open: the newest one replaces it.
   list(request('i1'), request('j2'));
-  await focusIn(page, '#requests-title');
-  list(request('j2'));
   await focusIn(page, '#request-j2-number');
+  assert.equal(await page.locator('.card.request').count(), 1);
+  list(request('i1'));
+  await focusIn(page, '#request-i1-number');
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });
@@ -589,18 +347,6 @@ test('after an approval the phone sends the user back and does not claim a sign-
   assert.deepEqual(wrong(), []);
   await page.context().close();
 });
-
-/** A summary of several lines. */
-const LONG = `Change redirect URIs of “Expenses” to: https://expenses.example.org/${'callback/'.repeat(12)}`;
-
-/** Asserts that the field and both buttons are between the upper edge of the window and this line. */
-async function assertAbove(page, line, what) {
-  const parts = [field(page), ...['Approve', 'Deny'].map((name) => page.getByRole('button', { name, exact: true }))];
-  for (const part of parts) {
-    const { y, height } = await part.boundingBox();
-    assert.ok(y >= 0 && y + height <= line, `${what}: from ${y} to ${y + height}, seen to ${line}`);
-  }
-}
 
 test('the whole card of a request is visible when it gets the focus below an earlier result', async () => {
   const { page, wrong } = await enrolled();
@@ -696,7 +442,7 @@ test('the card has a keypad in browsers with that setting', async () => {
 
 test('a later result replaces an earlier one, but a denial only after an answer', async () => {
   const { page, wrong } = await enrolled();
-  const results = page.locator('.card.outcome h2');
+  const results = page.locator(':is(.outcome, .ended) h2');
   const deny = async (id) => {
     list(request(id));
     await page.locator(`#request-${id}-number`).waitFor();
@@ -711,7 +457,7 @@ test('a later result replaces an earlier one, but a denial only after an answer'
   await page.locator('#request-r3-number').waitFor();
   list();
   await page.locator('[data-request="r3"].outcome').waitFor();
-  assert.deepEqual(await results.allTextContents(), ['Denied', 'Sign-in closed'], 'the denial can still be reported');
+  assert.deepEqual(await results.allTextContents(), ['Sign-in closed', 'Denied'], 'the denial can still be reported');
   list(request('s4'));
   await page.locator('#request-s4-number').fill('42');
   server.decisions.push([200, { outcome: 'approved' }]);
@@ -767,13 +513,17 @@ test('Back goes to the previous screen, and asks before it leaves new codes', as
   await page.context().close();
 });
 
-test('Back goes from a picked request to the list, and from a link to where it was opened', async () => {
+test('Back goes from the list to a request, and from a link to where it was opened', async () => {
   const { page, wrong } = await enrolled();
   list(request('t1'), request('u2'));
-  await page.locator('.pick').first().click();
-  await field(page).waitFor();
-  await page.evaluate(() => history.back());
+  await page.getByRole('button', { name: 'All 2 requests' }).click();
   await focusIn(page, '#requests-title');
+  await page.evaluate(() => history.back());
+  await page.locator('#request-u2-number').waitFor();
+  await page.getByRole('button', { name: 'All 2 requests' }).click();
+  await page.locator('.pick').last().click();
+  await page.locator('#request-t1-number').waitFor();
+  await page.waitForFunction(() => history.state.name === 'home');
   list();
   await page.evaluate(() => {
     location.hash = '#enrol=another';

@@ -126,7 +126,7 @@ async function webApplication(admin) {
   await admin.press('Create the secret');
   await admin.desk.locator('#approval-number').waitFor();
   await admin.look('action-secret');
-  assert.match(await admin.desk.getByRole('timer').innerText(), /^(\d+ min )?\d+ s left$/);
+  assert.match(await admin.desk.getByRole('timer').innerText(), /^(\d+ minutes? ?)?(\d+ seconds? )?left$/);
   assert.ok((await admin.desk.locator('dialog progress').evaluate((bar) => bar.value / bar.max)) > 0.5);
   assert.match(await admin.approveAction(), /^Create a client secret for “Expenses/);
   const shown = admin.desk.getByRole('dialog', { name: 'The client secret' });

@@ -20,7 +20,9 @@ test('a duration of the settings is shown in words', () => {
 });
 
 test('the remaining time has minutes only if there are any', () => {
-  assert.equal(timeLeft(118), '1 min 58 s left');
-  assert.equal(timeLeft(60), '1 min 0 s left');
-  assert.equal(timeLeft(59), '59 s left');
+  assert.equal(timeLeft(118), '1 minute 58 seconds left');
+  assert.equal(timeLeft(120), '2 minutes left');
+  assert.equal(timeLeft(61), '1 minute 1 second left');
+  assert.equal(timeLeft(59), '59 seconds left');
+  assert.equal(timeLeft(0), '0 seconds left');
 });

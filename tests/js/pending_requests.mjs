@@ -1,5 +1,5 @@
-// Several pending sign-in requests: the device lists all of them, and the user picks one. If the number belongs to
-// another request, the app names that request.
+// Several pending sign-in requests: the device shows the newest, and the way to a list of all, from which the user picks
+// one. If the number belongs to another request, the app names that request.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator, `ada`), AUTHORIZE_URL (an application's request); CHROMIUM and
 // SCREENSHOTS as in browser.mjs.
@@ -30,6 +30,9 @@ async function submitOtherNumber(mobile, number) {
 
 async function approveOwnRequest(browser, mobile, other) {
   const own = await beginSignIn(browser, `${BASE_URL}/admin`, 'ada');
+  await mobile.getByRole('button', { name: 'All 2 requests' }).waitFor();
+  assert.equal(await mobile.locator('.card.request').count(), 1, 'the newest request is shown alone');
+  await mobile.getByRole('button', { name: 'All 2 requests' }).click();
   await list(mobile).waitFor();
   const picks = mobile.locator('.pick');
   const texts = await picks.allTextContents();
@@ -53,10 +56,12 @@ async function approveOwnRequest(browser, mobile, other) {
   await picks.first().click();
   await numberField(mobile).fill(own.number);
   await pressApprove(mobile);
-  await mobile.getByRole('heading', { name: 'Approved' }).waitFor();
+  const ended = mobile.locator('.ended', { hasText: 'Approved' });
+  await ended.waitFor();
   await own.page.waitForURL(`${BASE_URL}/admin`);
   assert.equal(await other.page.locator('#number').textContent(), other.number, 'the other request was not approved');
-  await mobile.getByRole('button', { name: 'Done' }).click();
+  await ended.locator('summary').click();
+  await ended.getByRole('button', { name: 'Done' }).click();
   await own.page.context().close();
 }
 

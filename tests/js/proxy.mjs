@@ -1,14 +1,18 @@
-// A proxy in front of the server. It can drop connections, like a missing network, and can serve a newer version of the
-// app.
+// A proxy in front of the server. It can drop connections, like a missing network, or never answer, like a hanging one,
+// and can serve a newer version of the app.
 
 import http from 'node:http';
 
-/** Starts a proxy to the server at `base`. `proxy.offline` drops connections; `proxy.newer` changes the app's files. */
+/**
+ * Starts a proxy to the server at `base`. `proxy.offline` drops connections; `proxy.hangs` leaves requests without an
+ * answer; `proxy.newer` changes the app's files.
+ */
 export async function startProxy(base) {
-  const proxy = { offline: false, newer: false };
+  const proxy = { offline: false, hangs: false, newer: false };
   const target = new URL(base);
   const server = http.createServer((request, response) => {
     if (proxy.offline) return request.socket.destroy();
+    if (proxy.hangs) return undefined;
     const options = {
       host: target.hostname,
       port: target.port,
@@ -39,6 +43,7 @@ export async function startProxy(base) {
   });
   await new Promise((resolve) => server.listen(0, 'localhost', resolve));
   proxy.address = `http://localhost:${server.address().port}`;
+  proxy.drop = () => server.closeAllConnections();
   proxy.close = () => {
     server.closeAllConnections();
     server.close();

@@ -11,6 +11,7 @@ use crate::entropy::Entropy;
 use crate::id::{ActionApprovalId, ApprovalId, DeviceId, Did, LoginId, UserId};
 use crate::secret::Digest;
 use crate::session::{Amr, Authentication};
+use crate::typed::plain_code;
 
 /// The number of attempts to type the matching number before the request fails.
 pub const NUMBER_ATTEMPTS: u32 = 3;
@@ -281,6 +282,11 @@ impl MatchingNumber {
     /// Whether the number is even.
     pub const fn is_even(self) -> bool {
         self.0.is_multiple_of(2)
+    }
+
+    /// Parses two digits of any script and width, as a user types them.
+    pub fn parse_typed(text: &str) -> Option<Self> {
+        Self::parse(&plain_code(text))
     }
 
     /// Parses the two digits.

@@ -47,5 +47,6 @@ pub mod syslog;
 pub mod test_sign_in;
 pub mod text;
 pub mod token;
+pub mod typed;
 pub mod user;
 pub mod wrapped_key;

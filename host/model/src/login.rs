@@ -148,17 +148,17 @@ pub enum SignInDenied {
 }
 
 impl SignInDenied {
-    /// Returns the name of the reason, for the log.
+    /// Returns the stable name of the reason, for the log and the audit log.
     pub const fn as_str(&self) -> &'static str {
         match self {
-            Self::ApplicationGone => "application_gone",
+            Self::ApplicationGone => "application_deleted",
             Self::ApplicationDisabled(_) => "application_disabled",
-            Self::AddressGone => "address_gone",
+            Self::AddressGone => "redirect_uri_removed",
             Self::NoAccount(_) => "no_account",
-            Self::AccountClosed(_) => "account_closed",
+            Self::AccountClosed(_) => "account_inactive",
             Self::UserInactive => "user_inactive",
             Self::Plugin { .. } => "plugin",
-            Self::OthersTestSignIn => "test_sign_in_of_another_administrator",
+            Self::OthersTestSignIn => "other_test_sign_in",
         }
     }
 }

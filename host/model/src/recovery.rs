@@ -5,11 +5,14 @@ use std::fmt;
 use crate::entropy::Entropy;
 use crate::id::UserId;
 use crate::secret::Digest;
+use crate::typed::plain_code;
 
 /// The number of codes of a user.
 pub const CODES: usize = 10;
 /// The number of characters of a code: 80 random bits, so a digest needs neither a salt nor key stretching.
 const LENGTH: usize = 16;
+/// The maximum length of a typed code, in bytes. The form has at most 100 characters.
+const LONGEST_INPUT: usize = 400;
 /// The number of characters in a group.
 const GROUP: usize = 4;
 /// The 32 characters of Crockford's base 32, which omits ambiguous ones.
@@ -43,11 +46,11 @@ impl RecoveryCode {
         Self((0..LENGTH).map(draw).collect())
     }
 
-    /// Parses a typed code. It accepts separators between the characters, either case, and letters that look like
-    /// digits.
+    /// Parses a typed code. It accepts any width, any dash or space between the characters, digits of any script, either
+    /// case, and letters that look like digits.
     pub fn parse(typed: &str) -> Option<Self> {
         // No valid input is longer, so it is rejected without parsing.
-        if typed.len() > 100 {
+        if typed.len() > LONGEST_INPUT {
             return None;
         }
         let read = |typed: char| match typed.to_ascii_uppercase() {
@@ -55,10 +58,7 @@ impl RecoveryCode {
             'I' | 'L' => Some('1'),
             upper => ALPHABET.contains(&upper).then_some(upper),
         };
-        let between = |typed: &char| {
-            !(typed.is_whitespace() || matches!(typed, '-' | '–' | '‐' | '‑' | '.' | '_'))
-        };
-        let code: Option<String> = typed.chars().filter(between).map(read).collect();
+        let code: Option<String> = plain_code(typed).chars().map(read).collect();
         code.filter(|code| code.len() == LENGTH).map(Self)
     }
 
@@ -100,6 +100,10 @@ mod tests {
             " o1 23 – 45.67 89Ab_cdef ",
             "oi23-4567-89ab-cdef",
             "OL23‑4567‑89AB‑CDEF",
+            "０１２３－４５６７－８９ＡＢ－ＣＤＥＦ",
+            "０１２３ー４５６７ー８９ａｂーｃｄｅｆ",
+            "٠١٢٣−٤٥٦٧−٨٩AB−CDEF",
+            "0123—4567\u{a0}89AB\u{3000}CDEF",
         ] {
             assert_eq!(RecoveryCode::parse(typed), Some(code.clone()), "{typed}");
         }
@@ -108,7 +112,7 @@ mod tests {
             "0123",
             "0123-4567-89AB-CDEU",
             "0123-4567-89AB-CDEFG",
-            "０123-4567-89AB-CDEF",
+            "0123/4567/89AB/CDEF",
         ] {
             assert_eq!(RecoveryCode::parse(typed), None, "{typed}");
         }

@@ -35,15 +35,6 @@ moments.forEach(showTime);
 const toCome = [...moments].filter(({ dateTime }) => new Date(dateTime).valueOf() > Date.now());
 if (toCome.length > 0) setInterval(() => toCome.forEach(showTime), 1000);
 
-// The remaining time, as a bar.
-const bar = /** @type {HTMLProgressElement | null} */ (document.querySelector('progress[data-until]'));
-if (bar) {
-  const end = new Date(bar.dataset.until ?? '').valueOf();
-  setInterval(() => {
-    bar.value = Math.max(0, (end - Date.now()) / 1000);
-  }, 1000);
-}
-
 // The field for the name of a device replaces its buttons.
 for (const renaming of document.querySelectorAll('.manage > details')) {
   if (!(renaming instanceof HTMLDetailsElement)) continue;
@@ -59,6 +50,22 @@ for (const renaming of document.querySelectorAll('.manage > details')) {
   });
 }
 
+/**
+ * A text for searches: in lower case, and without the marks of letters, so that "armel" finds "Ärmel".
+ * @param {string} text
+ */
+const folded = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLocaleLowerCase(spoken);
+
+// The applications in the order of the user's language.
+const list = document.querySelector('.applications');
+const nameOf = (/** @type {Element} */ tile) => tile.querySelector('h3')?.textContent ?? '';
+const { compare } = new Intl.Collator(spoken, { numeric: true });
+// Those that the portal can open come first, as from the server.
+const isElsewhere = (/** @type {Element} */ tile) => Number(tile.querySelector('.button') === null);
+const inOrder = (/** @type {Element} */ one, /** @type {Element} */ other) =>
+  isElsewhere(one) - isElsewhere(other) || compare(nameOf(one), nameOf(other));
+list?.append(...[...list.children].sort(inOrder));
+
 // The applications with the typed text in their names. Without a script all are shown, and there is no field.
 const filter = /** @type {HTMLInputElement | null} */ (document.getElementById('filter'));
 const field = filter?.closest('.field');
@@ -67,11 +74,8 @@ if (filter && field instanceof HTMLElement) {
   const none = document.getElementById('no-match');
   field.hidden = false;
   filter.addEventListener('input', () => {
-    const typed = filter.value.trim().toLocaleLowerCase(spoken);
-    for (const tile of tiles) {
-      const name = tile.querySelector('h3')?.textContent ?? '';
-      tile.toggleAttribute('hidden', !name.toLocaleLowerCase(spoken).includes(typed));
-    }
+    const typed = folded(filter.value.trim());
+    for (const tile of tiles) tile.toggleAttribute('hidden', !folded(nameOf(tile)).includes(typed));
     if (none) none.hidden = tiles.some((tile) => !tile.hasAttribute('hidden'));
   });
 }

@@ -20,52 +20,20 @@
     }
   }
 
-  // A submitted form causes an event as well. A reload would then cancel the response to the form.
+  // The end of the time must not cancel the response to a form.
   document.addEventListener('submit', function () {
     reloading = true;
   });
-  // The user came back from the authenticator in this tab. The sign-in may have a new state.
   window.addEventListener('pageshow', function (event) {
-    if (event.persisted) {
-      reloading = false;
-      reload();
-    }
+    if (event.persisted) reloading = false;
   });
 
-  /** @typedef {import('./authenticator/messages.js').Part} Part */
-
-  // The texts are lists of parts, as in authenticator/texts.js. A browser without plural rules has two categories.
-  /** @type {Record<string, Part[]>} */
+  /** @type {Record<string, import('./authenticator/messages.js').Part[]>} */
   var texts = JSON.parse(page.getAttribute('data-texts') || '{}');
-  var plurals = typeof Intl !== 'undefined' && Intl.PluralRules && new Intl.PluralRules(document.documentElement.lang);
-
-  /** @param {number} count */
-  function category(count) {
-    return plurals ? plurals.select(count) : count === 1 ? 'one' : 'other';
-  }
-
-  /**
-   * @param {Part[]} parts
-   * @param {Record<string, number>} values
-   * @returns {string}
-   */
-  function fill(parts, values) {
-    var words = '';
-    var part;
-    var i;
-    for (i = 0; i < parts.length; i += 1) {
-      part = parts[i];
-      if (typeof part === 'string') words += part;
-      else if ('plural' in part) words += fill(part[category(values[part.plural])] || part.other, values);
-      else words += values[part.value];
-    }
-    return words;
-  }
 
   /** @param {number} count */
   function inWords(count) {
-    if (count < 60) return fill(texts['waiting-left'], { seconds: count });
-    return fill(texts['waiting-left-minutes'], { minutes: Math.floor(count / 60), seconds: count % 60 });
+    return remainingTime(texts, count);
   }
 
   /**
@@ -108,32 +76,7 @@
     }
   }
 
-  function ask() {
-    setTimeout(reload, 3000);
-  }
-
   var timer = setInterval(count, 500);
   count();
-
-  if (typeof EventSource === 'undefined') {
-    ask();
-    return;
-  }
-  var events = new EventSource(page.getAttribute('data-events') || '');
-  events.addEventListener('changed', function () {
-    events.close();
-    reload();
-  });
-  events.onerror = function () {
-    // The browser reconnects automatically unless it gave up.
-    if (events.readyState === 2) {
-      ask();
-    }
-  };
-  // The browser of a phone may freeze the page while the user is in the authenticator, and miss the event.
-  document.addEventListener('visibilitychange', function () {
-    if (!document.hidden && events.readyState !== 1) {
-      reload();
-    }
-  });
+  followSignIn(page, false, reload);
 })();

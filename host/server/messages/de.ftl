@@ -67,6 +67,11 @@ waiting-left-minutes =
         [one] { $seconds } Sekunde
        *[other] { $seconds } Sekunden
     }
+waiting-left-whole =
+    { $minutes ->
+        [one] noch { $minutes } Minute
+       *[other] noch { $minutes } Minuten
+    }
 waiting-application = Anwendung
 waiting-name = Konto
 waiting-continues = Sobald Sie bestätigt haben, geht es hier von selbst weiter.
@@ -115,6 +120,9 @@ ended-returns =
        *[other] In { $seconds } Sekunden kehren Sie zu { $application } zurück.
     }
 ended-stay = Auf dieser Seite bleiben
+ended-copy = Referenz kopieren
+ended-copied = Kopiert. Diese Seite bleibt offen.
+ended-copy-failed = Der Browser hat es nicht erlaubt. Markieren Sie die Referenz und kopieren Sie sie.
 ended-again = Noch einmal versuchen
 ended-other-account = Ein anderes Konto verwenden
 ended-leave = Zurück zu { $application }
@@ -289,6 +297,7 @@ activity-action-approved = Bestätigt: { $action }
 activity-action-denied = Abgelehnt: { $action }
 activity-action-reported = Als fremd gemeldet: { $action }
 activity-action-number-mismatch = Falsche Zahl eingegeben für: { $action }
+activity-rejected = Anmeldung bei { $application } nicht möglich. Referenz: { $reference }
 activity-reported = Anmeldung bei { $application } als fremd gemeldet
 activity-number-mismatch = Falsche Zahl für eine Anmeldung bei { $application } eingegeben
 activity-signed-in = Bei { $application } angemeldet
@@ -625,6 +634,11 @@ app-minutes =
         [one] { $seconds } Sekunde
        *[other] { $seconds } Sekunden
     }
+app-minutes-whole =
+    { $minutes ->
+        [one] noch { $minutes } Minute
+       *[other] noch { $minutes } Minuten
+    }
 
 app-account-suspended = Dieses Konto ist gesperrt: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
 app-account-terminated = Dieses Konto ist stillgelegt: Seine Anmeldungen lassen sich nicht bestätigen. Wenden Sie sich an Ihre Administration.
@@ -833,6 +847,7 @@ app-install = Installieren
 app-update-ready = Eine neue Version dieser App ist bereit.
 app-update = Neu laden
 app-welcome-recover = Wiederherstellungscode verwenden
+app-welcome-elsewhere = Der Authenticator Ihres Kontos ist auf einem anderen Gerät. Öffnen Sie ihn dort.
 app-welcome-lost = Falls dieses Gerät schon eingerichtet war, wurden seine Daten gelöscht. Richten Sie es neu ein: von einem anderen Gerät aus, mit einem Wiederherstellungscode oder mit einem neuen Link.
 app-account-lost = Dieser Browser hat den Schlüssel dieses Kontos nicht mehr, und er lässt sich nicht zurückholen. Richten Sie dieses Gerät neu ein: von einem anderen Gerät aus, mit einem Wiederherstellungscode oder mit einem neuen Link von { $operator }. Danach können Sie dieses Konto hier aus der Liste nehmen.
 
@@ -1064,6 +1079,13 @@ action-unassign-everyone = Zugang zur Anwendung „{ $application }“ entfernen
 ## Sicherheitskarte und Wiederherstellungscodes im Portal
 
 security = Ihre Sicherheit
+on-phone-add = Öffnen Sie den Authenticator auf einem Smartphone, das schon eingerichtet ist, und wählen Sie dort „Weiteres Gerät einrichten“.
+on-phone-protection = Öffnen Sie den Authenticator auf Ihrem Smartphone, und wählen Sie dort „Mit Gesicht, Finger oder PIN schützen“.
+on-phone-code = Ein Code, der den Authenticator auf Ihrem Smartphone öffnet
+on-phone-scan = Öffnen Sie den Authenticator auf Ihrem Smartphone
+on-phone-scan-about = Scannen Sie diesen Code mit der Kamera Ihres Smartphones. Er führt genau an diese Stelle.
+on-phone-here = In diesem Browser öffnen
+on-phone-here-about = Haben Sie den Authenticator in diesem Browser eingerichtet? Dann öffnen Sie ihn hier.
 security-devices = Geräte
 security-devices-none = Kein Gerät kann für Sie bestätigen.
 security-devices-one = Ein Gerät. Wenn Sie es verlieren, brauchen Sie einen Wiederherstellungscode.
@@ -1097,7 +1119,6 @@ portal-codes-back = Zurück
 portal-codes-cannot-ask = Ihr Smartphone kann gerade nicht gefragt werden. Warten Sie eine Minute, oder melden Sie sich mit dem Smartphone neu an, und versuchen Sie es noch einmal. Sie können die Codes auch im Authenticator erzeugen.
 portal-codes-approve = Auf dem Smartphone bestätigen
 portal-codes-number = Um neue Wiederherstellungscodes zu erzeugen, öffnen Sie den Authenticator, und geben Sie diese Zahl ein.
-portal-codes-expires = Diese Anfrage endet
 portal-codes-cancel = Abbrechen
 portal-codes-approved = Bestätigt
 portal-codes-approved-lead = Die neuen Codes werden einmal angezeigt. Halten Sie etwas bereit, um sie aufzuschreiben oder zu drucken.

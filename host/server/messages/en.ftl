@@ -68,6 +68,11 @@ waiting-left-minutes =
         [one] { $seconds } second left
        *[other] { $seconds } seconds left
     }
+waiting-left-whole =
+    { $minutes ->
+        [one] { $minutes } minute left
+       *[other] { $minutes } minutes left
+    }
 waiting-application = Application
 waiting-name = Account
 waiting-continues = This page continues automatically when you approve.
@@ -116,6 +121,9 @@ ended-returns =
        *[other] You return to { $application } in { $seconds } seconds.
     }
 ended-stay = Stay on this page
+ended-copy = Copy the reference
+ended-copied = Copied. This page stays open.
+ended-copy-failed = The browser did not allow it. Select the reference and copy it.
 ended-again = Try again
 ended-other-account = Use a different account
 ended-leave = Back to { $application }
@@ -290,6 +298,7 @@ activity-action-approved = Approved: { $action }
 activity-action-denied = Denied: { $action }
 activity-action-reported = Reported as not yours: { $action }
 activity-action-number-mismatch = Wrong number typed for: { $action }
+activity-rejected = Sign-in to { $application } not possible. Reference: { $reference }
 activity-reported = Sign-in to { $application } reported as not yours
 activity-number-mismatch = Wrong number typed for a sign-in to { $application }
 activity-signed-in = Signed in to { $application }
@@ -626,6 +635,11 @@ app-minutes =
         [one] { $seconds } second left
        *[other] { $seconds } seconds left
     }
+app-minutes-whole =
+    { $minutes ->
+        [one] { $minutes } minute left
+       *[other] { $minutes } minutes left
+    }
 
 app-account-suspended = This account is suspended: its sign‑ins can’t be approved. Ask your administrator.
 app-account-terminated = This account is closed: its sign‑ins can’t be approved. Ask your administrator.
@@ -834,6 +848,7 @@ app-install = Install
 app-update-ready = A new version of this app is ready.
 app-update = Reload
 app-welcome-recover = Use a recovery code
+app-welcome-elsewhere = The authenticator of your account is on another device. Open it there.
 app-welcome-lost = If you used this device before, its data was cleared. Set it up again: from another device, with a recovery code, or with a new link.
 app-account-lost = This browser no longer has the key of this account. It can’t be restored. Set this device up again: from another device, with a recovery code, or with a new link from { $operator }. Then forget this account here.
 
@@ -1065,6 +1080,13 @@ action-unassign-everyone = Remove the access to the application “{ $applicatio
 ## Security card and recovery codes in the portal
 
 security = Your security
+on-phone-add = Open the authenticator on a phone that is already set up, and choose “Set up another device” there.
+on-phone-protection = Open the authenticator on your phone, and choose “Protect with face, finger or PIN” there.
+on-phone-code = A code that opens the authenticator on your phone
+on-phone-scan = Open the authenticator on your phone
+on-phone-scan-about = Scan this code with your phone’s camera. It leads to exactly this place.
+on-phone-here = Open it in this browser
+on-phone-here-about = Did you set up the authenticator in this browser? Then open it here.
 security-devices = Devices
 security-devices-none = No device can approve for you.
 security-devices-one = One device. If you lose it, you need a recovery code.
@@ -1098,7 +1120,6 @@ portal-codes-back = Back
 portal-codes-cannot-ask = Your phone can’t be asked right now. Wait a minute, or sign in again with your phone, then try again. You can also create the codes in the authenticator.
 portal-codes-approve = Approve on your phone
 portal-codes-number = To create new recovery codes, open the authenticator and type this number.
-portal-codes-expires = This request expires
 portal-codes-cancel = Cancel
 portal-codes-approved = Approved
 portal-codes-approved-lead = The new codes are shown once. Have something ready to write them down or print them.

@@ -90,7 +90,7 @@ impl Message {
         let mut html = String::new();
         for character in self.formatted(language).chars() {
             match character {
-                OPEN => html.push_str("<bdi>"),
+                OPEN => html.push_str("<bdi translate=\"no\">"),
                 CLOSE => html.push_str("</bdi>"),
                 '<' | '>' | '&' | '"' | '\'' => _ = write!(html, "&#{};", u32::from(character)),
                 other => html.push(other),

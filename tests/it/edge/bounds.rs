@@ -182,7 +182,7 @@ async fn every_rejection_in_a_browser_is_a_page() {
             );
             let body = page.read_text().await;
             assert!(
-                body.contains("Reference <code>") && body.contains(words),
+                body.contains("Reference <code") && body.contains(words),
                 "{path}: {what}: {body}"
             );
         }

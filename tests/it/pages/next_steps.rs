@@ -174,7 +174,7 @@ async fn a_user_without_access_sees_their_name_a_reference_and_a_return_link() {
     let reference = rest.split('<').next().expect("a reference");
     let quoted = format!("reference=\"{reference}\"");
     assert!(
-        log.has(&["sign-in rejected", &quoted, "NoAccount"]),
+        log.has(&["sign-in rejected", &quoted, "no_account"]),
         "{quoted}: {}",
         log.lines().join("\n")
     );

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::harness::{Browser, Respond, TestHost, TestUser, http_client};
 
 /// The largest total size, in bytes.
-const MOST: usize = 30_000;
+const MOST: usize = 34_000;
 /// The additional size of the script and the form for passkeys, where an application permits them, in bytes.
 const PASSKEYS: usize = 4_500;
 
@@ -25,7 +25,7 @@ async fn weight(response: Response) -> (usize, String) {
 }
 
 #[tokio::test]
-async fn the_login_page_and_its_resources_are_smaller_than_30_kilobytes() {
+async fn the_login_page_and_its_resources_are_smaller_than_34_kilobytes() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     assert_small(&host, &ada, (3, MOST)).await;
@@ -43,7 +43,7 @@ async fn assert_small(host: &TestHost, ada: &TestUser, (resources, most): (usize
         .await;
     let address = login.location();
     let (mut all, page) = weight(browser.stream(address.as_str()).await).await;
-    assert!(page.contains("Bei <bdi>"), "{page}");
+    assert!(page.contains("Bei <bdi translate=\"no\">"), "{page}");
     println!("{all:>6} the page");
     // The resources of the page: the stylesheet, the icon, and scripts without which the page works too.
     let loaded: Vec<&str> = page

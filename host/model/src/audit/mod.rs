@@ -269,6 +269,9 @@ events! {
     SignInReported = "sign-in.reported",
     /// The user typed a wrong number for the sign-in.
     NumberMatchFailed = "sign-in.number-match-failed",
+    /// The user approved, and may not sign in to the application. `reason` in the detail says why; the page that the
+    /// user saw has the `reference`.
+    SignInRejected = "sign-in.rejected",
     /// The user signed in.
     SignedIn = "sign-in.completed",
     /// The user signed out.

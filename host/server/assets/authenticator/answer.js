@@ -45,7 +45,7 @@ function finish(item, kind) {
   if (!end(state, item, kind)) return undefined;
   const { title, about } = endingWords(item, kind);
   say(`${title}. ${about}`);
-  return hadFocus || earlier?.dismissed ? selectorOf(id, 'title') : undefined;
+  return hadFocus || earlier?.dismissed ? (shownNumber() ?? selectorOf(id, 'title')) : undefined;
 }
 
 /**
@@ -57,21 +57,21 @@ function finishAll(ended) {
   return focus.findLast((selector) => selector !== undefined);
 }
 
-/** The number field of the only open request on the home screen. */
-function onlyNumber() {
-  const [item, ...others] = openRequests(state);
+/** The number field of the request on the home screen. */
+function shownNumber() {
+  const item = shownRequest(state);
   const isAsked = item?.phase === 'open' && item.other === null;
-  return isAsked && others.length === 0 && state.screen?.name === 'home' ? fieldOf(item) : undefined;
+  return isAsked && state.screen?.name === 'home' ? fieldOf(item) : undefined;
 }
 
 /**
- * The selector of the next focus after a change of the open requests. It is the number field if one is left and the
- * user does nothing else, or the list that replaces a card with the focus.
- * @param {boolean} wasInCard
+ * The selector of the next focus after a change of the open requests: the number field of the one that is shown, if it
+ * replaces the one with the focus, or the user does nothing else.
+ * @param {Item | undefined} focused the request whose card has the focus
  */
-function focusForOpen(wasInCard) {
-  if (wasInCard && shownRequest(state) === null && openRequests(state).length > 1) return '#requests-title';
-  return isFocusFree() ? onlyNumber() : undefined;
+function focusForOpen(focused) {
+  if (focused !== undefined) return focused === shownRequest(state) ? undefined : shownNumber();
+  return isFocusFree() ? shownNumber() : undefined;
 }
 
 /**
@@ -82,7 +82,7 @@ function focusForOpen(wasInCard) {
  * @param {number} skew
  */
 export function takeRequests(account, listed, skew) {
-  const wasInCard = openRequests(state).some(({ request }) => isFocusIn(selectorOf(request.id)));
+  const focused = openRequests(state).find(({ request }) => isFocusIn(selectorOf(request.id)));
   const { fresh, ended } = receive(state, account.deviceId, listed, skew, isInUse);
   const result = finishAll(ended);
   for (const request of fresh) {
@@ -90,7 +90,7 @@ export function takeRequests(account, listed, skew) {
     say(request.action ?? text('app-request-arrived', { application: application.name, account: name }));
   }
   const isChanged = fresh.length > 0 || ended.length > 0;
-  return { focus: result ?? (isChanged ? focusForOpen(wasInCard) : undefined), isFresh: fresh.length > 0 };
+  return { focus: result ?? (isChanged ? focusForOpen(focused) : undefined), isFresh: fresh.length > 0 };
 }
 
 /** Updates the remaining time, and ends expired requests. */
@@ -242,7 +242,7 @@ export const requestActions = {
   async attend() {
     if (!(await mayLeave())) return;
     goHome();
-    change(() => onlyNumber() ?? zone(openRequests(state).length > 0 ? 'requests' : 'notifications'));
+    change(() => shownNumber() ?? zone(openRequests(state).length > 0 ? 'requests' : 'notifications'));
   },
 
   /**
@@ -343,23 +343,28 @@ export const requestActions = {
     change(() => {
       const item = find(id);
       if (item) item.dismissed = true;
-      return onlyNumber() ?? zone('requests');
+      return shownNumber() ?? zone('requests');
     });
   },
 
   /** @param {string} id */
   pick(id) {
     change((known) => {
-      known.chosen = id;
-      return shownRequest(known) === null ? undefined : selectorOf(id, 'title');
+      Object.assign(known, { chosen: id, listing: false });
+      return shownRequest(known)?.request.id === id ? selectorOf(id, 'title') : zone('requests');
     });
   },
 
-  /** Goes back to the list of several. */
+  /** Shows the list of several. */
   showAll() {
     change((known) => {
-      known.chosen = null;
+      known.listing = true;
       return '#requests-title';
     });
+  },
+
+  /** Goes from a request to the account notifications below it. */
+  seeNotifications() {
+    change(() => zone('notifications'));
   },
 };

@@ -1,5 +1,6 @@
 // The devices of an account: the list, another device, and the recovery codes for users without a device.
 
+import { notificationWords } from './account_notifications.js';
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
 import { pollNow, takeDeviceName } from './follow.js';
@@ -276,42 +277,18 @@ function codesContent({ failure, codes: made, hasEarlier, busy, error, file, cop
 }
 
 /**
- * The message of each event.
- * @type {Record<string, (about: { device: string, day: string, time: string }) => string>}
- */
-const NOTIFICATIONS = {
-  'enrolment.link-created': ({ day, time }) => text('app-notification-link', { day, time }),
-  'device.enrolled': ({ device, day, time }) => text('app-notification-enrolled', { device, day, time }),
-  'device.revoked': ({ device, day, time }) => text('app-notification-revoked', { device, day, time }),
-  'passkey.added': ({ device, day, time }) => text('app-notification-passkey-added', { device, day, time }),
-  'passkey.removed': ({ device, day, time }) => text('app-notification-passkey-removed', { device, day, time }),
-  'passkey.sign-in-allowed': ({ device, day, time }) =>
-    text('app-notification-passkey-sign-in-allowed', { device, day, time }),
-  'passkey.sign-in-stopped': ({ device, day, time }) =>
-    text('app-notification-passkey-sign-in-stopped', { device, day, time }),
-  'passkey.clone-suspected': ({ device, day, time }) =>
-    text('app-notification-passkey-clone-suspected', { device, day, time }),
-  'external-authenticator.set': ({ day, time }) => text('app-notification-external-authenticator', { day, time }),
-  'recovery.codes-created': ({ day, time }) => text('app-notification-codes', { day, time }),
-  'recovery.code-used': ({ day, time }) => text('app-notification-recovered', { day, time }),
-};
-
-/**
  * The notifications of an account.
  * @param {Followed} known
  * @param {Actions} act
  */
 export function notificationsCard({ account: { deviceId, displayName }, notifications, errors }, act) {
-  const lines = notifications.flatMap(({ event, name, at }) => {
-    const about = { device: name ?? text('app-request-not-known'), day: day(at), time: timeOfDay(at) };
-    return NOTIFICATIONS[event] ? [el('li', {}, NOTIFICATIONS[event](about))] : [];
-  });
+  const lines = notifications.map(notificationWords).filter(Boolean);
   return el(
     'div',
     { key: deviceId, class: 'card' },
     sign('mark', 'warn'),
     el('h2', {}, text('app-notifications', { name: displayName })),
-    el('ul', {}, ...lines),
+    el('ul', {}, ...lines.map((words) => el('li', {}, words))),
     el('p', { class: 'muted' }, text('app-notifications-about')),
     complaint(errors.notifications),
     el(

@@ -12,9 +12,23 @@ const SVG = 'http://www.w3.org/2000/svg';
 /** The description of each element. @type {WeakMap<Node, Piece>} */
 const pieces = new WeakMap();
 
+/** The field in which an input method composes a text: nothing may replace its value. @type {EventTarget | null} */
+let composing = null;
+
+document.addEventListener('compositionstart', ({ target }) => {
+  composing = target;
+});
+document.addEventListener('compositionend', (event) => {
+  composing = null;
+  const listener = event.target instanceof Node && pieces.get(event.target)?.attributes.oninput;
+  if (typeof listener === 'function') listener(event);
+});
+
 /** @param {Event} event */
 function dispatch(event) {
   const target = /** @type {Node} */ (event.currentTarget);
+  // The text of a composition counts at its end.
+  if (event.type === 'input' && target === composing) return;
   const listener = pieces.get(target)?.attributes[`on${event.type}`];
   if (typeof listener === 'function') listener(event);
 }
@@ -33,6 +47,7 @@ function setAttribute(element, name, value, before) {
   // The property contains the text that the user types; the attribute is only its initial value. Setting only a changed
   // value keeps the caret.
   if (name === 'value' && 'value' in element) {
+    if (element === composing) return;
     const written = element instanceof HTMLProgressElement ? Number(value) : String(value ?? '');
     if (element.value !== written) element.value = written;
     return;
@@ -65,15 +80,20 @@ function made(child) {
   return inDrawing ? document.createElementNS(SVG, child.tag) : document.createElement(child.tag);
 }
 
+/** The texts of each element as this script wrote them. @type {WeakMap<Element, string>} */
+const written = new WeakMap();
+
 /**
- * The existing node for a child: the first of the same kind among the remaining ones.
+ * The existing node for a child: the first of the same kind among the remaining ones. A browser that translates the
+ * page puts a `font` in the place of a text, which stays as long as the text does.
  * @param {Node[]} left
  * @param {Piece | string | Node} child
+ * @param {boolean} isSame whether the texts of the element are those that this script wrote
  */
-function taken(left, child) {
+function taken(left, child, isSame) {
   const at = left.findIndex((node) => {
     if (child instanceof Node) return node === child;
-    if (typeof child === 'string') return node instanceof Text;
+    if (typeof child === 'string') return node instanceof Text || (isSame && node.nodeName === 'FONT');
     return pieces.get(node)?.identity === child.identity;
   });
   return at < 0 ? null : left.splice(at, 1)[0];
@@ -85,13 +105,16 @@ function taken(left, child) {
  */
 function fill(parent, children) {
   const left = [...parent.childNodes];
-  const nodes = children.map((child) => taken(left, child) ?? made(child));
+  const texts = JSON.stringify(children.filter((child) => typeof child === 'string'));
+  const isSame = written.get(parent) === texts;
+  written.set(parent, texts);
+  const nodes = children.map((child) => taken(left, child, isSame) ?? made(child));
   for (const node of left) parent.removeChild(node);
   nodes.forEach((node, index) => {
     if (parent.childNodes[index] !== node) parent.insertBefore(node, parent.childNodes[index] ?? null);
     const child = children[index];
     if (typeof child === 'string') {
-      if (node instanceof Text && node.data !== child) node.data = child;
+      if (!isSame && node instanceof Text && node.data !== child) node.data = child;
     } else if (!(child instanceof Node)) {
       shape(/** @type {Element} */ (node), child);
     }
@@ -124,9 +147,10 @@ export function focusOn(selector) {
   const element = document.querySelector(selector);
   if (!(element instanceof HTMLElement)) return;
   if (element.tabIndex < 0) element.setAttribute('tabindex', '-1');
-  // The browser would centre the field of a request, and could move the title out of the visible area.
+  // The browser would centre the field of a request, and could move the title out of the visible area. The card is at
+  // the beginning of the page.
   const card = element.closest('.card.request');
-  card?.scrollIntoView({ block: 'nearest', behavior: 'instant' });
+  if (card) window.scrollTo({ top: 0, behavior: 'instant' });
   element.focus({ preventScroll: card !== null });
   // A card that is taller than the visible area may show only one end.
   if (card) element.scrollIntoView({ block: 'nearest', behavior: 'instant' });

@@ -5,8 +5,8 @@ import { say } from './dom.js';
 import { badge } from './life.js';
 import { Poll } from './poll.js';
 import { forgetRequests, openRequests } from './requests.js';
-import { change, state, usable, withNotifications } from './state.js';
-import { put } from './store.js';
+import { change, state, usable, withNotifications, zone } from './state.js';
+import { all, note, put } from './store.js';
 import { text } from './texts.js';
 
 /**
@@ -133,6 +133,32 @@ export function follow(account, passkey = null) {
  */
 export function pollNow(deviceId) {
   if (state.accounts.get(deviceId)?.gone === false) polls.get(deviceId)?.start();
+}
+
+/**
+ * Notices accounts that the browser has deleted while the app is open. Their keys would be lost after a reload without
+ * a word.
+ */
+export async function checkStored() {
+  let stored;
+  try {
+    stored = new Set((await all()).map(({ deviceId }) => deviceId));
+  } catch {
+    // The next start of the app explains that the browser stores nothing.
+    return;
+  }
+  const missing = [...state.accounts.values()].filter(({ account, lost }) => !lost && !stored.has(account.deviceId));
+  if (missing.length === 0) return;
+  change(() => {
+    for (const known of missing) {
+      polls.get(known.account.deviceId)?.stop();
+      forgetRequests(state, known.account.deviceId);
+      Object.assign(known, { gone: true, lost: true, failure: null, notifications: [] });
+      say(text('app-account-lost', { operator: known.account.operator }), true);
+    }
+    return zone('accounts');
+  });
+  await note();
 }
 
 /** Polls every account at once. */

@@ -105,14 +105,15 @@ function notifications(state, act) {
  * The welcome in a browser without accounts.
  * @param {State} state
  */
-function welcome({ operator, parted }) {
+function welcome({ operator, parted, wanted }) {
   return el(
     'div',
     { key: 'welcome', class: 'card ready' },
     sign('shield', 'calm'),
     el('h2', {}, text('app-welcome')),
     el('p', { class: 'muted' }, ...phrase('app-welcome-about', { operator })),
-    !parted && el('p', { class: 'muted small' }, text('app-welcome-lost')),
+    wanted && el('p', {}, text('app-welcome-elsewhere')),
+    !parted && !wanted && el('p', { class: 'muted small' }, text('app-welcome-lost')),
     el('p', {}, el('a', { href: '/recover' }, text('app-welcome-recover'))),
   );
 }
@@ -203,16 +204,19 @@ function accounts(state, act) {
  * @returns {Child[]}
  */
 export function home(state, act) {
+  // A pending request is above everything else, because its time is short.
+  const isLive = openRequests(state).length > 0;
   const update = notice(text('app-update-ready'), 'calm', button(text('app-update'), act.loadUpdate));
   const install = notice(text('app-install-offer'), 'calm', button(text('app-install'), act.install));
   return [
+    isLive && requestsZone(state, act),
     zone('update', state.update && update),
     state.accounts.size === 0 && welcome(state),
-    // A notification may be about an attacker's device, so the user sees it before the requests.
+    // A notification may be about an attacker's device. The card of a request has it too.
     zone('notifications', ...withNotifications(state).map((known) => notificationsCard(known, act))),
     zone('enrolled', enrolled(state, act)),
     cooldowns(state, act),
-    requestsZone(state, act),
+    !isLive && requestsZone(state, act),
     zone('scan', state.camera && button(text('app-scan'), act.scan)),
     zone('push', notifications(state, act)),
     zone('install', state.install !== null && install),

@@ -51,7 +51,7 @@ export function keypad(id, disabled, act) {
   });
   return el(
     'div',
-    { key: 'keypad', class: 'keypad', role: 'group', dir: 'ltr', 'aria-label': text('app-keypad') },
+    { key: 'keypad', class: 'keypad', role: 'group', dir: 'ltr', translate: 'no', 'aria-label': text('app-keypad') },
     ...keys,
     back,
   );

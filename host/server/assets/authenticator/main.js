@@ -6,7 +6,7 @@ import { tick } from './answer.js';
 import { codes, deviceLink, devices } from './devices.js';
 import { say, show } from './dom.js';
 import { enrolment } from './enrol.js';
-import { follow, pollAll, rest, showBadge } from './follow.js';
+import { checkStored, follow, pollAll, rest, showBadge } from './follow.js';
 import { attention, connection, connectionWords, home } from './home.js';
 import { watchLife } from './life.js';
 import { go, goHome, watchBack } from './navigation.js';
@@ -15,7 +15,7 @@ import { checkForUpdate, checkPush, clearNotifications, refreshPush, registerWor
 import { openRequests } from './requests.js';
 import { camera, login, openLink } from './scan.js';
 import { loadSettings } from './settings.js';
-import { change, renderWith, state, usable } from './state.js';
+import { change, renderWith, state, usable, zone } from './state.js';
 import { keepStep, startSteps, takeLink } from './steps.js';
 import { all, note } from './store.js';
 import { text } from './texts.js';
@@ -91,10 +91,34 @@ function render(known) {
   Object.assign(before, { waiting, connection: words });
 }
 
+/** The interval at which the app looks whether the browser still has its data, in milliseconds. */
+const STORED_MS = 5_000;
+
+/** The parts of an account to which the portal leads, by the hashes of their addresses. */
+const PARTS = new Set(['#devices', '#protection']);
+
+/**
+ * Opens a part of the account to which the portal leads. Of several accounts, the user chooses one. Returns whether the
+ * address names such a part.
+ */
+function openPart() {
+  const part = location.hash;
+  if (!PARTS.has(part)) return false;
+  history.replaceState(history.state, '', location.pathname);
+  const accounts = usable(state);
+  const [only] = accounts;
+  change((known) => {
+    known.wanted = true;
+  });
+  goHome(zone('accounts'));
+  if (part === '#devices' && accounts.length === 1) actions.openDevices(only.account.deviceId);
+  return true;
+}
+
 /** Shows the screen of the address, or the previous screen of a reloaded page. */
 function begin() {
   const step = startSteps();
-  if (openLink(location.hash)) return;
+  if (openLink(location.hash) || openPart()) return;
   goHome();
   if (step?.name === 'devices' && step.deviceId !== undefined) actions.openDevices(step.deviceId);
 }
@@ -102,7 +126,7 @@ function begin() {
 /** Handles a link on this page. */
 function followLink() {
   takeLink();
-  if (!openLink(location.hash)) keepStep();
+  if (!openLink(location.hash) && !openPart()) keepStep();
 }
 
 /** The actions of the buttons that lead to the home screen, by screen. */
@@ -117,6 +141,7 @@ const LEAVING = /** @type {Record<string, (() => void) | undefined>} */ ({
 function look() {
   if (document.hidden) return;
   pollAll();
+  checkStored();
   clearNotifications();
   checkForUpdate();
 }
@@ -137,6 +162,9 @@ function listen() {
     look();
   });
   window.addEventListener('offline', noteConnection);
+  window.addEventListener('assent-database-closed', checkStored);
+  // Not each browser closes a database whose data it clears.
+  setInterval(() => !document.hidden && checkStored(), STORED_MS);
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) rest();
     else look();

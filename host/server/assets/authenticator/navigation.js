@@ -2,7 +2,7 @@
 
 import { ask, say } from './dom.js';
 import { checkPush } from './push.js';
-import { change, state } from './state.js';
+import { change, state, zone } from './state.js';
 import { holdStep, keepStep, watchSteps } from './steps.js';
 import { text } from './texts.js';
 
@@ -84,8 +84,8 @@ function visit({ name, deviceId }, screen, to) {
     to.leave(screen.name);
   } else if (name === 'home') {
     change((known) => {
-      known.chosen = null;
-      return '#requests-title';
+      known.listing = false;
+      return zone('requests');
     });
   }
 }

@@ -14,10 +14,16 @@ import { call, failureOf } from './api.js';
 
 // The time for which the server holds a response while nothing changes, in seconds.
 const HOLD = 25;
+// The time after that in which the response must arrive, in seconds.
+const GRACE = 5;
 // A browser opens six connections to a host (HTTP/1.1). With more accounts than this, no poll may hold one open.
 const MOST_HELD = 3;
 const PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 30_000;
+// If a proxy ends or holds back the responses that the server holds, the app asks at this interval instead.
+const INTERVAL_MS = 5_000;
+// No response, and a proxy that did not wait for it.
+const CUT = [0, 502, 504];
 
 /**
  * @param {number} milliseconds
@@ -71,6 +77,7 @@ export class Poll {
   /** @param {AbortSignal} signal */
   async loop(signal) {
     let failures = 0;
+    let longest = HOLD;
     // The first response comes at once, and shows whether the server is reachable.
     let hold = 0;
     while (!signal.aborted) {
@@ -79,17 +86,25 @@ export class Poll {
       try {
         const last = this.known === null ? '' : `&last_notification=${this.known}`;
         const query = `?wait=${hold}&shown_requests=${this.seen.join(',')}${last}`;
-        const answer = await call(this.account, 'get', '/requests', { query, signal, limit: (hold + 15) * 1000 });
+        const limit = (hold + (hold > 0 ? GRACE : 15)) * 1000;
+        const answer = await call(this.account, 'get', '/requests', { query, signal, limit });
         if (signal.aborted) return;
         failures = 0;
         this.known = answer.notifications.at(-1)?.id ?? null;
         this.seen = answer.requests.map(({ id }) => id);
         this.listener.answered(this.account, answer);
-        hold = this.listener.accounts() > MOST_HELD ? 0 : HOLD;
-        pause = Math.max(0, PAUSE_MS - (performance.now() - began));
+        hold = this.listener.accounts() > MOST_HELD ? 0 : longest;
+        const interval = longest === 0 ? INTERVAL_MS : PAUSE_MS;
+        pause = Math.max(0, interval - (performance.now() - began));
       } catch (cause) {
         if (signal.aborted) return;
         const failure = failureOf(cause);
+        // The next call shows whether only responses that are held are lost.
+        if (hold > 0 && CUT.includes(failure.status)) {
+          hold = 0;
+          longest = 0;
+          continue;
+        }
         this.listener.failed(this.account, failure);
         if (failure.code === 'device_not_enrolled') return;
         failures += 1;

@@ -1,5 +1,7 @@
-// The requests on the home screen: a single one is shown at once; of several the user selects one from a list.
+// The requests on the home screen. One pending request is shown: the newest, or the one that the user selected from the
+// list of several. It fits on a small screen, together with its warnings. Ended requests are one line below it.
 
+import { notificationWords } from './account_notifications.js';
 import { keypad } from './keypad.js';
 import { endedRequests, openRequests, secondsLeft, shownRequest } from './requests.js';
 import { usable, withNotifications } from './state.js';
@@ -23,7 +25,8 @@ import { button, complaint, el, joined, sign } from './view.js';
 function timeLeft(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < 60) return text('app-seconds', { seconds: whole });
-  return text('app-minutes', { minutes: Math.floor(whole / 60), seconds: whole % 60 });
+  const values = { minutes: Math.floor(whole / 60), seconds: whole % 60 };
+  return text(values.seconds === 0 ? 'app-minutes-whole' : 'app-minutes', values);
 }
 
 /**
@@ -100,6 +103,7 @@ export function selectorOf(id, part) {
 }
 
 /**
+ * The card of a pending request, or of the latest ended one while none is pending.
  * @param {State} state
  * @param {Item} item
  * @param {Actions} act
@@ -139,6 +143,7 @@ function openParts(state, item, act) {
   const busy = item.phase === 'sending';
   return [
     ...summary(item),
+    warning(state, item, act),
     answerForm(state, item, act),
     el(
       'div',
@@ -152,7 +157,32 @@ function openParts(state, item, act) {
 }
 
 /**
- * The subject of the approval, and its details in two lines: the browser, its location and the time; the account.
+ * The latest account notification of the request's account, because the user should know it before the approval.
+ * @param {State} state
+ * @param {Item} item
+ * @param {Actions} act
+ * @returns {Child}
+ */
+function warning({ accounts }, { deviceId }, act) {
+  const latest = accounts.get(deviceId)?.notifications.at(-1);
+  const words = latest && notificationWords(latest);
+  if (!words) return null;
+  return el('button', { key: 'warning', type: 'button', class: 'warning', onclick: act.seeNotifications }, words);
+}
+
+/**
+ * The picture of the application, or the first letter of its name.
+ * @param {string} name
+ * @param {string | null | undefined} logo
+ */
+function icon(name, logo) {
+  if (logo) return el('img', { key: 'icon', class: 'picture', src: logo, alt: '', width: '40', height: '40' });
+  const initial = Array.from(name.trim())[0]?.toUpperCase() ?? '?';
+  return el('span', { key: 'icon', class: 'initial', translate: 'no', 'aria-hidden': 'true' }, initial);
+}
+
+/**
+ * The subject of the approval, and its details in two lines: the account; the browser, its location and the time.
  * @param {Item} item
  * @returns {Child[]}
  */
@@ -173,16 +203,16 @@ function summary({ request }) {
     el(
       'div',
       { key: 'head', class: 'request-head' },
-      logo && el('img', { class: 'picture', src: logo, alt: '', width: '40', height: '40' }),
+      icon(application, logo),
       el('h2', { id: `${id}-title`, 'data-part': 'title' }, ...title),
     ),
     request.action && el('p', { key: 'about', class: 'lead' }, text('app-action-about')),
     el(
       'div',
       { key: 'facts', class: 'request-facts', id: `${id}-facts` },
+      el('p', { class: 'request-account' }, ...whose),
       // If the line is too long, the dot goes with the text after it.
       el('p', {}, ...joined(where, ' ·\u00a0')),
-      el('p', {}, ...whose),
     ),
   ];
 }
@@ -322,16 +352,32 @@ function otherParts({ request: { id } }, { request: other, busy, error }, act) {
  * @param {Actions} act
  * @returns {Child[]}
  */
-function endedParts(state, item, { kind, reportable, busy, error }, act) {
-  const { id } = item.request;
-  const [shape, tone] = ENDINGS[kind];
-  const { title, about } = endingWords(item, kind);
-  const report = { disabled: busy, 'data-part': 'report' };
+function endedParts(state, item, ended, act) {
+  const { id, action, application } = item.request;
+  const [shape, tone] = ENDINGS[ended.kind];
+  const { title, about } = endingWords(item, ended.kind);
   return [
     sign(shape, tone),
     el('h2', { id: `request-${id}-title`, 'data-part': 'title' }, title),
+    el('p', { class: 'muted' }, el('bdi', {}, action ?? application.name)),
     el('p', { class: 'lead' }, about),
     button(text('app-done'), () => act.close(id)),
+    ...reportParts(state, item, ended, act),
+  ];
+}
+
+/**
+ * The report of an ended request, if it can still be reported.
+ * @param {State} state
+ * @param {Item} item
+ * @param {NonNullable<Item['ended']>} ended
+ * @param {Actions} act
+ * @returns {Child[]}
+ */
+function reportParts(state, item, { reportable, busy, error }, act) {
+  const { id } = item.request;
+  const report = { disabled: busy, 'data-part': 'report' };
+  return [
     reportable &&
       el(
         'div',
@@ -403,22 +449,58 @@ function nothing() {
 }
 
 /**
- * The endings of the ended requests. For the open ones: the only one, the selected one, or the list.
+ * An ended request in one line, which the user can open: for its explanation, and to report it.
+ * @param {State} state
+ * @param {Item} item
+ * @param {Actions} act
+ */
+function endedLine(state, item, act) {
+  const { request, ended } = item;
+  if (ended === null) return null;
+  const id = `request-${request.id}`;
+  const [shape, tone] = ENDINGS[ended.kind];
+  const { title, about } = endingWords(item, ended.kind);
+  return el(
+    'details',
+    { key: `${id}-line`, class: 'card ended', 'data-request': request.id },
+    el(
+      'summary',
+      {},
+      sign(shape, tone),
+      el('h2', { id: `${id}-title`, 'data-part': 'title' }, title),
+      el('bdi', { class: 'muted' }, request.action ?? request.application.name),
+    ),
+    el(
+      'div',
+      { class: 'stack' },
+      el('p', {}, about),
+      ...reportParts(state, item, ended, act),
+      button(text('app-done'), () => act.close(request.id), 'small'),
+    ),
+  );
+}
+
+/**
+ * For a pending request: its card, or the list of several; the ended ones below it, each in one line. Otherwise the
+ * latest ended one has a card.
  * @param {State} state
  * @param {Actions} act
  * @returns {Child[]}
  */
 function shown(state, act) {
-  const open = openRequests(state);
+  const count = openRequests(state).length;
   const item = shownRequest(state);
-  const parts = endedRequests(state).map((ended) => requestCard(state, ended, act));
-  if (item !== null) {
-    const count = open.length;
-    if (count > 1) parts.push(button(text('app-requests-all', { count }), act.showAll, '', { key: 'all' }));
-    parts.push(requestCard(state, item, act));
-  } else if (open.length > 1) {
-    parts.push(list(state, act));
+  const ended = endedRequests(state);
+  const latest = count === 0 ? ended.pop() : undefined;
+  /** @type {Child[]} */
+  const parts = [];
+  if (item !== null && count > 1) {
+    parts.push(button(text('app-requests-all', { count }), act.showAll, 'small', { key: 'all' }));
   }
+  if (item !== null) parts.push(requestCard(state, item, act));
+  else if (count > 1) parts.push(list(state, act));
+  if (latest) parts.push(requestCard(state, latest, act));
+  parts.push(...ended.map((one) => endedLine(state, one, act)));
   const able = usable(state).some(({ standing }) => standing === 'active');
   return parts.length === 0 && able && !hasNews(state) ? [nothing()] : parts;
 }

@@ -8,14 +8,23 @@
  */
 
 /**
- * The digits of a text as 0 to 9, also from the digits of Arabic script; other characters are removed.
+ * The digits of a text as 0 to 9, from the digits of any script and width; other characters are removed.
  * @param {string} typed
  */
 export function digits(typed) {
-  return typed
-    .replace(/[\u0660-\u0669]/g, (digit) => String(digit.charCodeAt(0) - 0x0660))
-    .replace(/[\u06f0-\u06f9]/g, (digit) => String(digit.charCodeAt(0) - 0x06f0))
-    .replace(/[^0-9]/g, '');
+  return Array.from(typed.matchAll(/\p{Nd}/gu), ([digit]) => digitValue(digit)).join('');
+}
+
+/**
+ * The value of a decimal digit. Unicode has the ten digits of a script in a row, from zero, and only complete rows
+ * adjoin each other.
+ * @param {string} digit
+ */
+function digitValue(digit) {
+  const code = digit.codePointAt(0) ?? 0;
+  let before = code;
+  while (/\p{Nd}/u.test(String.fromCodePoint(before - 1))) before -= 1;
+  return (code - before) % 10;
 }
 
 /**
@@ -53,12 +62,22 @@ export function endedRequests({ requests }) {
 }
 
 /**
- * The request that is shown with its number field: the only one, or the one that the user selected.
+ * The request that is shown with its number field: the one that the user selected, otherwise the newest. Null while the
+ * user sees the list of several.
  * @param {State} state
  */
 export function shownRequest(state) {
   const open = openRequests(state);
-  return open.length === 1 ? open[0] : (open.find(({ request }) => request.id === state.chosen) ?? null);
+  if (isListed(state)) return null;
+  return open.find(({ request }) => request.id === state.chosen) ?? open[0] ?? null;
+}
+
+/**
+ * Whether the user sees the list of several requests.
+ * @param {State} state
+ */
+export function isListed(state) {
+  return state.listing && openRequests(state).length > 1;
 }
 
 /**
@@ -114,10 +133,9 @@ export function receive(state, deviceId, listed, skew, isInUse) {
       dismissed: false,
     });
   }
-  // A card in use must stay in place. Otherwise the list is shown, so that the user does not have to guess.
-  if (fresh.length > 0 && state.chosen === null && before.length === 1 && isInUse(before[0])) {
-    state.chosen = before[0].request.id;
-  }
+  // A card in use must stay in place. Otherwise the newest request replaces it.
+  const [shown] = before;
+  if (fresh.length > 0 && state.chosen === null && shown && isInUse(shown)) state.chosen = shown.request.id;
   return { fresh, ended };
 }
 
@@ -157,6 +175,7 @@ export function end(state, item, kind) {
   }
   dismissEarlier(state, item, kind);
   if (!openRequests(state).some(({ request }) => request.id === state.chosen)) state.chosen = null;
+  state.listing = isListed(state);
   return true;
 }
 
@@ -183,4 +202,5 @@ function dismissEarlier(state, latest, kind) {
 export function forgetRequests(state, deviceId) {
   for (const { request } of requestsOf(state, deviceId)) state.requests.delete(request.id);
   if (state.chosen !== null && !state.requests.has(state.chosen)) state.chosen = null;
+  state.listing = isListed(state);
 }

@@ -17,6 +17,7 @@ export const state = {
   accounts: new Map(),
   requests: new Map(),
   chosen: null,
+  listing: false,
   online: true,
   lockable: null,
   push: 'impossible',
@@ -25,6 +26,7 @@ export const state = {
   install: null,
   update: false,
   parted: false,
+  wanted: false,
   welcome: null,
   added: { typed: '', error: '' },
 };

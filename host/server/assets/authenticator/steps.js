@@ -2,7 +2,7 @@
 // was opened, so the Back button of the system leads to the previous screen. Each entry has the depth and the device of
 // its screen.
 
-import { openRequests } from './requests.js';
+import { isListed } from './requests.js';
 import { state } from './state.js';
 
 /**
@@ -37,11 +37,11 @@ function isWritten({ name, deviceId }) {
  * @param {State} known
  * @returns {Step}
  */
-function shownStep({ screen, chosen }) {
+function shownStep(known) {
+  const { screen } = known;
   const name = screen?.name ?? 'home';
   if (name === 'enrolment' || name === 'login') return { name, depth: Math.max(1, depth) };
-  const isPicked = name === 'home' && chosen !== null && openRequests(state).length > 1;
-  if (isPicked) return { name: 'request', depth: 1 };
+  if (name === 'home' && isListed(known)) return { name: 'requests', depth: 1 };
   const deviceId = screen !== null && 'deviceId' in screen ? (screen.deviceId ?? undefined) : undefined;
   return { name, depth: DEPTHS[name], deviceId };
 }

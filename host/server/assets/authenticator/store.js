@@ -28,9 +28,14 @@ function open() {
     request.onupgradeneeded = () => request.result.createObjectStore(ACCOUNTS, { keyPath: 'deviceId' });
     request.onsuccess = () => {
       // Another tab with a newer version, or the browser itself, may close the database: then it is opened again.
-      request.result.onversionchange = () => request.result.close();
+      request.result.onversionchange = () => {
+        request.result.close();
+        opened = undefined;
+      };
       request.result.onclose = () => {
         opened = undefined;
+        // The browser may have cleared the data of this site.
+        dispatchEvent(new Event('assent-database-closed'));
       };
       resolve(request.result);
     };

@@ -1,5 +1,5 @@
 // The authenticator's service worker: it shows notifications, and caches the app's files for use without a network. The
-// server fills in the version, the list of files, and the texts of notifications.
+// server fills in the version, the list of files, and the texts of notifications, and puts canonical.js before this.
 
 const VERSION = '{version}';
 const SHELL = '{shell}'.split(' ');
@@ -8,6 +8,11 @@ const APP = '/authenticator';
 const TITLE = '{title}';
 const BODY = '{body}';
 const NOTIFICATION = '{notification}';
+/** The time after which a cached file replaces one from the network, in milliseconds. */
+const LIMIT_MS = 3_000;
+/** The time for which the network then counts as slow, so that the files of one page do not each wait. */
+const SLOW_MS = 30_000;
+let slowUntil = 0;
 
 self.addEventListener('install', (event) => {
   event.waitUntil(
@@ -36,18 +41,25 @@ self.addEventListener('fetch', (event) => {
   const url = new URL(event.request.url);
   const key = url.pathname === `${APP}/` ? APP : url.pathname;
   if (event.request.method !== 'GET' || url.origin !== self.location.origin || !SHELL.includes(key)) return;
+  const load = async () => {
+    const response = await fetch(event.request);
+    if (response.ok && !response.redirected) await (await caches.open(CACHE)).put(key, response.clone());
+    return response;
+  };
+  const loaded = load();
+  event.waitUntil(loaded.catch(() => {}));
   const answer = async () => {
-    const cache = await caches.open(CACHE);
-    try {
-      const response = await fetch(event.request);
-      if (response.ok && !response.redirected) await cache.put(key, response.clone());
-      return response;
-    } catch (failure) {
-      // The cached files are in one language, independent of the language that the request prefers.
-      const copy = await cache.match(key, { ignoreVary: true });
-      if (copy) return copy;
-      throw failure;
-    }
+    // The cached files are in one language, independent of the language that the request prefers.
+    const copy = await (await caches.open(CACHE)).match(key, { ignoreVary: true });
+    if (!copy) return loaded;
+    if (Date.now() < slowUntil) return copy;
+    const late = new Promise((resolve) => {
+      setTimeout(() => resolve(null), LIMIT_MS);
+    });
+    const first = await Promise.race([loaded.catch(() => copy), late]);
+    if (first !== null) return first;
+    slowUntil = Date.now() + SLOW_MS;
+    return copy;
   };
   event.respondWith(answer());
 });
@@ -88,6 +100,52 @@ self.addEventListener('push', (event) => {
     for (const client of (await windows()).filter(isApp)) client.postMessage({ type: 'look' });
   };
   event.waitUntil(wake());
+});
+
+/** The accounts of this browser; see store.js. */
+function accounts() {
+  return new Promise((resolve, reject) => {
+    const opened = indexedDB.open('assent-authenticator');
+    opened.onerror = () => reject(opened.error);
+    // Without accounts there is no database, and the app creates it.
+    opened.onupgradeneeded = () => opened.transaction.abort();
+    opened.onsuccess = () => {
+      const found = opened.result.transaction('accounts').objectStore('accounts').getAll();
+      found.onsuccess = () => resolve(found.result);
+      found.onerror = () => reject(found.error);
+      opened.result.close();
+    };
+  });
+}
+
+/** Sends a subscription to the server for one account, with the signature of its device. */
+async function sendSubscription(account, subscription) {
+  const path = `${APP}/api/device/push`;
+  const body = JSON.stringify({ subscription });
+  const time = Math.floor(Date.now() / 1000) + (account.clockOffset ?? 0);
+  const call = { issuer: account.issuer, device: account.deviceId, time, method: 'PUT', path, body };
+  const headers = {
+    Authorization: await deviceAuthorization(account.privateKey, call),
+    'Content-Type': 'application/json',
+  };
+  await fetch(path, { method: 'PUT', headers, body, cache: 'no-store' });
+}
+
+/**
+ * Replaces a subscription that the browser's push service ended. Without this no message would arrive until the user
+ * opens the app.
+ */
+async function renewSubscription(renewed) {
+  const able = (await accounts()).filter(({ pushKey, privateKey }) => pushKey && privateKey);
+  if (able.length === 0) return;
+  const options = { userVisibleOnly: true, applicationServerKey: fromBase64url(able[0].pushKey) };
+  const subscription = renewed ?? (await self.registration.pushManager.subscribe(options));
+  await Promise.all(able.map((account) => sendSubscription(account, subscription.toJSON())));
+}
+
+self.addEventListener('pushsubscriptionchange', (event) => {
+  // After a failure, the app sends the subscription at its next start.
+  event.waitUntil(renewSubscription(event.newSubscription).catch(() => {}));
 });
 
 self.addEventListener('notificationclick', (event) => {

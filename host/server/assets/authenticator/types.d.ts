@@ -250,8 +250,8 @@ export type Screen =
 
 /** An entry of the browser's history: a screen, its depth below the home screen, and its device. */
 export interface Step {
-  /** A selected request of several is part of the home screen; an entry that was left has no screen any more. */
-  name: Screen['name'] | 'request' | 'left';
+  /** The list of several requests is part of the home screen; an entry that was left has no screen any more. */
+  name: Screen['name'] | 'requests' | 'left';
   depth: number;
   deviceId?: string;
 }
@@ -271,8 +271,10 @@ export interface State {
   accounts: Map<string, Followed>;
   /** By the request's id. */
   requests: Map<string, Item>;
-  /** The request that the user selected from several. */
+  /** The request that the user selected from several, or uses. */
   chosen: string | null;
+  /** Whether the user wants the list of several requests. */
+  listing: boolean;
   online: boolean;
   /** Whether the device has a screen lock that the browser can use; null until that is known. */
   lockable: boolean | null;
@@ -284,6 +286,8 @@ export interface State {
   update: boolean;
   /** Whether the user removed an account here, and so knows the reason. */
   parted: boolean;
+  /** Whether the portal led here, to a part of an account. */
+  wanted: boolean;
   /** The account that was enrolled just now. */
   welcome: { deviceId: string; recovered: boolean; phase: 'offer' | 'enrolled' } | null;
   /** The enrolment link that the user pastes. */

@@ -28,9 +28,11 @@ export function present(children) {
  * @param {...Child} children
  * @returns {Piece}
  */
-export function el(tag, { key, ...attributes } = {}, ...children) {
+export function el(tag, { key, ...rest } = {}, ...children) {
   const shown = present(children);
   const label = tag === 'button' ? shown.filter((child) => typeof child === 'string').join('') : '';
+  // A browser that translates the page must not change names, codes and other values.
+  const attributes = tag === 'bdi' || tag === 'code' ? { translate: 'no', ...rest } : rest;
   return { tag, identity: `${tag} ${key ?? attributes.id ?? label}`, attributes, children: shown };
 }
 

@@ -3,6 +3,8 @@
 
 /** The free space around the field and its buttons, in CSS pixels. */
 const MARGIN = 12;
+/** A visible area below this height is low: the page then shows a request without its own bar. */
+const LOW = 480;
 
 /** The lower edge of the visible area, from the upper edge of the window. */
 function edge() {
@@ -13,6 +15,7 @@ function edge() {
 
 /** Scrolls the buttons below the focused number field into the visible area, as far as the field stays visible. */
 function reveal() {
+  document.documentElement.toggleAttribute('data-low', edge() < LOW);
   // The page must be long enough to scroll.
   const covered = Math.max(0, Math.round(window.innerHeight - edge()));
   document.documentElement.style.setProperty('--covered', `${covered}px`);
@@ -28,4 +31,5 @@ function reveal() {
 export function keepInSight() {
   window.visualViewport?.addEventListener('resize', reveal);
   document.addEventListener('focusin', reveal);
+  reveal();
 }

@@ -1,6 +1,6 @@
 // Protected actions: the administrator approves each on a device before the server executes it.
 
-import { actionApproval, cancelActionApproval, Problem } from './api.js';
+import { cancelActionApproval, followed, Problem } from './api.js';
 import { timeLeft } from './durations.js';
 import { translated } from './language.js';
 import { dialog, el } from './view.js';
@@ -78,8 +78,8 @@ export async function showActionApproval(approval) {
  * @param {AbortSignal} signal
  */
 async function decision(id, signal) {
-  for (;;) {
-    const { state } = await actionApproval(id, signal);
+  for await (const { state } of followed('/action-approvals/{id}', id, { signal, isShown: true })) {
     if (state !== 'pending') return state;
   }
+  return 'failed';
 }

@@ -15,16 +15,23 @@ import { language, t } from './language.js';
  */
 
 const BASE = '/admin/api/v1';
-// The call that reads the state of an action approval waits for the device.
 const LIMIT_MS = 30_000;
-const APPROVAL_LIMIT_MS = 40_000;
 // A table with all users.
 const FILE_LIMIT_MS = 240_000;
+// The time for which the server holds a response while nothing changes, and the time in which it must then arrive.
+const HOLD_S = 25;
+const GRACE_MS = 5_000;
+// If a proxy ends or holds back such responses, the state is read at this interval, as long as this number of reads in
+// succession does not fail.
+const INTERVAL_MS = 5_000;
+const MOST_FAILURES = 24;
 // A read that fails for a transient reason is sent again after these times, or later if the server says so.
 const RETRY_AFTER_MS = [500, 1_500, 4_000];
 const LONGEST_RETRY_MS = 30_000;
 // No response, too many requests, and a server or a proxy that cannot respond now (RFC 9110, 15.6; RFC 6585, 4).
 const TRANSIENT = [0, 429, 502, 503, 504];
+// No response, and a proxy that did not wait for it.
+const CUT = [0, 502, 504];
 
 /**
  * The server rejected or failed a request. Its texts are in the language of the console. `status` is 0 if there was no
@@ -234,12 +241,42 @@ export function cancelActionApproval(id) {
 }
 
 /**
- * The state of an action approval. The server waits up to 25 seconds for the device.
+ * Reads a resource again and again. The server holds each response until the resource changes.
+ * @template {'/action-approvals/{id}' | '/test-sign-ins/{id}'} Path
+ * @param {Path} path
  * @param {string} id
- * @param {AbortSignal} signal
+ * @param {{ signal?: AbortSignal, isShown?: boolean }} [options] `isShown`: the current state is known, so that the
+ * first response may be held too.
+ * @returns {AsyncGenerator<Read<Path>, void>}
  */
-export function actionApproval(id, signal) {
-  return get('/action-approvals/{id}', { id, wait: 25 }, { signal, limit: APPROVAL_LIMIT_MS });
+export async function* followed(path, id, { signal, isShown = false } = {}) {
+  let longest = HOLD_S;
+  let wait = isShown ? longest : 0;
+  let failures = 0;
+  for (;;) {
+    const url = address(path, { id, wait });
+    const limit = wait > 0 ? wait * 1000 + GRACE_MS : LIMIT_MS;
+    /** @type {Versioned<Read<Path>> | undefined} */
+    let found;
+    try {
+      found = await signedIn(() => exchange('GET', url, { signal, limit }));
+    } catch (problem) {
+      if (!(problem instanceof Problem) || !TRANSIENT.includes(problem.status)) throw problem;
+      failures += 1;
+      if (failures > MOST_FAILURES) throw problem;
+      // The next read shows whether only responses that are held are lost.
+      const isCut = wait > 0 && CUT.includes(problem.status);
+      wait = 0;
+      if (isCut) longest = 0;
+      else await delay(INTERVAL_MS, signal);
+    }
+    if (found) {
+      failures = 0;
+      yield found.value;
+      wait = longest;
+      if (longest === 0) await delay(INTERVAL_MS, signal);
+    }
+  }
 }
 
 /**

@@ -32,7 +32,14 @@ export function durationText(value) {
   const duration = parsed(value);
   if (!duration) return undefined;
   const { number, unit } = duration;
-  const [, name] = UNITS[unit];
+  return counted(number, UNITS[unit][1]);
+}
+
+/**
+ * @param {number} number
+ * @param {string} name
+ */
+function counted(number, name) {
   return `${number.toLocaleString(locale())} ${translated(number === 1 ? name : `${name}s`)}`;
 }
 
@@ -46,9 +53,11 @@ export function durationMs(value) {
 }
 
 /**
- * The remaining time, in the format of the authenticator: "1 min 58 s".
+ * The remaining time, in the words of the authenticator: "1 minute 58 seconds left".
  * @param {number} seconds
  */
 export function timeLeft(seconds) {
-  return seconds < 60 ? t`${seconds} s left` : t`${Math.floor(seconds / 60)} min ${seconds % 60} s left`;
+  const [minutes, rest] = [Math.floor(seconds / 60), seconds % 60];
+  const parts = [minutes > 0 && counted(minutes, 'minute'), (rest > 0 || minutes === 0) && counted(rest, 'second')];
+  return t`${parts.filter(Boolean).join(' ')} left`;
 }

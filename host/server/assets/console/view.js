@@ -24,6 +24,8 @@ const AS_WRITTEN = new Set(['bdi', 'code', 'pre', 'time']);
  */
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
+  // A browser that translates the page must not change names, codes and other values.
+  if (tag === 'bdi' || tag === 'code') element.translate = false;
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === 'function') element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
     else if (value === true) element.setAttribute(name, '');

@@ -68,7 +68,7 @@ pub(super) enum AuthenticatorCommand {
 }
 
 fn two_digits(text: &str) -> Result<String, &'static str> {
-    MatchingNumber::parse(text)
+    MatchingNumber::parse_typed(text)
         .map(|number| number.to_string())
         .ok_or("expected the two digits that the browser shows")
 }

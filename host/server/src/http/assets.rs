@@ -52,23 +52,19 @@ const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 /// The script of the console that is no module. It runs while the modules are loaded.
 const LOADING: &str = "console/loading.js";
 
-/// The content of a file, or of two scripts that are served as one file, so that a page loads fewer files.
+/// The content of a file, or of scripts that are served as one file, so that a page loads fewer files.
 macro_rules! content {
     ($name:literal) => {
         include_bytes!(concat!("../../assets/", $name))
     };
-    ($first:literal $second:literal) => {
-        concat!(
-            include_str!(concat!("../../assets/", $first)),
-            include_str!(concat!("../../assets/", $second))
-        )
-        .as_bytes()
+    ($($name:literal)+) => {
+        concat!($(include_str!(concat!("../../assets/", $name))),+).as_bytes()
     };
 }
 
 macro_rules! files {
-    ($($content_type:ident $name:literal $(after $first:literal)?,)*) => {
-        &[$(($name, $content_type, content!($($first)? $name))),*]
+    ($($content_type:ident $name:literal $(after $($first:literal)+)?,)*) => {
+        &[$(($name, $content_type, content!($($($first)+)? $name))),*]
     };
 }
 
@@ -78,14 +74,16 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "authenticator.css",
     CSS "portal.css",
     JAVASCRIPT "portal.js",
-    JAVASCRIPT "login.js" after "here.js",
-    JAVASCRIPT "waiting.js" after "here.js",
+    JAVASCRIPT "login.js" after "here.js" "follow_sign_in.js",
+    JAVASCRIPT "waiting.js" after "here.js" "follow_sign_in.js" "countdown.js",
     JAVASCRIPT "passkey_sign_in.js",
-    JAVASCRIPT "decided.js",
+    JAVASCRIPT "decided.js" after "countdown.js",
     JAVASCRIPT "recovery_codes.js",
+    JAVASCRIPT "copy_reference.js",
     JAVASCRIPT "form_post.js",
     JAVASCRIPT "signing_out.js",
     JAVASCRIPT "authenticator/main.js",
+    JAVASCRIPT "authenticator/account_notifications.js",
     JAVASCRIPT "authenticator/accounts.js",
     JAVASCRIPT "authenticator/actions.js",
     JAVASCRIPT "authenticator/answer.js",
@@ -316,7 +314,7 @@ fn worker(spoken: &[&str]) -> String {
     ];
     for &(name, content_type, bytes) in FILES {
         contents.extend_from_slice(&sha256(bytes));
-        if name == "assent.css" || name == "icons/icon.svg" {
+        if ["assent.css", "authenticator.css", "icons/icon.svg"].contains(&name) {
             shell.push(hashed(name, bytes));
         } else if content_type == JAVASCRIPT
             && name.starts_with("authenticator/")
@@ -325,9 +323,15 @@ fn worker(spoken: &[&str]) -> String {
             shell.push(format!("/assets/{name}"));
         }
     }
-    include_str!("../../assets/authenticator/sw.js")
-        .replace("{version}", &digest(&contents))
-        .replace("{shell}", &shell.join(" "))
+    // The worker signs calls as the app does. A service worker that imports modules does not run in each browser.
+    let signing =
+        include_str!("../../assets/authenticator/canonical.js").replace("\nexport ", "\n");
+    format!(
+        "{signing}\n{}",
+        include_str!("../../assets/authenticator/sw.js")
+    )
+    .replace("{version}", &digest(&contents))
+    .replace("{shell}", &shell.join(" "))
 }
 
 /// Returns the file that is served at `path` (a URL's path, as in `/assets/assent.css`) in a language, or `None` if
@@ -412,6 +416,7 @@ mod tests {
         let worker = find(SERVICE_WORKER).unwrap();
         assert_eq!(worker.service_worker_allowed, Some("/authenticator"));
         let text = std::str::from_utf8(worker.bytes).unwrap();
+        assert!(!text.contains("export "), "it is no module");
         for place in [
             "{version}",
             "{shell}",

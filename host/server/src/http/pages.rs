@@ -24,9 +24,10 @@ use super::texts::Message;
 
 pub use super::layout::{Layout, Page, Support};
 pub use link::Link;
+pub(crate) use login::time_left;
 pub use login::{
-    Choice, ConfirmPage, ConsentPage, EndedPage, EndedPageKind, LoginPage, PasskeyForm,
-    ReturnNotice, Scan, WaitingPage,
+    Choice, ConfirmPage, ConsentPage, EndedPage, EndedPageKind, FollowedSignIn, LoginPage,
+    PasskeyForm, ReturnNotice, Scan, WaitingPage,
 };
 pub use protocol::{FormPostPage, SamlPostPage, SamlStartPage, TestSignInPage};
 pub use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};

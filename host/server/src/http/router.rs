@@ -265,6 +265,7 @@ fn sign_in_routes(
             document(documents, get(metadata::metadata)),
         )
         .route("/login/{id}/events", get(login::events))
+        .route("/login/{id}/state", get(login::state))
         .route("/login/{id}/passkey", post(login::passkey))
         .route(
             "/login/{id}/passkey/challenge",

@@ -61,7 +61,7 @@ mod tests {
         let message = Message::new("login-title").text("application", name);
         assert_eq!(
             message.html(Language::English).0,
-            "Sign in to <bdi>&#60;b&#62;olleH&#39;&#34;&#38;</bdi>"
+            "Sign in to <bdi translate=\"no\">&#60;b&#62;olleH&#39;&#34;&#38;</bdi>"
         );
         assert_eq!(message.plain(Language::German), "Bei <b>olleH'\"& anmelden");
     }

@@ -141,6 +141,11 @@ export const GROUPS = [
           application,
         ],
       ],
+      'sign-in.rejected': [
+        'Sign-in rejected',
+        'warn',
+        ({ user, application }) => [user, ' approved, and may not sign in to ', application],
+      ],
       'sign-in.denied': [
         'Sign-in denied',
         'warn',

@@ -1,6 +1,6 @@
 // The test sign-in of an application: a real sign-in of the administrator, step by step.
 
-import { get, post } from '../api.js';
+import { followed, get, post } from '../api.js';
 import { apiSentence, apiText } from '../api_texts.js';
 import { translated } from '../language.js';
 import { anchorOf, badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
@@ -137,10 +137,7 @@ async function resume(view) {
  * @param {string} id
  */
 async function follow(view, id) {
-  let wait = 0;
-  for (;;) {
-    const test = await get('/test-sign-ins/{id}', { id, wait });
-    wait = 25;
+  for await (const test of followed('/test-sign-ins/{id}', id)) {
     // The administrator left the page, or started another test sign-in.
     if (!view.place.isConnected || stored()?.id !== id) return;
     show(view, test);

@@ -159,6 +159,7 @@ const fn effect(event: Event) -> Effect {
         | Event::TokensRevoked
         | Event::DatabaseRestored
         | Event::AdminTokenCreated
+        | Event::SignInRejected
         | Event::TestSignInStarted
         | Event::TestSignInEnded => Effect::None,
         // Added or exported data is lost, and grants no access.

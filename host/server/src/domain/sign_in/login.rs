@@ -9,8 +9,8 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
-use assent_model::id::{LoginId, SessionId};
-use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage};
+use assent_model::id::{LoginId, SessionId, UserId};
+use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage, SignInDenied};
 use assent_model::secret::{Digest, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
@@ -32,6 +32,30 @@ impl std::fmt::Display for OpenLogin {
         let (Self::Stored(id) | Self::Unstored(id)) = self;
         id.fmt(f)
     }
+}
+
+/// Records that a user approved, and may not sign in to the application. The user's page has the reference.
+///
+/// # Errors
+/// If the database fails.
+pub async fn record_rejection(
+    services: &Services,
+    login: &Login,
+    (user, from): (UserId, Origin),
+    why: &SignInDenied,
+    reference: &str,
+) -> Result<(), InternalError> {
+    let by = AuditContext::new(Actor::User(user), from);
+    let mut entry = audit::entry(services, Event::SignInRejected, &by)
+        .about(user)
+        .with("login", login.id.to_string())
+        .with("reason", why.as_str())
+        .with("reference", reference);
+    if let Some(application) = login.request.application() {
+        entry = entry.in_application(application.clone());
+    }
+    services.store.append_audit(vec![entry]).await?;
+    Ok(())
 }
 
 /// Returns a new sign-in in the browser with this cookie digest. `session` is the session that it continues, if it is

@@ -36,8 +36,8 @@ pub struct LoginPage {
     pub passkey: Option<PasskeyForm>,
     /// The code for a QR sign-in, instead of a typed name.
     pub scan: Option<Scan>,
-    /// The address of the event stream. After its event `changed`, the script reloads the page.
-    pub events: String,
+    /// The state that the script of the page follows.
+    pub follow: FollowedSignIn,
 }
 
 impl LoginPage {
@@ -45,6 +45,17 @@ impl LoginPage {
     const fn offers_choice(&self) -> bool {
         self.choice.is_some() && !self.unfit
     }
+}
+
+/// The state of a sign-in that a page's script follows. It reloads the page after a change.
+#[derive(Clone, Debug)]
+pub struct FollowedSignIn {
+    /// The address of the stream of events.
+    pub events: String,
+    /// The address that returns the state, for browsers in which the stream is blocked or held back.
+    pub ask: String,
+    /// The state of the page.
+    pub state: String,
 }
 
 /// The form that a script fills with the response of a passkey. Without the script it is hidden.
@@ -164,8 +175,8 @@ pub struct WaitingPage {
     pub seconds_left: u32,
     /// The total time for the approval, in seconds.
     pub seconds_total: u32,
-    /// The address of the event stream. After its event `changed`, the script reloads the page.
-    pub events: String,
+    /// The state that the script of the page follows.
+    pub follow: FollowedSignIn,
     /// The code that the user may scan instead of typing the number; `None` in a QR sign-in.
     pub scan: Option<Scan>,
     /// Whether the page shows the help for users who wait for long. It depends only on the time, never on the name.
@@ -184,6 +195,23 @@ impl WaitingPage {
     /// The texts of the script about the remaining time, in the script's format.
     fn texts(&self) -> &'static str {
         script_texts::waiting(self.layout.language)
+    }
+
+    /// The remaining time, without a script.
+    fn left(&self) -> Message {
+        time_left(self.seconds_left)
+    }
+}
+
+/// The remaining time in words: the same words as in the scripts of pages and in the authenticator.
+pub(crate) fn time_left(seconds: u32) -> Message {
+    let (minutes, rest) = (seconds / 60, seconds % 60);
+    match (minutes, rest) {
+        (0, _) => Message::new("waiting-left").number("seconds", rest),
+        (_, 0) => Message::new("waiting-left-whole").number("minutes", minutes),
+        _ => Message::new("waiting-left-minutes")
+            .number("minutes", minutes)
+            .number("seconds", rest),
     }
 }
 

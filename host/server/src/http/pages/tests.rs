@@ -10,6 +10,14 @@ fn layout() -> Layout {
     Layout::default()
 }
 
+fn follow() -> FollowedSignIn {
+    FollowedSignIn {
+        events: "/login/1/events".to_owned(),
+        ask: "/login/1/state".to_owned(),
+        state: "waiting-1".to_owned(),
+    }
+}
+
 fn login() -> LoginPage {
     LoginPage {
         layout: layout(),
@@ -23,7 +31,7 @@ fn login() -> LoginPage {
         unfit: true,
         remembered: true,
         scan: Scan::new("https://id.example", "/authenticator#login=abc".to_owned()),
-        events: "/login/1/events".to_owned(),
+        follow: follow(),
         choice: Some(Choice {
             name: MARKUP.to_owned(),
             action: "/login/1/continue".to_owned(),
@@ -81,7 +89,7 @@ fn waiting() -> WaitingPage {
         binding: Some(MARKUP.to_owned()),
         seconds_left: 99,
         seconds_total: 120,
-        events: "/login/1/events".to_owned(),
+        follow: follow(),
         scan: Scan::new("https://id.example", "/authenticator#login=AAAA".to_owned()),
         is_late: false,
         again: "/login/1/again".to_owned(),
@@ -433,8 +441,12 @@ fn the_waiting_page_refreshes_itself_only_without_a_script() {
     let page = waiting().render().unwrap();
     let (head, _) = page.split_once("</head>").unwrap();
     assert!(head.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
-    assert!(page.contains("<strong id=\"number\">42</strong>") && page.contains("99 seconds left"));
+    assert!(
+        page.contains("<strong id=\"number\" translate=\"no\">42</strong>")
+            && page.contains("99 seconds left")
+    );
     assert!(page.contains("data-events=\"/login/1/events\""));
+    assert!(page.contains("data-ask=\"/login/1/state\" data-state=\"waiting-1\""));
 }
 
 #[test]
@@ -537,7 +549,7 @@ fn a_response_page_names_its_application_if_it_exists() {
     .render()
     .unwrap();
     assert!(
-        page.contains("<h1>Back to <bdi>Expenses</bdi></h1>"),
+        page.contains("<h1>Back to <bdi translate=\"no\">Expenses</bdi></h1>"),
         "{page}"
     );
     let page = FormPostPage {
@@ -654,7 +666,7 @@ fn an_end_page_links_to_the_configured_support() {
     .render()
     .unwrap();
     assert!(
-        page.contains("<a href=\"mailto:help@example.org\"><bdi>help@example.org</bdi></a>"),
+        page.contains("<bdi translate=\"no\">help@example.org</bdi></a>"),
         "{page}"
     );
 }

@@ -103,6 +103,7 @@ impl ActivityKind {
             | Event::SessionEnded
             | Event::CooldownStarted
             | Event::CooldownLifted
+            | Event::SignInRejected
             | Event::TestSignInStarted
             | Event::TestSignInEnded
             | Event::PasskeyCloneSuspected => Self::SignIns,

@@ -5,7 +5,7 @@ use axum::http::StatusCode;
 use axum::response::Response;
 
 use super::forms::PortalForm;
-use super::pages::{DeviceCard, DevicesPage, RevokeDevicePage, Tab};
+use super::pages::{DeviceCard, DevicesPage, OnPhonePage, PhonePart, RevokeDevicePage, Tab};
 use super::sessions::signed_out;
 use super::words::PageTime;
 use crate::domain::InternalError;
@@ -13,6 +13,7 @@ use crate::domain::devices::device;
 use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::devices::passkey_agreement;
 use crate::domain::portal::{self, Revocation};
+use crate::http::pages::Scan;
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::{Owner, sign_in_url};
 use crate::http::reply::{page, see_other};
@@ -25,6 +26,25 @@ use assent_model::recovery::CodesOfDevice;
 /// `GET /devices`
 pub(super) async fn list(owner: Owner) -> Response {
     owner.page(devices_page(&owner, None).await)
+}
+
+/// `GET /devices/add`: the way to set up another device.
+pub(super) async fn add(owner: Owner) -> Response {
+    owner.page(on_phone(&owner, PhonePart::Add))
+}
+
+/// `GET /devices/protection`: the way to the protection by face, finger or PIN.
+pub(super) async fn protection(owner: Owner) -> Response {
+    owner.page(on_phone(&owner, PhonePart::Protection))
+}
+
+fn on_phone(owner: &Owner, part: PhonePart) -> Result<OnPhonePage, InternalError> {
+    Ok(OnPhonePage {
+        layout: owner.layout(),
+        frame: owner.frame(Tab::Devices)?,
+        part,
+        scan: Scan::new(&owner.services.settings.origin(), part.address().to_owned()),
+    })
 }
 
 /// The page of the devices. `unfit` is the device with an invalid new name.

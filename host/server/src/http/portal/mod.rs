@@ -40,6 +40,8 @@ pub(super) fn routes() -> Router<Arc<Services>> {
     Router::new()
         .route("/applications/{id}/start", get(applications::start))
         .route("/devices", get(devices::list))
+        .route("/devices/add", get(devices::add))
+        .route("/devices/protection", get(devices::protection))
         .route("/devices/{id}/name", post(devices::rename))
         .route("/devices/{id}/passkey-sign-in", post(devices::stop_passkey))
         .route(

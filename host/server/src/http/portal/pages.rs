@@ -5,7 +5,8 @@ use askama::Template;
 use super::activity_kind::ActivityKind;
 use super::tone::Tone;
 use super::words::{FactValue, PageTime};
-use crate::http::pages::{Consents, Layout, Page, SignedInUser, Withdrawn};
+use crate::http::pages::{Consents, Layout, Page, Scan, SignedInUser, Withdrawn, time_left};
+use crate::http::script_texts;
 use crate::http::texts::Message;
 
 macro_rules! pages {
@@ -21,6 +22,7 @@ macro_rules! pages {
 pages!(
     ApplicationsPage,
     DevicesPage,
+    OnPhonePage,
     RevokeDevicePage,
     RecoveryCodesPage,
     RecoveryCodesRequestPage,
@@ -210,7 +212,7 @@ impl SecurityCard {
                 address: if devices > 1 {
                     "/devices"
                 } else {
-                    "/devices#add"
+                    PhonePart::Add.page()
                 },
             },
             SecurityItem {
@@ -239,9 +241,70 @@ impl SecurityCard {
                 } else {
                     Message::new("security-lock-turn-on")
                 },
-                address: "/authenticator",
+                address: PhonePart::Protection.page(),
             },
         ]
+    }
+}
+
+/// A part of the authenticator to which the portal leads, because it is possible only on a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhonePart {
+    /// The devices of the account, from which another one is set up.
+    Add,
+    /// The protection of approvals by face, finger or PIN.
+    Protection,
+}
+
+impl PhonePart {
+    /// The path of the portal's page about it.
+    pub const fn page(self) -> &'static str {
+        match self {
+            Self::Add => "/devices/add",
+            Self::Protection => "/devices/protection",
+        }
+    }
+
+    /// Its address in the authenticator.
+    pub const fn address(self) -> &'static str {
+        match self {
+            Self::Add => "/authenticator#devices",
+            Self::Protection => "/authenticator#protection",
+        }
+    }
+}
+
+/// The page that leads to the authenticator on the user's phone, at a part of it.
+#[derive(Clone, Debug, Template)]
+#[template(path = "portal/on_phone.html")]
+pub struct OnPhonePage {
+    /// The layout of the page.
+    pub layout: Layout,
+    /// The frame of the portal.
+    pub frame: Frame,
+    /// The part of the authenticator.
+    pub part: PhonePart,
+    /// The code that opens it on the phone; `None` if the address is too long for a code.
+    pub scan: Option<Scan>,
+}
+
+impl OnPhonePage {
+    const fn title(&self) -> Message {
+        match self.part {
+            PhonePart::Add => Message::new("security-devices-add"),
+            PhonePart::Protection => Message::new("security-lock"),
+        }
+    }
+
+    const fn lead(&self) -> Message {
+        match self.part {
+            PhonePart::Add => Message::new("on-phone-add"),
+            PhonePart::Protection => Message::new("on-phone-protection"),
+        }
+    }
+
+    const fn path(&self) -> &'static str {
+        self.part.address()
     }
 }
 
@@ -359,12 +422,24 @@ pub struct RecoveryCodesRequestPage {
 pub struct PendingRequest {
     /// The number to type on the device.
     pub number: String,
-    /// When the request expires.
-    pub expires: PageTime,
-    /// The number of seconds until then.
-    pub seconds_left: u64,
+    /// The number of seconds until the request expires.
+    pub seconds_left: u32,
     /// The total number of seconds from its creation until then.
     pub seconds_total: u32,
+}
+
+impl PendingRequest {
+    /// The remaining time, without a script.
+    fn left(&self) -> Message {
+        time_left(self.seconds_left)
+    }
+}
+
+impl RecoveryCodesRequestPage {
+    /// The texts of the script about the remaining time, in the script's format.
+    fn texts(&self) -> &'static str {
+        script_texts::waiting(self.layout.language)
+    }
 }
 
 /// The page of new recovery codes, which the server shows only once.

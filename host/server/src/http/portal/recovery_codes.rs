@@ -2,15 +2,16 @@
 
 use std::time::Duration;
 
-use axum::extract::Path;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{Path, Query};
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
 
 use super::forms::PortalForm;
 use super::pages::{
     NewRecoveryCodesPage, PendingRequest, RecoveryCodesPage, RecoveryCodesRequestPage, Tab,
 };
-use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::admin::action_approvals::{self, Console};
 use crate::domain::devices::recovery;
@@ -25,8 +26,16 @@ use assent_model::login::LocalPage;
 /// The path of the pages.
 const PATH: &str = "/devices/recovery-codes";
 
-/// The maximum time for which a script waits for a decision in one request.
-const LONGEST_WAIT: Duration = Duration::from_secs(25);
+/// The maximum time for which a script waits for a decision in one request, in seconds.
+const LONGEST_WAIT: u64 = 25;
+
+/// The time for which a script waits for a decision.
+#[derive(Default, Deserialize)]
+pub(super) struct Wait {
+    /// In seconds; 25 at most.
+    #[serde(default)]
+    wait: u64,
+}
 
 /// `GET /devices/recovery-codes`
 pub(super) async fn show(owner: Owner) -> Response {
@@ -74,8 +83,10 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
             None => return Ok(owner.nothing_here(Tab::Devices)),
             Some(CodesRequest::Pending(pending)) => Some(PendingRequest {
                 number: pending.number,
-                expires: PageTime::new(pending.expires_at),
-                seconds_left: pending.expires_at.remaining(owner.services.now()).as_secs(),
+                seconds_left: u32::try_from(
+                    pending.expires_at.remaining(owner.services.now()).as_secs(),
+                )
+                .unwrap_or(u32::MAX),
                 seconds_total: owner.services.settings.lifetimes.approval.whole_seconds(),
             }),
             Some(CodesRequest::Approved) => None,
@@ -100,8 +111,13 @@ pub(super) async fn request(owner: Owner, Path(id): Path<String>) -> Response {
 
 /// `GET /devices/recovery-codes/{id}/decided`: the long poll of a script. The response is 204 while the request is
 /// pending.
-pub(super) async fn decided(owner: Owner, Path(id): Path<String>) -> Response {
+pub(super) async fn decided(
+    owner: Owner,
+    Path(id): Path<String>,
+    query: Result<Query<Wait>, QueryRejection>,
+) -> Response {
     let reply = async {
+        let Query(Wait { wait }) = query.unwrap_or_default();
         let Ok(id) = id.parse::<ActionApprovalId>() else {
             return Ok(StatusCode::NOT_FOUND.into_response());
         };
@@ -109,7 +125,7 @@ pub(super) async fn decided(owner: Owner, Path(id): Path<String>) -> Response {
         tokio::select! {
             biased;
             decided = action_approvals::decided(&owner.services, &console, id) => decided?,
-            () = tokio::time::sleep(LONGEST_WAIT) => {}
+            () = tokio::time::sleep(Duration::from_secs(wait.min(LONGEST_WAIT))) => {}
             () = owner.services.draining.interrupts() => {}
         }
         let state = portal::codes_request(&owner.services, &console, id).await?;

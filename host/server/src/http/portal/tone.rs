@@ -33,6 +33,7 @@ impl Tone {
             | Event::PasskeyAdded
             | Event::PasskeySignInAllowed => Self::Good,
             Event::SignInDenied
+            | Event::SignInRejected
             | Event::NumberMatchFailed
             | Event::CooldownStarted
             | Event::SessionEnded

@@ -129,6 +129,7 @@ pub(super) fn activity_message(
         | Event::SignInDenied
         | Event::SignInReported
         | Event::NumberMatchFailed
+        | Event::SignInRejected
         | Event::SignedIn => sign_in_activity(entry, application()),
         Event::DeviceEnrolled
         | Event::DeviceRenamed
@@ -223,6 +224,12 @@ fn sign_in_activity(entry: &Entry, application: Message) -> Message {
         }
         Event::NumberMatchFailed => {
             Message::new("activity-number-mismatch").message("application", application)
+        }
+        Event::SignInRejected => {
+            let reference = entry.detail.get("reference").and_then(Value::as_str);
+            Message::new("activity-rejected")
+                .message("application", application)
+                .text("reference", reference.unwrap_or_default())
         }
         Event::SignedIn => Message::new("activity-signed-in").message("application", application),
         _ => Message::new("activity-requested").message("application", application),

@@ -4,6 +4,7 @@ mod asking;
 mod begin;
 mod ended;
 mod finish;
+mod followed;
 mod identify;
 mod leave;
 mod no_login;
@@ -35,12 +36,12 @@ use assent_model::login::{Login, SignInDenied};
 pub(crate) use asking::asking;
 pub(crate) use begin::begin;
 pub(crate) use finish::{finish, resumed, session_before};
+pub(crate) use followed::{events, state};
 pub(crate) use identify::{identify, proceed};
 pub(crate) use leave::{leave, return_by_itself};
 pub(crate) use no_login::{answered_before, disabled_application};
 pub(crate) use passkey::{passkey, passkey_challenge};
 pub(crate) use posted::LoginPost;
-pub(crate) use waiting::events;
 
 /// `GET /login/{id}`: the page for the state of the login. After the approval it responds to the application.
 pub(crate) async fn show(

@@ -80,7 +80,7 @@ assent_model::admin_command! {
         protected explained passkey_sign_in: Option<bool>,
         /// The recipe of the console by which the application is connected, such as `zabbix`; null removes it. The
         /// console shows its guide.
-        #[serde(deserialize_with = "present")]
+        #[serde(deserialize_with = "removable")]
         harmless recipe: Option<Option<String>>,
     }
 }

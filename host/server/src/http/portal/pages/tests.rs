@@ -231,7 +231,6 @@ fn recovery_codes_request(pending: Option<PendingRequest>) -> RecoveryCodesReque
 fn pending_request() -> PendingRequest {
     PendingRequest {
         number: "42".to_owned(),
-        expires: when(),
         seconds_left: 99,
         seconds_total: 120,
     }
@@ -430,7 +429,7 @@ fn a_time_is_shown_in_utc_and_machine_readable() {
     let page = devices().render().unwrap();
     assert!(
         page.contains(
-            "<time datetime=\"2025-05-01T00:00:00Z\">1 May 2025, <bdi>00:00</bdi> UTC</time>"
+            "<time datetime=\"2025-05-01T00:00:00Z\">1 May 2025, <bdi translate=\"no\">00:00</bdi> UTC</time>"
         ),
         "{page}"
     );

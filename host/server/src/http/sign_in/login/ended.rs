@@ -11,11 +11,13 @@ use crate::http::context::{Browser, STAY};
 use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
 use crate::http::pages::{EndedPage, EndedPageKind, ReturnNotice};
-use crate::http::reply::{layout, page, reference};
+use crate::http::reply::{layout, page};
 use crate::http::request_id;
 use crate::http::sign_in::login::asking::asking;
 use crate::http::texts::Message;
 use assent_model::login::{Login, LoginRequest, LoginStage, SignInDenied};
+use assent_model::secret::Digest;
+use assent_model::user::User;
 
 /// The time in seconds after which the page of a failed sign-in returns to the application. The user can stop the
 /// return (WCAG 2.2.1).
@@ -66,39 +68,35 @@ pub(super) async fn ended_page(
     ending(services, browser, login, kind, (name, None)).await
 }
 
-/// Returns the page for a user who approved, and may not sign in. `name` is the user's display name; without it the
-/// page shows the typed name.
+/// Returns the reference on the page of a rejected sign-in. It stays the same when the user loads the page again, for
+/// example to stop its return to the application.
+fn rejection_reference(login: &Login) -> String {
+    let digest = Digest::sha256(format!("rejected {}", return_of(login)).as_bytes());
+    digest
+        .to_text()
+        .chars()
+        .take(8)
+        .collect::<String>()
+        .to_uppercase()
+}
+
+/// Returns the page for a user who approved, and may not sign in. Without a user the page shows the typed name.
 pub(super) async fn rejected_page(
     services: &Services,
     browser: &Browser,
     login: &Login,
     why: SignInDenied,
-    name: Option<&str>,
+    user: Option<&User>,
 ) -> Result<Response, InternalError> {
-    let name = match name {
-        Some(name) => Some(name.to_owned()),
+    let name = match user {
+        Some(user) => Some(user.display_name().to_owned()),
         None => login::typed_name(services, login.id).await?,
     };
-    let reference = reference(services);
-    if matches!(why, SignInDenied::Plugin { .. }) {
-        let application = login.request.application();
-        log_plugin_denial(
-            OpenLogin::Stored(login.id),
-            application,
-            &why,
-            Some(&reference),
-        );
-    } else {
-        tracing::info!(reference, login = %login.id, reason = why.as_str(), "sign-in rejected");
+    let reference = rejection_reference(login);
+    // The user may load the page again.
+    if services.error_references.find(&reference).is_none() {
+        record_rejection(services, browser, login, &why, user, &reference).await?;
     }
-    services.error_references.record(ErrorReference {
-        reference: reference.clone(),
-        request: request_id::current(),
-        at: services.now(),
-        status: StatusCode::OK.as_u16(),
-        page: "Sign-in rejected".to_owned(),
-        cause: format!("{why} (sign-in {})", login.id),
-    });
     let kind = rejected(why);
     // Rejections are rare, and boxing keeps the futures of the other cases small.
     Box::pin(ending(
@@ -109,6 +107,45 @@ pub(super) async fn rejected_page(
         (name, Some(reference)),
     ))
     .await
+}
+
+/// Records a rejected sign-in where administrators and operators look for its reference: in the log, in the list of
+/// references, and in the audit log.
+async fn record_rejection(
+    services: &Services,
+    browser: &Browser,
+    login: &Login,
+    why: &SignInDenied,
+    user: Option<&User>,
+    reference: &str,
+) -> Result<(), InternalError> {
+    if matches!(why, SignInDenied::Plugin { .. }) {
+        let application = login.request.application();
+        log_plugin_denial(
+            OpenLogin::Stored(login.id),
+            application,
+            why,
+            Some(reference),
+        );
+    } else {
+        tracing::info!(reference, login = %login.id, reason = why.as_str(), "sign-in rejected");
+    }
+    services.error_references.record(ErrorReference {
+        reference: reference.to_owned(),
+        request: request_id::current(),
+        at: services.now(),
+        status: StatusCode::OK.as_u16(),
+        page: "Sign-in rejected".to_owned(),
+        cause: format!("{why} (sign-in {})", login.id),
+    });
+    // A test sign-in records its own steps.
+    match user {
+        Some(user) if login.request.purpose().is_application() => {
+            let by = (user.id, browser.origin());
+            login::record_rejection(services, login, by, why, reference).await
+        }
+        _ => Ok(()),
+    }
 }
 
 async fn ending(

@@ -138,8 +138,8 @@ pub(crate) async fn finish(
             .await
         }
         AuthorizeOutcome::Denied(reason) => {
-            let name = authenticated_user.signed_in.user.display_name();
-            rejected_page(services, browser, login, reason, Some(name)).await
+            let user = &authenticated_user.signed_in.user;
+            rejected_page(services, browser, login, reason, Some(user)).await
         }
         AuthorizeOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }
@@ -189,8 +189,8 @@ async fn finish_saml(
             &answer,
         )),
         sign_on::SignOnOutcome::Denied(reason) => {
-            let name = authenticated_user.signed_in.user.display_name();
-            rejected_page(services, browser, login, reason, Some(name)).await
+            let user = &authenticated_user.signed_in.user;
+            rejected_page(services, browser, login, reason, Some(user)).await
         }
         sign_on::SignOnOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
     }

@@ -21,6 +21,7 @@ use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, PasskeyForm, Scan};
 use crate::http::reply::{layout, page, with_browser};
 use crate::http::sign_in::login::asking::{asking, disabled};
+use crate::http::sign_in::login::followed;
 use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::texts::Message;
 use crate::oidc::authorize;
@@ -267,7 +268,7 @@ pub(super) async fn identify_page(
             &services.settings.origin(),
             qr_sign_in::path(services, login)?,
         ),
-        events: format!("/login/{id}/events"),
+        follow: followed::login_page(login.id),
     };
     let mut response = with_browser(
         page(&login_page, asking.form_target.as_deref()),

@@ -1,0 +1,160 @@
+//! The state of a sign-in for the pages that wait: a stream of events, and a question for browsers in which the stream
+//! is blocked or held back.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::StatusCode;
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use serde::Serialize;
+use tokio::time::interval;
+
+use crate::domain::approvals::approval;
+use crate::domain::sign_in::login::LoginView;
+use crate::domain::sign_in::qr_sign_in;
+use crate::domain::{InternalError, Services};
+use crate::http::context::Browser;
+use crate::http::pages::FollowedSignIn;
+use crate::http::reply::internal_error;
+use crate::http::sign_in::login::posted::find;
+use assent_model::approval::Approval;
+use assent_model::id::LoginId;
+
+/// The time between two events without a change. The first is sent at once. A page that receives none asks for the
+/// state, because a proxy or a blocker may hold the stream back.
+const HEARTBEAT: Duration = Duration::from_secs(5);
+
+/// The state of a sign-in for which the login page waits.
+const IDENTIFY: &str = "identify";
+/// Any state in which no page waits.
+const CHANGED: &str = "changed";
+
+/// The state of a page that waits for this approval. Another approval of the same sign-in has another number, so its
+/// page has another state.
+fn waiting_for(approval: &Approval) -> String {
+    format!("waiting-{}", approval.requested_at.millis())
+}
+
+/// The state for the script of the login page.
+pub(super) fn login_page(id: LoginId) -> FollowedSignIn {
+    followed(id, IDENTIFY.to_owned())
+}
+
+/// The state for the script of a page that waits for this approval.
+pub(super) fn waiting_page(id: LoginId, approval: &Approval) -> FollowedSignIn {
+    followed(id, waiting_for(approval))
+}
+
+fn followed(id: LoginId, state: String) -> FollowedSignIn {
+    FollowedSignIn {
+        events: format!("/login/{id}/events"),
+        ask: format!("/login/{id}/state"),
+        state,
+    }
+}
+
+/// The state of a sign-in, as the pages compare it.
+#[derive(Serialize)]
+struct SignInState {
+    state: String,
+}
+
+/// `GET /login/{id}/state`: whether a waiting page is still current, without a change of the sign-in.
+pub(crate) async fn state(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
+    let (browser, found) = find(&services, &id, browser).await;
+    match found {
+        Ok(view) => Json(SignInState {
+            state: state_of(&view),
+        })
+        .into_response(),
+        Err(error) => internal_error(&services, browser.language(), &error),
+    }
+}
+
+/// The state of a sign-in, as the pages compare it. A page of an unknown sign-in then shows that it has expired.
+fn state_of(view: &LoginView) -> String {
+    match view {
+        LoginView::Identify(_) => IDENTIFY.to_owned(),
+        LoginView::Waiting(_, approval) => waiting_for(approval),
+        _ => CHANGED.to_owned(),
+    }
+}
+
+/// `GET /login/{id}/events`: an event `alive` with the state at once and at each heartbeat, then one event `changed`, as
+/// soon as the page has changed. The state tells a page that connects late what it missed.
+pub(crate) async fn events(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+    browser: Browser,
+) -> Response {
+    let (browser, found) = find(&services, &id, browser).await;
+    let view = match found {
+        Ok(LoginView::Unknown) => return StatusCode::NOT_FOUND.into_response(),
+        Ok(view) => view,
+        Err(error) => return internal_error(&services, browser.language(), &error),
+    };
+    let Some(holding) = services
+        .rate_limits
+        .event_streams
+        .hold(browser.origin().address.into())
+    else {
+        return StatusCode::TOO_MANY_REQUESTS.into_response();
+    };
+    let state = state_of(&view);
+    let news = Box::pin(async move {
+        let _holding = holding;
+        let changed = tokio::select! {
+            changed = changed(&services, view) => changed,
+            () = services.draining.interrupts() => Ok(false),
+        };
+        if let Err(error) = &changed {
+            tracing::error!(%error, "waiting page not notified");
+        }
+        changed.unwrap_or(true)
+    });
+    let open = Some((news, interval(HEARTBEAT), state));
+    let events = stream::unfold(open, |open| async move {
+        let (mut news, mut heartbeat, state) = open?;
+        tokio::select! {
+            // The first heartbeat is due at once.
+            biased;
+            _ = heartbeat.tick() => {
+                let alive = event("alive", &state);
+                Some((alive, Some((news, heartbeat, state))))
+            }
+            // Without a change the stream ends, and the browser reconnects.
+            changed = &mut news => changed.then(|| (event("changed", CHANGED), None)),
+        }
+    });
+    let mut response = Sse::new(events).into_response();
+    // Proxies that buffer responses must not buffer this one.
+    response.headers_mut().insert(
+        "x-accel-buffering",
+        axum::http::HeaderValue::from_static("no"),
+    );
+    response
+}
+
+fn event(name: &'static str, state: &str) -> Result<Event, Infallible> {
+    Ok(Event::default().event(name).data(state))
+}
+
+/// Waits until the page of this state has changed. Returns false if it ends before.
+async fn changed(services: &Services, view: LoginView) -> Result<bool, InternalError> {
+    match view {
+        LoginView::Waiting(_, approval) => approval::decided(services, approval.id)
+            .await
+            .map(|()| true),
+        LoginView::Identify(login) => qr_sign_in::is_scanned(services, login.id).await,
+        _ => Ok(true),
+    }
+}
