@@ -4,6 +4,7 @@ mod blocked_log;
 mod bounds;
 mod cors;
 mod draining;
+mod eviction;
 mod framing;
 mod head;
 mod lockout;
