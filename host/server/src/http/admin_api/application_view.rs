@@ -68,6 +68,8 @@ pub(super) struct ApplicationView {
     pub(super) initiate_login_uri: Option<String>,
     /// Whether its client assertions may name the token endpoint as their audience, and not the issuer.
     pub(super) lenient_assertion_audience: bool,
+    /// Whether each sign-in must use PKCE.
+    pub(super) require_pkce: bool,
     /// Its permissions in the admin API as a service account.
     #[schema(value_type = Vec<AdminScope>)]
     pub(super) admin_scopes: AdminScopes,
@@ -138,6 +140,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         backchannel_logout,
         initiate_login_uri,
         lenient_assertion_audience,
+        require_pkce,
         admin_scopes,
     } = settings;
     let (subject_type, sector_identifier) = match subject_type {
@@ -172,6 +175,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         backchannel_logout_session_required: session_required.unwrap_or(false),
         initiate_login_uri: initiate_login_uri.map(|uri| uri.as_str().to_owned()),
         lenient_assertion_audience,
+        require_pkce,
         admin_scopes,
         created_at: moment(created_at),
         updated_at: moment(updated_at),

@@ -83,6 +83,9 @@ assent_model::admin_command! {
         /// Whether client assertions may name the token endpoint as their audience, and not the issuer. A server that
         /// knows such an assertion could then use it here. Not for an application with `admin_scopes`.
         protected lenient_assertion_audience: Option<bool>,
+        /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always use
+        /// it.
+        protected explained require_pkce: Option<bool>,
         /// The permissions of the application in the admin API as a service account. Only an owner may set them.
         #[schema(value_type = Option<Vec<AdminScope>>)]
         protected explained admin_scopes: Option<AdminScopes>,
@@ -137,6 +140,7 @@ pub(super) fn apply(
         backchannel_logout_session_required,
         initiate_login_uri,
         lenient_assertion_audience,
+        require_pkce,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -195,6 +199,7 @@ pub(super) fn apply(
     settings.admin_scopes = admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
     settings.lenient_assertion_audience =
         lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
+    settings.require_pkce = require_pkce.unwrap_or(settings.require_pkce);
     must_fit_together(settings)
 }
 
@@ -211,6 +216,12 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
             "lenient_assertion_audience",
             "expected false for an application with admin_scopes: the audience of its client assertions must be the \
              issuer",
+        ));
+    }
+    if settings.needs_pkce() && !settings.require_pkce {
+        return Err(invalid(
+            "require_pkce",
+            "expected true: only a web application, which authenticates itself, may omit PKCE",
         ));
     }
     if settings.redirect_uris.is_empty()

@@ -33,6 +33,7 @@ impl ClientChange {
             backchannel_logout,
             initiate_login_uri,
             lenient_assertion_audience,
+            require_pkce,
             admin_scopes,
         } = settings;
         let (subject_kind, sector) = match subject_type {
@@ -95,6 +96,7 @@ impl ClientChange {
                     .map(|uri| uri.as_str().to_owned()),
             ),
             lenient_assertion_audience: Some(*lenient_assertion_audience),
+            require_pkce: Some(*require_pkce),
             admin_scopes: Some(admin_scopes.clone()),
         }
     }
