@@ -46,6 +46,9 @@ pub struct SamlSettings {
     /// Whether users who agreed to passkey sign-in can sign in with a passkey on the login page.
     #[serde(default)]
     pub passkey_sign_in: bool,
+    /// Whether the service provider receives addresses that are not confirmed.
+    #[serde(default)]
+    pub unconfirmed_email: bool,
 }
 
 const fn default_clock_skew() -> u32 {
@@ -72,6 +75,7 @@ impl SamlSettings {
             idp_entity_id: None,
             metadata_url: None,
             passkey_sign_in: false,
+            unconfirmed_email: false,
         }
     }
 

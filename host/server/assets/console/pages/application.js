@@ -38,6 +38,7 @@ import { metadataOf } from './metadata.js';
 import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
+import { unconfirmedUsers } from './unconfirmed.js';
 import { importer, roleName, STATES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -84,7 +85,7 @@ function page(content) {
  * @param {string | null} version
  * @param {Context} context
  */
-function settings(application, version, context) {
+async function settings(application, version, context) {
   const { me, may, reload } = context;
   const writes = may('applications:write');
   const made =
@@ -93,9 +94,11 @@ function settings(application, version, context) {
       : clientForm(application, version, context);
   if (!writes) makeReadOnly(made);
   const name = me.role && roleName(me.role);
+  const unconfirmed = await unconfirmedUsers(application, context);
   const column = el(
     'div',
     { class: 'column' },
+    ...unconfirmed,
     !writes && notice(t`Your role, ${name}, can read this but not change it.`, 'calm'),
     made,
     writes && application.protocol === 'saml' && metadata(application, reload),

@@ -17,6 +17,7 @@ mod claims;
 mod client_secrets;
 mod conditional;
 mod context;
+mod email_confirmations;
 mod error_references;
 mod export;
 mod external_authenticators;

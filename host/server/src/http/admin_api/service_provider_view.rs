@@ -46,6 +46,8 @@ pub(super) struct ServiceProviderView {
     metadata_url: Option<String>,
     /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
     passkey_sign_in: bool,
+    /// Whether the service provider receives email addresses that are not confirmed.
+    unconfirmed_email: bool,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -108,6 +110,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         idp_entity_id,
         metadata_url,
         passkey_sign_in,
+        unconfirmed_email,
     } = settings;
     let IdpInitiated {
         enabled: is_idp_initiated,
@@ -138,6 +141,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         idp_entity_id,
         metadata_url: metadata_url.map(String::from),
         passkey_sign_in,
+        unconfirmed_email,
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         notes: Vec::new(),

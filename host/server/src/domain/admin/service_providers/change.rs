@@ -73,6 +73,9 @@ assent_model::admin_command! {
         /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
         // Protected for the same reason as the setting of a client.
         protected explained passkey_sign_in: Option<bool>,
+        /// Whether the service provider receives email addresses that are not confirmed. With `false`, such an address is
+        /// neither a NameID nor in an attribute.
+        protected explained unconfirmed_email: Option<bool>,
     }
 }
 
@@ -94,6 +97,7 @@ impl ServiceProviderChange {
             idp_entity_id,
             metadata_url,
             passkey_sign_in,
+            unconfirmed_email,
         } = settings;
         let consumer = |consumer: &AssertionConsumer| AcsChange {
             url: consumer.url.as_str().to_owned(),
@@ -131,6 +135,7 @@ impl ServiceProviderChange {
             idp_entity_id: Some(idp_entity_id.clone()),
             metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
             passkey_sign_in: Some(*passkey_sign_in),
+            unconfirmed_email: Some(*unconfirmed_email),
         }
     }
 }
@@ -214,6 +219,7 @@ pub(super) fn apply(
         idp_entity_id,
         metadata_url,
         passkey_sign_in,
+        unconfirmed_email,
     } = change;
     let allow_insecure = services.settings.allow_insecure_redirect_uris;
     if let Some(name) = name {
@@ -273,6 +279,7 @@ pub(super) fn apply(
         settings.idp_initiated.relay_states = checked.collect::<Result<_>>()?;
     }
     settings.passkey_sign_in = passkey_sign_in.unwrap_or(settings.passkey_sign_in);
+    settings.unconfirmed_email = unconfirmed_email.unwrap_or(settings.unconfirmed_email);
     settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
     if settings.clock_skew > MOST_CLOCK_SKEW {
         return Err(invalid(
