@@ -156,6 +156,7 @@ async fn create_users(host: &TestHost, count: usize) -> Vec<LoginName> {
             did,
             name: name.clone(),
             email: None,
+            email_confirmed: false,
             was_active: false,
             profile: Profile::default(),
             console_role: None,

@@ -82,6 +82,7 @@ pub fn user(name: &str) -> User {
         did,
         name: name.parsed(),
         email: Some(format!("{name}@example.org").parsed()),
+        email_confirmed: true,
         profile: Profile {
             given_name: Some("Ada \"Ünïcode\" 'quote".to_owned()),
             ..Profile::default()

@@ -22,6 +22,7 @@ async function inviteOne(admin) {
     await admin.said('The invitation is being sent to grace@example.org.');
     await admin.press('Create a link to enrol a device');
   }
+  assert.match(await admin.approveAction(), /Create a link\. Whoever opens it becomes “grace”/);
   const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a device' });
   await shown.waitFor();
   await shown.getByRole('img', { name: 'QR code of the link' }).waitFor();
@@ -87,6 +88,7 @@ async function printSheet(admin) {
   await selection(admin).getByText('2 invitations selected').waitFor();
   await admin.look('invitations-selected');
   await admin.press('Create links to print');
+  assert.match(await admin.approveAction(), /Whoever opens one becomes its user: “linus”, “margaret”/);
   const sheet = admin.desk.locator('.sheet');
   await sheet.getByRole('heading', { name: 'Margaret' }).waitFor();
   assert.equal(await sheet.getByRole('img', { name: /^QR code/ }).count(), 2);
@@ -117,6 +119,7 @@ async function withdraw(admin, browser) {
   await admin.follow('linus');
   await admin.part('Devices');
   await admin.press('Create a link to enrol a device');
+  await admin.approveAction();
   const link = await admin.desk.getByRole('dialog').locator('code').first().textContent();
   await admin.press('Done');
   await admin.open('/admin/invitations', 'Open invitations');

@@ -22,6 +22,7 @@ async function invite(admin, browser) {
   await admin.field('Full name').fill(`Grace ${MARKUP}`);
   await admin.look('invite');
   await admin.press('Invite');
+  await admin.approveAction();
   const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a device' });
   await shown.waitFor();
   await admin.look('enrolment-link');

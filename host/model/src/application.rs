@@ -298,6 +298,9 @@ pub struct OidcSettings {
     /// The recipe of the console by which the application was connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
+    /// Whether a web application must use PKCE. Other applications always must: see [`OidcSettings::needs_pkce`].
+    #[serde(default)]
+    pub require_pkce: bool,
     /// The permissions of the application in the admin API as a service account.
     #[serde(default, skip_serializing_if = "AdminScopes::is_empty")]
     pub admin_scopes: AdminScopes,
@@ -329,6 +332,7 @@ impl OidcSettings {
             initiate_login_uri: None,
             lenient_assertion_audience: false,
             recipe: None,
+            require_pkce: !application_type.is_confidential(),
             admin_scopes: AdminScopes::default(),
         }
     }
@@ -337,6 +341,12 @@ impl OidcSettings {
     /// it.
     pub fn is_service_account(&self) -> bool {
         !self.admin_scopes.is_empty()
+    }
+
+    /// Whether each authorization request must have a `code_challenge` (RFC 7636). A public client has no other proof that
+    /// it began the sign-in.
+    pub const fn needs_pkce(&self) -> bool {
+        self.require_pkce || !self.application_type.is_confidential()
     }
 
     /// Whether client assertions may use the token endpoint as their audience. Never for a service account: a malicious

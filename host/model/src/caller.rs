@@ -97,6 +97,20 @@ impl Caller {
         }
     }
 
+    /// Authorizes the first authenticator of a user, or a link that the caller receives and that enrols it. Its holder
+    /// becomes the user, with all prepared access. So only a caller who may grant access may do this. Other callers
+    /// let the server send the link to the user's own address.
+    ///
+    /// # Errors
+    /// [`Denied`] without the permission for accounts.
+    pub fn authorize_first_authenticator(&self) -> Result<Authorization> {
+        self.authorize(
+            Permission::AccountsWrite,
+            "the user has no device yet, and may already have access to applications; have the server send the link \
+             to the user's email address, or ask an administrator",
+        )
+    }
+
     /// Authorizes changes of an account, except suspending and reactivating it.
     ///
     /// # Errors

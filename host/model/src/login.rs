@@ -134,6 +134,8 @@ pub enum SignInDenied {
     NoAccount(String),
     /// The user's account in the application with this name is suspended or terminated.
     AccountClosed(String),
+    /// The application with this name identifies users by their address, and the user's address is not confirmed.
+    AddressNotConfirmed(String),
     /// The user was suspended or terminated in the meantime.
     UserInactive,
     /// A plugin rejected the user.

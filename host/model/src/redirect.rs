@@ -332,8 +332,9 @@ fn split_loopback(text: &str) -> Option<(&'static str, &str)> {
         Some(rest) => {
             let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
             let (port, path) = rest.split_at_checked(digits)?;
-            port.parse::<u16>().ok()?;
-            path
+            // Port 0 names no port, and a leading zero is another spelling of a port.
+            let is_port = !port.starts_with('0') && port.parse::<u16>().is_ok();
+            is_port.then_some(path)?
         }
         None => rest,
     };

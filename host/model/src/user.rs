@@ -116,6 +116,10 @@ pub struct User {
     pub name: LoginName,
     /// The email address, which the user may type at sign-in as well.
     pub email: Option<LoginName>,
+    /// Whether an administrator with the permission `users:manage` set or confirmed the address, or the user enrolled
+    /// with a link that the server sent to it. A user name that is an address counts as well. An unconfirmed address
+    /// may be that of another person.
+    pub email_confirmed: bool,
     /// The profile that applications may receive.
     pub profile: Profile,
     /// The role in the console, if any.
@@ -141,10 +145,21 @@ impl User {
         }
     }
 
-    /// Whether the user is only invited and has no console role. A sign-in as such a user is not possible yet, and
-    /// would grant no rights. So enrolling a device for the user takes no rights from another user.
+    /// Whether the user is invited and has no console role. The user may already have accounts, groups and an address
+    /// that applications trust. So the first authenticator decides who this user is.
     pub fn is_only_invited(&self) -> bool {
         self.state == LifecycleState::Invited && self.console_role.is_none()
+    }
+
+    /// Returns the texts that name a mailbox, although it is not confirmed: the email address, and a user name that looks
+    /// like an address.
+    pub fn unconfirmed_addresses(&self) -> impl Iterator<Item = &str> {
+        let name = Some(&self.name).filter(|name| name.as_str().contains('@'));
+        self.email
+            .iter()
+            .chain(name)
+            .map(LoginName::as_str)
+            .filter(|_| !self.email_confirmed)
     }
 
     /// Returns the name of the user after erasure. It is not valid for sign-in.

@@ -19,6 +19,8 @@ CREATE TABLE users (
 --postgresql COLLATE "C"
                         NOT NULL,
     email               TEXT,
+    -- Whether an administrator or a mailed link confirmed the email address.
+    email_confirmed     BIGINT NOT NULL DEFAULT 0,
     -- JSON: the standard claims of OpenID Connect.
     profile             TEXT   NOT NULL,
     console_role        TEXT,
@@ -39,6 +41,7 @@ CREATE TABLE users (
 CREATE INDEX users_by_state ON users (state, id);
 CREATE INDEX users_by_name ON users (name, id);
 CREATE INDEX users_by_state_and_name ON users (state, name, id);
+CREATE INDEX users_unconfirmed ON users (id) WHERE email_confirmed = 0 OR email IS NULL;
 CREATE INDEX users_by_role ON users (console_role, id) WHERE console_role IS NOT NULL;
 
 -- When a user last signed in with an approval. An update of the user's row would wait for whoever locks it.
@@ -350,6 +353,11 @@ CREATE TABLE logins (
     -- The network of the browser for rate limits: an IPv4 address, or the first 64 bits of an IPv6 address. NULL if a user with a
     -- session began the sign-in.
     network     TEXT,
+    -- The first 56 and 48 bits of an IPv6 address, of which one client may have all. NULL for an IPv4 address.
+    network_56  TEXT,
+    network_48  TEXT,
+    -- 1 if a user signed in in this browser before.
+    known       BIGINT NOT NULL DEFAULT 0,
     approval_id TEXT,
     -- The existing session that the sign-in uses, for example to ask for consent.
     session_id  TEXT,
@@ -358,8 +366,16 @@ CREATE TABLE logins (
     expires_at  BIGINT NOT NULL
 );
 -- Sign-ins without a user. Anybody can begin them, so their number is limited for each network and in total.
-CREATE INDEX logins_open_of_network ON logins (network, id)
+CREATE INDEX logins_open_of_network ON logins (network, known, id)
     WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
+CREATE INDEX logins_open_of_network_56 ON logins (network_56, known, id)
+    WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL
+      AND network_56 IS NOT NULL;
+CREATE INDEX logins_open_of_network_48 ON logins (network_48, known, id)
+    WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL
+      AND network_48 IS NOT NULL;
+CREATE INDEX logins_open_of_known_browser ON logins (browser, id)
+    WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL AND known = 1;
 CREATE INDEX logins_open ON logins (id)
     WHERE approval_id IS NULL AND session_id IS NULL AND answered_at IS NULL AND network IS NOT NULL;
 CREATE INDEX logins_by_session ON logins (session_id) WHERE session_id IS NOT NULL;

@@ -78,8 +78,8 @@ pub(crate) async fn record_use(
 
 impl Store {
     /// Uses an enrolment link and adds the device. An invited user becomes active, which `activated` records, and the
-    /// user's other links become invalid. Returns [`Transition::NotOpen`] if the link is used or expired, or the user
-    /// is neither invited nor active.
+    /// user's other links become invalid. A link that the server sent by email confirms the user's address. Returns
+    /// [`Transition::NotOpen`] if the link is used or expired, or the user is neither invited nor active.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
@@ -95,19 +95,23 @@ impl Store {
             Box::pin(async move {
                 // The user is locked first: of two links that are used concurrently, one waits, and is invalid then.
                 users::lock_user(db, device.user_id).await?;
-                let claimed: Option<(String,)> = sql::query_as(
+                let claimed: Option<(Option<String>,)> = sql::query_as(
                     "UPDATE enrolments SET used_at = $2
                      WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2
                        AND EXISTS (SELECT 1 FROM users WHERE users.id = $3 AND users.state IN ('invited', 'active'))
-                     RETURNING id",
+                     RETURNING delivery",
                 )
                 .bind(enrolment.to_string())
                 .bind(device.created_at.millis())
                 .bind(device.user_id.to_string())
                 .fetch_optional(&mut *db)
                 .await?;
-                if claimed.is_none() {
+                let Some((delivery,)) = claimed else {
                     return Ok(Transition::NotOpen);
+                };
+                // Only the mailbox received this link. A change of the address would have ended it.
+                if delivery.is_some() {
+                    users::confirm_email(db, device.user_id).await?;
                 }
                 sql::query(
                     "INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)",
@@ -165,6 +169,22 @@ impl Store {
         .fetch_all(self.readers.lookups())
         .await?;
         rows.into_iter().map(Device::try_from).collect()
+    }
+
+    /// Whether the user has, or ever had, a device or an external authenticator. A revoked device counts until its row is
+    /// deleted.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn had_authenticator(&self, user: UserId) -> Result<bool> {
+        let found: Option<(i64,)> = sql::query_as(
+            "SELECT 1 FROM users WHERE id = $1 AND (EXISTS (SELECT 1 FROM devices WHERE devices.user_id = users.id)
+               OR EXISTS (SELECT 1 FROM external_authenticators e WHERE e.user_id = users.id))",
+        )
+        .bind(user.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(found.is_some())
     }
 
     /// Stores or deletes the push subscription of a device.

@@ -61,7 +61,7 @@ impl Store {
         self.insert_login_within(login, None).await
     }
 
-    /// Adds a login. `bounds` apply to logins without authentication: the oldest above them are removed.
+    /// Adds a login. `bounds` apply to logins without authentication: others above them are removed.
     ///
     /// # Errors
     /// If the database fails.
@@ -78,8 +78,9 @@ impl Store {
                     LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
                 };
                 sql::query(
-                    "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id, network)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                    "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id, network,
+                       network_56, network_48, known)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())
@@ -89,10 +90,13 @@ impl Store {
                 .bind(login.expires_at.millis())
                 .bind(session)
                 .bind(bounds.as_ref().map(|bounds| bounds.network.clone()))
+                .bind(bounds.as_ref().and_then(|bounds| bounds.wider_network(0)))
+                .bind(bounds.as_ref().and_then(|bounds| bounds.wider_network(1)))
+                .bind(i64::from(bounds.as_ref().is_some_and(|bounds| bounds.is_known)))
                 .execute(&mut *db)
                 .await?;
                 match &bounds {
-                    Some(bounds) => open_sign_ins::evict_sign_ins(db, bounds).await,
+                    Some(bounds) => open_sign_ins::evict_sign_ins(db, &login, bounds).await,
                     None => Ok(()),
                 }
             })

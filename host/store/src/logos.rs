@@ -126,6 +126,25 @@ impl Store {
         .transpose()
     }
 
+    /// The format and the digest of an application's logo; `None` without a logo.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn logo_version(&self, application: &Did) -> Result<Option<(LogoFormat, String)>> {
+        let id = application.to_string();
+        let row: Option<(String, String)> =
+            sql::query_as("SELECT kind, digest FROM application_logos WHERE application_id = $1")
+                .bind(id.clone())
+                .fetch_optional(self.readers.lookups())
+                .await?;
+        row.map(|(kind, digest)| {
+            let kind = LogoFormat::parse(&kind)
+                .ok_or_else(|| cell("application_logos", "kind", &id).unexpected())?;
+            Ok((kind, digest))
+        })
+        .transpose()
+    }
+
     /// The digest of an application's logo; `None` without a logo.
     ///
     /// # Errors

@@ -7,6 +7,7 @@ mod erasure;
 mod error_references;
 mod groups;
 mod idempotency;
+mod invited_users;
 mod lists;
 mod lock_order;
 mod manifests;
@@ -221,6 +222,17 @@ async fn console_caller(host: &TestHost, name: &str, role: &str) -> Caller {
         .await
         .signed_in(host)
         .await
+}
+
+/// Returns users that a support user creates. Nobody confirms their addresses.
+pub(crate) async fn users_of_support(host: &TestHost, bodies: &[Value]) -> Vec<Value> {
+    let support = console_caller(host, "sue", "support").await;
+    let mut users = Vec::new();
+    for body in bodies {
+        let created = support.call(Method::POST, "/users", body.clone()).await;
+        users.push(created.success());
+    }
+    users
 }
 
 /// Creates an application with these admin scopes.

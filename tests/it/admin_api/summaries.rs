@@ -184,7 +184,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         (
             json!({"single_logout": {"url": "https://evil.example/slo", "binding": "redirect"}}),
             "single logout. It is notified of the end of sessions, with the name of the user, at \
-             https://evil.example/slo",
+             https://evil.example/slo by HTTP-Redirect",
         ),
         (
             json!({"default_relay_state": "https://evil.example/"}),
@@ -244,11 +244,16 @@ async fn the_summary_shows_external_authenticators() {
     let bob = host.user("bob").await;
     let path = format!("/users/{}/external-authenticators/vendor", id(&bob));
     let of = |address: &str| json!({ "identifier": address });
-    // No other user could sign in as bob before.
-    console
-        .call_once(Method::PUT, &path, &of("bob@vendor"), None)
-        .await
-        .success();
+    // The first one decides who bob is.
+    let action = requested(&console, Method::PUT, &path, &of("bob@vendor")).await;
+    assert_eq!(
+        action["summary"],
+        "Let the holder of the identifier “bob@vendor” at the channel “vendor” approve as “bob”, a user since DATE"
+            .replace("DATE", created_date(&bob))
+    );
+    grace.device.deny(&waiting(&grace.device).await).await;
+    host.admin_ok(Method::PUT, &path, of("bob@vendor")).await;
+    host.advance(60);
     for address in ["", "a\nb"] {
         let refused = console
             .call_once(Method::PUT, &path, &of(address), None)
@@ -579,7 +584,9 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "subject_type": "public", "sector_identifier": "x", "consent": "ask", "passkey_sign_in": true,
         "backchannel_logout_uri": null,
         "backchannel_logout_session_required": true, "initiate_login_uri": null, "lenient_assertion_audience": true,
-        "recipe": "grafana", "admin_scopes": [],
+        "recipe": "grafana",
+        "require_pkce": true,
+        "admin_scopes": [],
     });
     let provider = json!({
         "name": "x", "enabled": true, "entity_id": "x", "acs": [], "single_logout": null, "name_id_format": "transient",
@@ -588,6 +595,7 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
         "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null, "passkey_sign_in": true,
         "recipe": "zabbix",
+        "unconfirmed_email": true,
     });
     let names = |value: &Value| value.members().len();
     let (client_members, provider_members) = (names(&client), names(&provider));

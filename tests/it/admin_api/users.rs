@@ -197,6 +197,7 @@ async fn a_link_from_support_is_revoked_when_its_user_gets_a_role() {
     let host = TestHost::start().await;
     let support = console_caller(&host, "sam", "support").await;
     let user = host.user("eve").await;
+    host.authenticator(&user).await;
     let link = support
         .call(
             Method::POST,

@@ -5,6 +5,7 @@ mod bounds;
 mod compression;
 mod cors;
 mod draining;
+mod eviction;
 mod framing;
 mod head;
 mod hints;

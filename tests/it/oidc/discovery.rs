@@ -60,15 +60,17 @@ const OF_THE_SCOPES: [&str; 24] = [
     // groups
     "groups",
 ];
-const AUTH_METHODS: [&str; 8] = [
+const AUTH_METHODS: [&str; 5] = [
     "client_secret_basic",
     "client_secret_post",
     "client_secret_jwt",
     "private_key_jwt",
+    "none",
+];
+const CERTIFICATE_METHODS: [&str; 3] = [
     "tls_client_certificate",
     "self_signed_tls_client_auth",
     "tls_client_auth",
-    "none",
 ];
 const ASSERTION_ALGORITHMS: [&str; 7] = [
     "RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA", "HS256",
@@ -105,7 +107,7 @@ fn expected(issuer: &str) -> Value {
         "introspection_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
         "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
         "revocation_endpoint_auth_signing_alg_values_supported": ASSERTION_ALGORITHMS,
-        "tls_client_certificate_bound_access_tokens": true,
+        "tls_client_certificate_bound_access_tokens": false,
         "claims_parameter_supported": true,
         "request_parameter_supported": false,
         "request_uri_parameter_supported": false,
@@ -113,6 +115,28 @@ fn expected(issuer: &str) -> Value {
         "backchannel_logout_supported": true,
         "backchannel_logout_session_supported": true,
     })
+}
+
+/// A client with a certificate cannot use a server that receives none.
+#[tokio::test]
+async fn certificate_methods_are_listed_only_with_a_way_to_present_one() {
+    let proxy = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
+    for (settings, expected) in [
+        (String::new(), false),
+        (proxy.to_owned(), false),
+        (format!("{proxy}client_cert_header = true\n"), true),
+    ] {
+        let host = TestHost::start_with_settings(&settings).await;
+        let document = document(&host).await;
+        let methods = document["token_endpoint_auth_methods_supported"].to_string();
+        for method in CERTIFICATE_METHODS {
+            assert_eq!(methods.contains(method), expected, "{settings}: {methods}");
+        }
+        assert_eq!(
+            document["tls_client_certificate_bound_access_tokens"],
+            expected
+        );
+    }
 }
 
 async fn document(host: &TestHost) -> Value {

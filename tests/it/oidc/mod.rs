@@ -7,6 +7,7 @@ mod backchannel;
 mod claim_map;
 mod claims;
 mod client_auth;
+mod codes;
 mod concurrency;
 mod conformance;
 mod consent;

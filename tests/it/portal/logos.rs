@@ -6,7 +6,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::Value;
 
 use super::signed_in;
-use crate::harness::{Browser, Database, Respond, TestHost, Text, get, http_client};
+use crate::harness::{Browser, Database, Respond, Statements, TestHost, Text, get, http_client};
 
 const PNG: &[u8] = include_bytes!("../../../host/server/assets/icons/badge-96.png");
 
@@ -181,4 +181,35 @@ async fn an_invalid_logo_is_rejected_and_the_old_logo_stays() {
         unauthorised.response().await.status(),
         StatusCode::UNAUTHORIZED
     );
+}
+
+/// A browser that has the logo gets no content, and the server reads none.
+#[tokio::test]
+async fn an_unchanged_logo_is_not_read_from_the_database() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    put_logo(&host, &application.id, PNG.to_vec()).await;
+    let address = format!("/logos/{}", application.id);
+    let (_, headers, _) = load(&host, &address).await;
+    let statements = Statements::capture();
+    let request = http_client()
+        .get(format!("{}{address}", host.base))
+        .header("if-none-match", headers["etag"].text());
+    let answer = request.response().await;
+    assert_eq!(answer.status(), StatusCode::NOT_MODIFIED);
+    assert_eq!(statements.count("digest FROM application_logos"), 1);
+    assert_eq!(statements.count("content FROM application_logos"), 0);
+}
+
+#[tokio::test]
+async fn requests_for_logos_are_limited() {
+    let host = TestHost::start().await;
+    let application = host.web_application().await;
+    put_logo(&host, &application.id, PNG.to_vec()).await;
+    let limit = &host.host.rate_limits.logos_per_ip;
+    let from = Some(std::net::IpAddr::from([127, 0, 0, 1])).into();
+    while limit.count_call(&from, host.host.now()).is_ok() {}
+    let answer = get(format!("{}/logos/{}", host.base, application.id)).await;
+    assert_eq!(answer.status(), StatusCode::TOO_MANY_REQUESTS);
+    assert!(answer.headers().contains_key("retry-after"));
 }

@@ -20,4 +20,5 @@ mod refresh;
 mod schema;
 pub mod service_provider;
 mod sign_on;
+mod unconfirmed;
 mod xmlsec;

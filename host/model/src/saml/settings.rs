@@ -49,6 +49,9 @@ pub struct SamlSettings {
     /// The recipe of the console by which the application was connected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<String>,
+    /// Whether the service provider receives addresses that are not confirmed.
+    #[serde(default)]
+    pub unconfirmed_email: bool,
 }
 
 const fn default_clock_skew() -> u32 {
@@ -76,6 +79,7 @@ impl SamlSettings {
             metadata_url: None,
             passkey_sign_in: false,
             recipe: None,
+            unconfirmed_email: false,
         }
     }
 

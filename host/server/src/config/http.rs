@@ -22,7 +22,8 @@ pub struct Http {
     /// The addresses or networks of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpNetwork>,
     /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address, at each
-    /// listener. The server closes further ones at once. The `trusted_proxies` have no limit.
+    /// listener. A /56 may have four times as many, a /48 sixteen times. The server closes further ones at once. The
+    /// `trusted_proxies` have no limit.
     pub connections_per_network: u32,
     /// The timeout of the TLS handshake of a new connection, and then of the head of its first request. For the
     /// `trusted_proxies` it is `head_timeout`, because they may open connections in advance.

@@ -4,7 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The rate limits. Above a limit the response is 429, with `Retry-After`. An IP address is the client's, as the
-/// `http.trusted_proxies` report it; of an IPv6 address only the first 64 bits count. Each instance counts separately.
+/// `http.trusted_proxies` report it. Of an IPv6 address the first 64 bits count, with four times the limit the first 56
+/// bits, and with sixteen times the limit the first 48 bits. Each instance counts separately.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RateLimits {
@@ -12,7 +13,7 @@ pub struct RateLimits {
     /// without JavaScript, twenty more for each minute of waiting.
     pub login_pages_per_ip: Rate,
     /// The maximum number of open sign-ins without a typed name of one IP address. Above it the server removes the
-    /// oldest ones.
+    /// oldest ones, and those of known browsers last.
     pub open_sign_ins_per_ip: u32,
     /// The maximum number of open sign-ins without a typed name in total, on all instances. A sign-in needs up to 10 KB
     /// in the database.
@@ -32,7 +33,8 @@ pub struct RateLimits {
     /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway
     /// 1,000 introspections a second, and as many other requests.
     pub token_requests_per_ip: Rate,
-    /// Failed client authentications of one confidential application from one IP address. Successful ones do not count.
+    /// Failed client authentications of one confidential application from one IP address. Successful ones always pass, do
+    /// not count, and clear the count.
     pub client_auth_failures: Rate,
     /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with
     /// recovery codes, each counted separately. Authenticated requests do not count.

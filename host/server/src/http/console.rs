@@ -59,7 +59,7 @@ pub(super) async fn front(
                     browser.digest(),
                     browser.context(&services),
                     None,
-                    Some(from),
+                    Some(browser.source(&services)),
                 )
                 .await?;
                 Ok(with_browser(

@@ -17,6 +17,7 @@ use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::KnownUsers;
+use crate::domain::sign_in::login::SignInSource;
 use crate::domain::{InternalError, Services};
 use crate::geoip::GeoIp;
 use crate::http::forwarded::address_of;
@@ -135,6 +136,14 @@ impl Browser {
     /// The network of the request, for rate limits.
     pub(crate) fn network(&self) -> Network {
         self.origin.address.into()
+    }
+
+    /// The source of a sign-in in this browser.
+    pub(crate) fn source(&self, services: &Services) -> SignInSource {
+        SignInSource {
+            network: self.network(),
+            is_known: !self.known_users(services).is_empty(),
+        }
     }
 
     /// The description of the browser that the user sees.

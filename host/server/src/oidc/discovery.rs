@@ -11,18 +11,34 @@ use assent_model::language::Language;
 use assent_model::scope::Scope;
 use assent_model::session::Acr;
 
-/// The client authentication methods. Beside the name of the certificate method in the product specification are the
-/// two of RFC 8705, which standard clients know.
-const AUTH_METHODS: [&str; 8] = [
-    "client_secret_basic",
-    "client_secret_post",
-    "client_secret_jwt",
-    "private_key_jwt",
+/// The client authentication methods with a certificate. Beside the name in the product specification are the two of RFC
+/// 8705, which standard clients know.
+const CERTIFICATE_METHODS: [&str; 3] = [
     "tls_client_certificate",
     "self_signed_tls_client_auth",
     "tls_client_auth",
-    "none",
 ];
+
+/// Returns the client authentication methods. Those with a certificate need a listener or a proxy that receives one.
+fn authentication_methods(services: &Services) -> Vec<&'static str> {
+    let mut methods = vec![
+        "client_secret_basic",
+        "client_secret_post",
+        "client_secret_jwt",
+        "private_key_jwt",
+    ];
+    if receives_certificates(services) {
+        methods.extend(CERTIFICATE_METHODS);
+    }
+    methods.push("none");
+    methods
+}
+
+/// Whether a client can present a certificate: to the listener of `[http.mtls]`, or to a trusted proxy that forwards it.
+fn receives_certificates(services: &Services) -> bool {
+    let http = &services.settings.http;
+    http.mtls.is_some() || (http.client_cert_header && !http.trusted_proxies.is_empty())
+}
 
 /// Returns the discovery document, which lists only supported features.
 pub fn document(services: &Services) -> Value {
@@ -30,6 +46,7 @@ pub fn document(services: &Services) -> Value {
     let scopes = Scope::ALL.map(Scope::as_str);
     let algorithms = SigningAlgorithm::ALL.map(SigningAlgorithm::as_str);
     let assertion_algorithms = [&ASYMMETRIC[..], &SYMMETRIC[..]].concat();
+    let methods = authentication_methods(services);
     let mut document = json!({
         "issuer": issuer,
         "authorization_endpoint": format!("{issuer}/auth"),
@@ -47,13 +64,13 @@ pub fn document(services: &Services) -> Value {
         "grant_types_supported": GrantType::ALL.map(GrantType::as_str),
         "subject_types_supported": ["public", "pairwise"],
         "id_token_signing_alg_values_supported": algorithms,
-        "token_endpoint_auth_methods_supported": AUTH_METHODS,
+        "token_endpoint_auth_methods_supported": methods,
         "token_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
-        "introspection_endpoint_auth_methods_supported": AUTH_METHODS,
+        "introspection_endpoint_auth_methods_supported": methods,
         "introspection_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
-        "revocation_endpoint_auth_methods_supported": AUTH_METHODS,
+        "revocation_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
-        "tls_client_certificate_bound_access_tokens": true,
+        "tls_client_certificate_bound_access_tokens": receives_certificates(services),
         "code_challenge_methods_supported": ["S256"],
         "acr_values_supported": acr_values(services),
         "claim_types_supported": ["normal"],

@@ -20,8 +20,8 @@ pub(crate) const INBOX_BY_DEVICE: &str =
                   AND e.happened_at > d.created_at AND e.happened_at >= v.column3 AND e.id >= v.column4
                   AND (e.actor IS NULL OR e.actor <> d.id)) AS has_notifications,
         c.cooldown_until,
-        u.id, u.did, u.subject, u.name, u.email, u.profile, u.console_role, u.state, u.was_active, u.version,
-        u.created_at, u.updated_at
+        u.id, u.did, u.subject, u.name, u.email, u.email_confirmed, u.profile, u.console_role, u.state, u.was_active,
+        u.version, u.created_at, u.updated_at
     FROM (VALUES {($, CAST($ AS BIGINT), CAST($ AS BIGINT), $)}) AS v
     JOIN devices d ON d.id = v.column1 AND d.revoked_at IS NULL
     JOIN users u ON u.id = d.user_id

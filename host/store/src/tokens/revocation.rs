@@ -16,6 +16,27 @@ impl Store {
             .await
     }
 
+    /// Makes a code that was not exchanged yet invalid.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn spend_code(&self, family: FamilyId, now: Timestamp) -> Result<()> {
+        self.write(move |db| {
+            Box::pin(async move {
+                sql::query(
+                    "UPDATE token_families SET revoked_at = $2
+                     WHERE id = $1 AND revoked_at IS NULL AND exchanged_at IS NULL",
+                )
+                .bind(family.to_string())
+                .bind(now.millis())
+                .execute(db)
+                .await?;
+                Ok(())
+            })
+        })
+        .await
+    }
+
     /// Revokes one access token. The database remembers it until `expires_at`.
     ///
     /// # Errors

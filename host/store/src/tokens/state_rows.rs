@@ -3,12 +3,13 @@
 use crate::batch::loader::Row;
 
 /// `open` is 1 if the family is not revoked, the consent not withdrawn, and the application not disabled since.
-/// `in_session` is 1 if the family has not ended with a session that the user ended.
+/// `in_session` is 1 if the family has not ended with its session. A session without a row was deleted
+/// after its end.
 pub(crate) const FAMILY_STATE: &str = "SELECT f.id, v.column2 AS token,
         f.counter, f.used_counter,
         CASE WHEN f.revoked_at IS NULL AND a.grants_not_before <= f.created_at
                   AND p.grants_not_before <= f.created_at THEN 1 ELSE 0 END AS open,
-        CASE WHEN f.offline = 1 OR COALESCE(s.signed_out, 0) = 0 THEN 1 ELSE 0 END AS in_session,
+        CASE WHEN f.offline = 1 OR COALESCE(s.signed_out, 1) = 0 THEN 1 ELSE 0 END AS in_session,
         CASE WHEN r.id IS NULL THEN 0 ELSE 1 END AS token_revoked,
         a.version AS account_version, u.version AS user_version, u.updated_at AS user_updated_at,
         p.version AS application_version, p.updated_at AS application_updated_at,

@@ -25,9 +25,9 @@ pub(crate) fn ensure_all_written(rows: usize, written: u64, what: &'static str) 
 
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO users (id, did, subject, name, email, profile, console_role, state, was_active, version,
-           created_at, updated_at)
-         VALUES {($, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+        "INSERT INTO users (id, did, subject, name, email, email_confirmed, profile, console_role, state,
+           was_active, version, created_at, updated_at)
+         VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
@@ -75,6 +75,7 @@ pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()
                 .bind(user.subject.clone())
                 .bind(user.name.to_string())
                 .bind(user.email.as_ref().map(ToString::to_string))
+                .bind(i64::from(user.email_confirmed))
                 .bind(to_json(&user.profile)?)
                 .bind(user.console_role.map(ConsoleRole::as_str))
                 .bind(user.state.as_str())

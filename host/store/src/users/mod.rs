@@ -8,12 +8,14 @@ mod lookup;
 mod row;
 pub(crate) mod search_index;
 mod sign_ins;
+mod unconfirmed;
 mod update;
 
 use crate::sql::{self, Connection};
 use update::is_last_owner;
 pub(crate) use update::read_user;
 
+use crate::rows::to_json;
 use crate::{
     Result, Store, StoreError, VersionedWrite, audit, counts, deprovisioning, devices, repeats,
 };
@@ -21,7 +23,7 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
-use assent_model::user::{LifecycleState, User};
+use assent_model::user::{LifecycleState, Profile, User};
 
 pub use guard::UserGuard;
 pub(crate) use insert::{ensure_all_written, insert};
@@ -66,6 +68,24 @@ pub(crate) async fn activate(
     Ok(())
 }
 
+/// Records that the user received a link at the email address.
+pub(crate) async fn confirm_email(db: &mut Connection, id: UserId) -> Result<()> {
+    let found = read_user(db, id).await?;
+    let Some(user) = found.filter(|user| user.email.is_some()) else {
+        return Ok(());
+    };
+    let profile = Profile {
+        email_verified: true,
+        ..user.profile
+    };
+    sql::query("UPDATE users SET email_confirmed = 1, profile = $2 WHERE id = $1")
+        .bind(id.to_string())
+        .bind(to_json(&profile)?)
+        .execute(db)
+        .await?;
+    Ok(())
+}
+
 /// Deletes a user: see [`Store::delete_user`].
 pub(crate) async fn delete(
     db: &mut Connection,
@@ -95,7 +115,7 @@ pub(crate) async fn erase(
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     let erased = sql::query(
-        "UPDATE users SET name = $2, email = NULL, profile = '{}', console_role = NULL,
+        "UPDATE users SET name = $2, email = NULL, email_confirmed = 0, profile = '{}', console_role = NULL,
                           version = version + 1, updated_at = $3
          WHERE id = $1 AND state = 'terminated' AND version = $4",
     )

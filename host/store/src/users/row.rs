@@ -11,6 +11,7 @@ crate::sql::row! {
         subject: String,
         name: String,
         email: Option<String>,
+        email_confirmed: bool,
         profile: String,
         console_role: Option<String>,
         state: String,
@@ -33,6 +34,7 @@ impl TryFrom<UserRow> for User {
                 .email
                 .map(|email| parse(&email, cell("users", "email", &row.id)))
                 .transpose()?,
+            email_confirmed: row.email_confirmed,
             profile: from_json(&row.profile, cell("users", "profile", &row.id))?,
             console_role: row
                 .console_role

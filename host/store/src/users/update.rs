@@ -77,7 +77,7 @@ async fn update(
     let result = sql::query(
         "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
                           was_active = CASE WHEN $6 = 'active' THEN 1 ELSE was_active END,
-                          version = version + 1, updated_at = $7
+                          version = version + 1, updated_at = $7, email_confirmed = $9
          WHERE id = $1 AND version = $8",
     )
     .bind(user.id.to_string())
@@ -88,6 +88,7 @@ async fn update(
     .bind(user.state.as_str())
     .bind(user.updated_at.millis())
     .bind(user.version)
+    .bind(i64::from(user.email_confirmed))
     .execute(&mut *db)
     .await?;
     if result == 0 {
@@ -99,6 +100,10 @@ async fn update(
         .await?;
     add_login_names(db, std::slice::from_ref(user)).await?;
     search_index::replace_user(db, &was, user).await?;
+    // The link went to the former address, or was handed to a user with the former name.
+    if (&was.name, &was.email) != (&user.name, &user.email) {
+        devices::end_links(db, user.id).await?;
+    }
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
         deprovisioning::deprovision_user(db, user.id, user.state, user.updated_at).await?;
@@ -124,8 +129,8 @@ async fn update(
 
 impl Store {
     /// Replaces this version of a user, except the ids. Thus no change silently overwrites another one. If the state
-    /// differs from `before`, the user's sessions, requests and grants end. A new console role ends the user's
-    /// enrolment links. If it is a higher role, the user's sessions end too. An administrator with fewer permissions
+    /// differs from `before`, the user's sessions, requests and grants end. A new name, address or console role ends the
+    /// user's enrolment links, with their queued emails. If it is a higher role, the user's sessions end too. An administrator with fewer permissions
     /// may have created them, or a way to sign in.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 
 mod access;
 mod applying;
+mod approvals;
 mod by_key;
 mod permissions;
 mod races;

@@ -113,9 +113,11 @@ async fn in_the_console_the_device_approves_exactly_this_plan(database: Database
     let action = requested(&console, Method::POST, "/plans/apply", &body).await;
     let digest: String = shown["digest"].text().chars().take(32).collect();
     let summary = action["summary"].text().to_owned();
-    let beginning = "Apply the manifest of team: 1 new, 0 updated, 0 deleted. Changes: create application wiki [";
-    assert!(summary.starts_with(beginning), "{database:?} {summary}");
-    assert!(summary.ends_with(&format!("]. Plan {digest}")), "{summary}");
+    let expected = format!(
+        "Apply the manifest of team: 1 new, 0 updated, 0 deleted. Changes: Create the application “Wiki”. Addresses \
+         for responses, new: https://wiki.example.org/cb. Plan {digest}"
+    );
+    assert_eq!(summary, expected, "{database:?}");
     let request = waiting(&grace.device).await;
     assert_eq!(request.action.as_deref(), Some(summary.as_str()));
     assert_eq!(

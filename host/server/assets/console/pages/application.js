@@ -40,6 +40,7 @@ import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
 import { foundUser } from './user_cell.js';
+import { unconfirmedUsers } from './unconfirmed.js';
 import { importer, roleName, STATES } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -86,7 +87,7 @@ function page(content) {
  * @param {string | null} version
  * @param {Context} context
  */
-function settings(application, version, context) {
+async function settings(application, version, context) {
   const { me, may, reload } = context;
   const writes = may('applications:write');
   const made =
@@ -95,9 +96,11 @@ function settings(application, version, context) {
       : clientForm(application, version, context);
   if (!writes) makeReadOnly(made);
   const name = me.role && roleName(me.role);
+  const unconfirmed = await unconfirmedUsers(application, context);
   const column = el(
     'div',
     { class: 'column' },
+    ...unconfirmed,
     !writes && notice(t`Your role, ${name}, can read this but not change it.`, 'calm'),
     made,
     writes && application.protocol === 'saml' && metadata(application, reload),

@@ -5,6 +5,7 @@ import { t } from '../language.js';
 import { rowSelection } from '../select_box.js';
 import { ask, button, el, explain, figure, say } from '../view.js';
 import { giveAccess, toGroup } from './chosen_users.js';
+import { confirmAddresses } from './unconfirmed.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -65,6 +66,11 @@ export function selection({ may }, reload) {
     );
     if (yes) await change('suspended', ['active', 'invited']);
   };
+  const confirm = async () => {
+    await confirmAddresses(users().map((user) => user.id));
+    clear();
+    await reload();
+  };
   const bar = el(
     'div',
     { class: 'panel bulk', hidden: true, role: 'region', 'aria-label': 'Selected users' },
@@ -81,6 +87,7 @@ export function selection({ may }, reload) {
       ...(may('users:write')
         ? [button('Suspend', suspend), button('Lift the suspension', () => change('active', ['suspended']))]
         : []),
+      ...(may('users:manage') ? [button('Confirm email addresses', confirm)] : []),
       button('Select none', clear, 'quiet'),
     ),
   );

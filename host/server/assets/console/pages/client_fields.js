@@ -109,6 +109,7 @@ export function clientFields(type, { owner }) {
       ]),
     ),
     passkeyFields(),
+    ...(type === 'web' ? [proofKey()] : []),
     group(
       'What it receives',
       null,
@@ -153,6 +154,16 @@ export function clientFields(type, { owner }) {
     ...(type === 'web' ? [folded('Advanced', clientAssertions(), ...(owner ? [adminScopes()] : []))] : []),
   ];
 }
+
+/** PKCE of a web application. Other types always need it. */
+const proofKey = () =>
+  group(
+    'Protection of codes',
+    null,
+    toggle('require_pkce', 'Require PKCE', {
+      hint: 'Recommended, if the application uses PKCE: a stolen code is then useless in another sign-in.',
+    }),
+  );
 
 const clientAssertions = () =>
   group(

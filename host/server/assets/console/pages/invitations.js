@@ -160,7 +160,7 @@ export async function invitations({ may, me }) {
   };
   actions.append(
     ...(me.sends_mail ? [button('Send by email', () => create('email'), 'primary')] : []),
-    button('Create links to print', () => create('link')),
+    ...(may('accounts:write') ? [button('Create links to print', () => create('link'))] : []),
     button('Withdraw', withdraw, 'danger'),
     button('Select none', chosen.clear, 'quiet'),
   );

@@ -58,6 +58,9 @@ export function providerFields() {
         ],
         { hint: 'The value in the formats emailAddress and unspecified.' },
       ),
+      toggle('unconfirmed_email', 'Send email addresses that are not confirmed', {
+        hint: 'An address that nobody confirmed may be that of another person. The application cannot see that.',
+      }),
     ),
     group(
       'Attributes',

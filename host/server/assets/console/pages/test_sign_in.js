@@ -5,6 +5,7 @@ import { apiSentence, apiText } from '../api_texts.js';
 import { translated } from '../language.js';
 import { anchorOf, badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
 import { nameIdNote } from './name_id.js';
+import { unconfirmedUsers } from './unconfirmed.js';
 
 /** @import { Context, HistoryEntry, Schema } from '../types.d.ts' */
 
@@ -61,6 +62,7 @@ export async function testSignIn(application, { me, may, reload }) {
       el('div', { class: 'ways' }, begin),
     ),
     ...(await missingAccount(application, { me, may, reload })),
+    ...(await unconfirmedUsers(application, { may, reload })),
     blocked,
     place,
   ];

@@ -30,6 +30,7 @@ import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
 import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
 import { picker } from './picker.js';
+import { confirmAddresses } from './unconfirmed.js';
 import { called, userAddress } from './user_cell.js';
 import { groupsOfUser } from './user_groups.js';
 import { ROLES, roleName } from './users.js';
@@ -180,6 +181,21 @@ async function profile(user, version, context) {
     needed: 'Enter a name.',
     hint: onlyManagers,
   });
+  const confirm = button('Confirm the email address', async () => {
+    await confirmAddresses([user.id]);
+    await reload();
+  });
+  const unconfirmed =
+    user.email && !user.email_confirmed && user.state !== 'terminated'
+      ? [
+          notice(
+            'The email address is not confirmed, so SAML applications do not receive it. It is confirmed when an ' +
+              'admin or an owner confirms it, or when the user opens an invitation that was sent to it.',
+            'warn',
+            manages && writes && el('div', { class: 'ways' }, confirm),
+          ),
+        ]
+      : [];
   email.input.disabled = !manages;
   signsInAs.input.disabled = !manages;
   const verified = manages
@@ -240,10 +256,11 @@ async function profile(user, version, context) {
   if (!writes || user.state === 'terminated') makeReadOnly(made);
   if (!may('users:write')) {
     const name = me.role && roleName(me.role);
-    return [column(notice(t`Your role, ${name}, can read this but not change it.`, 'calm'), made, ids)];
+    return [column(...unconfirmed, notice(t`Your role, ${name}, can read this but not change it.`, 'calm'), made, ids)];
   }
   return [
     column(
+      ...unconfirmed,
       state(user, version, context),
       may('roles:write') && role(user, version, own, reload),
       made,
@@ -499,6 +516,8 @@ async function devices(user, _version, context) {
     devices,
     { empty: 'No device: this user can’t approve a sign-in yet.', caption: 'Devices' },
   );
+  // The holder of the first link becomes the user, so only administrators who may give access receive it.
+  const mayReceive = devices.length > 0 || context.may('accounts:write');
   const enrol = button(
     devices.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
     () => showNewLink(user, context.me),
@@ -511,7 +530,11 @@ async function devices(user, _version, context) {
     setTimeout(() => (handover.send && canSend(user, context.me) ? send : enrol).click());
   }
   return [
-    section('Devices', list, writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, enrol)),
+    section(
+      'Devices',
+      list,
+      writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, mayReceive && enrol),
+    ),
     section(
       'Recovery codes',
       el(

@@ -197,14 +197,17 @@ export async function newUser({ go, may, me }) {
   const link = toggle('link', 'Create a link to enrol a device at once', {
     hint: 'The next page shows it. Send it to the user.',
   });
-  const made = form([group('The user', null, ...userFields(), ...(me.sends_mail ? [sends] : []), link)], {
-    values: { link: !me.sends_mail, send: me.sends_mail },
+  // The holder of a link becomes the user, so only administrators who may give access receive one.
+  const gives = may('accounts:write');
+  const offers = [...(me.sends_mail ? [sends] : []), ...(gives ? [link] : [])];
+  const made = form([group('The user', null, ...userFields(), ...offers)], {
+    values: { link: gives && !me.sends_mail, send: me.sends_mail },
     submit: 'Invite',
     cancel: '/admin/users',
     send: async ({ full, link: wanted, send: byMail, ...values }) => {
       const user = await post('/users', {}, { ...values, ...(full && { profile: { name: full } }) });
       await go(`${userAddress(user.id)}/devices`, {
-        enrol: wanted && may('users:write'),
+        enrol: wanted && gives && may('users:write'),
         send: byMail && may('users:write'),
       });
     },

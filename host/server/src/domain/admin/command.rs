@@ -329,6 +329,9 @@ impl AdminContext {
                                     would have another effect \
                                     now; send the request without X-Assent-Action-Approval for a new approval";
         let summary = summarize(&self.services.store, action).await?;
+        if summary.is_too_long() {
+            return Err(AdminError::Conflict(TOO_LONG));
+        }
         let claimed = ClaimedAction {
             action: digest,
             summary: summary.digest(),
@@ -403,6 +406,9 @@ impl AdminContext {
     }
 }
 
+/// The error if an administrator could not read the summary on a device.
+const TOO_LONG: &str = "the changes are too many for one approval on a device, which shows each of them; divide the \
+     request into parts, or send it with a token and without approve_by";
 /// The error if no device of the administrator in the console can receive the request.
 pub const CANNOT_ASK: &str = "no device can receive the approval request: there were too many requests in the last \
      minute, or the device with which you signed in was removed; wait a minute, or sign in again";

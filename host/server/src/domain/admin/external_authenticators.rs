@@ -46,24 +46,26 @@ impl AdminCommand for SetExternalAuthenticator {
     async fn plan(&self, context: &AdminContext) -> Result<Planned<(User, ExternalAuthenticator)>> {
         let services = &context.services;
         let user = user(services, self.user).await?;
-        let authorization = context.caller.authorize_user_access(&user)?;
+        let mut authorization = context.caller.authorize_user_access(&user)?;
         let identifier = address_there(services, &self.channel, &self.identifier)?;
-        // No client could sign in as an invited user before.
-        let action = if user.is_only_invited() {
-            None
-        } else {
-            let known = services.store.external_authenticators(user.id).await?;
-            let replaced = known
-                .into_iter()
-                .find(|known| known.channel == identifier.channel);
-            Some(ProtectedAction::SetExternalAuthenticator {
-                user: user.id,
-                channel: identifier.channel.clone(),
-                identifier: identifier.identifier.clone(),
-                replaced: replaced.map(|known| known.identifier),
-            })
+        if !services.store.had_authenticator(user.id).await? {
+            authorization = authorization.and(context.caller.authorize_first_authenticator()?);
+        }
+        let known = services.store.external_authenticators(user.id).await?;
+        let replaced = known
+            .into_iter()
+            .find(|known| known.channel == identifier.channel);
+        let action = ProtectedAction::SetExternalAuthenticator {
+            user: user.id,
+            channel: identifier.channel.clone(),
+            identifier: identifier.identifier.clone(),
+            replaced: replaced.map(|known| known.identifier),
         };
-        Ok(Planned::new(authorization, (user, identifier), action))
+        Ok(Planned::protected(
+            authorization,
+            (user, identifier),
+            action,
+        ))
     }
 
     async fn execute(

@@ -281,11 +281,11 @@ fn plan(
         Some(user) => user.clone(),
         None => {
             let name = row.filled("name").and_then(|name| name.parse().ok());
-            user_with(
-                services,
-                name.ok_or_else(|| RowProblem::in_column("name", "expected a name"))?,
-                no_did(),
-            )
+            let name = name.ok_or_else(|| RowProblem::in_column("name", "expected a name"))?;
+            User {
+                email_confirmed: caller.may(Permission::UsersManage),
+                ..user_with(services, name, no_did())
+            }
         }
     };
     let groups = known.groups.get(&user.id).map_or(&[][..], Vec::as_slice);
@@ -300,7 +300,7 @@ fn plan(
         .into());
     }
     let change = change(row, &user)?;
-    if let Some(DeniedMember { member, why }) = change.beyond(caller, before.is_some()) {
+    if let Some(DeniedMember { member, why }) = change.beyond(caller, before.as_ref()) {
         return Err(RowProblem::in_column(member, why).into());
     }
     let is_change = change.name.is_some()
@@ -308,7 +308,7 @@ fn plan(
         || change.profile.is_some()
         || change.state.is_some();
     if is_change {
-        apply_to_user(&mut user, change)?;
+        apply_to_user(&mut user, change, caller)?;
     }
     let verified = [
         ("email_verified", &mut user.profile.email_verified),
@@ -331,6 +331,7 @@ fn plan(
         }
         *value = wanted;
     }
+    user.email_confirmed |= user.profile.email_verified;
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
         if before.state == LifecycleState::Terminated {
             return Err(AdminError::Conflict(
@@ -418,6 +419,7 @@ fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowPr
     Ok(UserChange {
         name: name.map(str::to_owned),
         email: email.map(str::to_owned),
+        email_confirmed: None,
         profile: (!profile.is_empty()).then_some(Some(profile)),
         console_role: None,
         state,

@@ -10,6 +10,7 @@ use super::{AdminError, Result, invalid};
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::mail::outbox;
 use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::protected_actions::{LinkedUser, ProtectedAction};
 use crate::domain::{InternalError, Services, audit};
 use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Event};
@@ -75,7 +76,10 @@ impl AdminCommand for InviteUsers {
         if by_email && services.mailer.is_none() {
             return Err(AdminError::Conflict(NO_MAIL));
         }
-        let authorization = authorize(&context.caller)?;
+        let mut authorization = authorize(&context.caller)?;
+        if !by_email {
+            authorization = authorization.and(context.caller.authorize_first_authenticator()?);
+        }
         let mut invitees = Vec::new();
         for user in users(services, &self.users).await? {
             let skipped = match &user {
@@ -85,7 +89,16 @@ impl AdminCommand for InviteUsers {
             };
             invitees.push((user, skipped));
         }
-        Ok(Planned::harmless(authorization, (invitees, self.delivery)))
+        // The holder of a link becomes the user. By email it reaches only the user's own address.
+        let receiving = invitees.iter().filter(|(_, skipped)| skipped.is_none());
+        let users: Vec<LinkedUser> = receiving.map(|(user, _)| LinkedUser::from(user)).collect();
+        let action = (!by_email && !users.is_empty())
+            .then_some(ProtectedAction::CreateInvitationLinks { users });
+        Ok(Planned::new(
+            authorization,
+            (invitees, self.delivery),
+            action,
+        ))
     }
 
     async fn execute(
@@ -117,7 +130,7 @@ fn authorize(caller: &Caller) -> Result<Authorization> {
     Ok(caller.authorize(Permission::UsersWrite, "you may not invite users")?)
 }
 
-/// Returns the reason why a user receives no link without an approval.
+/// Returns the reason why a user receives no invitation.
 const fn reason(user: &User) -> &'static str {
     match user.console_role {
         Some(_) => "the user has a role in the console; create the link on the user's own page",

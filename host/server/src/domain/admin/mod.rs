@@ -96,8 +96,8 @@ pub use service_providers::{
 pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
-    CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser, UserChange,
-    count_users, devices, last_sign_ins, new_user, user,
+    ConfirmEmails, CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser,
+    UserChange, count_users, devices, last_sign_ins, new_user, unconfirmed_users, user,
 };
 
 use error::invalid;

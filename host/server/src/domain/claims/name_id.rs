@@ -5,7 +5,16 @@ use assent_model::account::Account;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
 use assent_model::user::User;
 
-/// Returns the user's name in this format. `None` if the format is an email address and the user has none.
+/// The reason why a user has no name for a service provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MissingName {
+    /// The name is an email address, and the user has none.
+    NoAddress,
+    /// The name is an email address that is not confirmed, so that it may be that of another person.
+    NotConfirmed,
+}
+
+/// Returns the user's name in this format, or the reason why there is none.
 ///
 /// Without the root secret, opaque names cannot be distinguished from random texts. They begin with an underscore, so
 /// that they are valid as `xs:ID`, which some service providers require.
@@ -19,22 +28,32 @@ pub fn name_id_for(
     account: &Account,
     sid: &str,
     format: NameIdFormat,
-) -> Result<Option<NameId>, InternalError> {
+) -> Result<Result<NameId, MissingName>, InternalError> {
     let settings = &provider.settings;
     let opaque = |purpose, of: &str| -> Result<_, InternalError> {
         let message = format!("{}\n{of}", provider.id);
-        Ok(Some(format!(
+        Ok(format!(
             "_{}",
             hex::encode(services.root_secret.derive(purpose, message.as_bytes())?)
-        )))
+        ))
+    };
+    let is_confirmed = |name: &str| {
+        settings.unconfirmed_email || !user.unconfirmed_addresses().any(|address| address == name)
     };
     let value = match format {
         NameIdFormat::Persistent => opaque("persistent name", &user.subject)?,
         NameIdFormat::Transient => opaque("transient name", &format!("{sid}\n{}", user.subject))?,
-        NameIdFormat::EmailAddress | NameIdFormat::Unspecified => match settings.name_id.source {
-            NameIdSource::UserEmail => user.email.clone().map(Into::into),
-            NameIdSource::AccountName => Some(account.name.clone()),
-        },
+        NameIdFormat::EmailAddress | NameIdFormat::Unspecified => {
+            let name: Option<String> = match settings.name_id.source {
+                NameIdSource::UserEmail => user.email.clone().map(Into::into),
+                NameIdSource::AccountName => Some(account.name.clone()),
+            };
+            match name {
+                None => return Ok(Err(MissingName::NoAddress)),
+                Some(name) if !is_confirmed(&name) => return Ok(Err(MissingName::NotConfirmed)),
+                Some(name) => name,
+            }
+        }
     };
-    Ok(value.map(|value| NameId { format, value }))
+    Ok(Ok(NameId { format, value }))
 }

@@ -211,8 +211,14 @@ pub async fn attributes_by(
     (user, account): (&User, &Account),
     authentication: &Authentication,
 ) -> Result<(Vec<SamlAttribute>, Vec<MapperRun>), MapFailure> {
+    let withheld: Vec<&str> = match provider.settings.unconfirmed_email {
+        true => Vec::new(),
+        false => user.unconfirmed_addresses().collect(),
+    };
     let available = available_claims(user, account, true)
         .into_iter()
+        .filter(|(name, _)| *name != "email_verified" || withheld.is_empty())
+        .map(|(name, value)| (name, without(value, &withheld)))
         .filter(|(_, value)| !value.is_null());
     let input = ClaimInput {
         protocol: Protocol::Saml,
@@ -225,8 +231,8 @@ pub async fn attributes_by(
             "entity_id": provider.settings.entity_id,
             "custom_attributes": provider.settings.custom_attributes,
         }),
-        account: account_json(account),
-        user: user_json(user, account),
+        account: without(account_json(account), &withheld),
+        user: without(user_json(user, account), &withheld),
         roles: account.effective_roles(),
         scopes: Vec::new(),
         requested: Vec::new(),
@@ -240,6 +246,28 @@ pub async fn attributes_by(
         attributes, steps, ..
     } = plugins.map_claims(input).await?;
     Ok((attributes, steps))
+}
+
+/// Returns a value with `null` in the place of each text that is one of these addresses. An assertion has no sign that an
+/// address is not confirmed, so no plugin receives it.
+fn without(value: Value, withheld: &[&str]) -> Value {
+    let is_withheld = |text: &str| {
+        let text = text.trim().to_lowercase();
+        withheld.iter().any(|address| *address == text)
+    };
+    match value {
+        Value::String(text) if is_withheld(&text) => Value::Null,
+        Value::Array(values) => values
+            .into_iter()
+            .map(|value| without(value, withheld))
+            .filter(|value| !value.is_null())
+            .collect(),
+        Value::Object(members) => members
+            .into_iter()
+            .map(|(name, value)| (name, without(value, withheld)))
+            .collect(),
+        value => value,
+    }
 }
 
 fn account_json(account: &Account) -> Value {

@@ -49,7 +49,7 @@ impl Letter {
         use Paragraph::{Foot, Link, Text};
         let operator = &services.settings.operator;
         let mut paragraphs = vec![
-            Text(Message::new("mail-greeting").text("name", one_line(name))),
+            Text(Message::new("mail-greeting").text("name", harmless_name(name))),
             Text(Message::new("mail-invitation-lead").text("operator", operator)),
             Text(Message::new("mail-invitation-steps")),
             Link(Message::new("mail-invitation-link"), link.to_owned()),
@@ -146,7 +146,7 @@ impl Letter {
         let address: Address = address
             .parse()
             .map_err(|_| "the email address of the user is not valid".to_owned())?;
-        let to = Mailbox::new(name.map(one_line), address);
+        let to = Mailbox::new(name.map(harmless_name), address);
         let host = services
             .settings
             .base_url
@@ -184,6 +184,31 @@ fn time_of(at: Timestamp) -> String {
     format!("{:02}:{:02}", minutes / 60, minutes % 60)
 }
 
+/// The largest length of a name in an email, in characters.
+const LONGEST_NAME: usize = 64;
+
+/// Returns a name for an email, in which no mail program sees an address. An administrator who may create users chooses
+/// the name, and the email must not lend the sender's reputation to a site that the name contains.
+fn harmless_name(name: &str) -> String {
+    // IDNA (UTS 46) maps the other three to a dot.
+    const DOTS: [char; 4] = ['.', '\u{3002}', '\u{ff0e}', '\u{ff61}'];
+    let name = one_line(name).replace("://", " ");
+    let mut harmless = String::new();
+    let mut characters = name.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_separator = DOTS.contains(&c) || matches!(c, ':' | '/' | '\\' | '\u{2024}' | '@');
+        harmless.push(if DOTS.contains(&c) || c == '\u{2024}' {
+            '.'
+        } else {
+            c
+        });
+        if is_separator && characters.peek().is_some_and(|next| !next.is_whitespace()) {
+            harmless.push(' ');
+        }
+    }
+    harmless.chars().take(LONGEST_NAME).collect()
+}
+
 /// Replaces control characters, so that a name cannot begin another header or another line.
 fn one_line(text: &str) -> String {
     let blank = |c: char| if c.is_control() { ' ' } else { c };
@@ -203,4 +228,31 @@ fn escaped(text: &str) -> String {
         }
         html
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_greeting_of_an_invitation_lends_its_reputation_to_no_site() {
+        for (name, harmless) in [
+            ("Ada Lovelace", "Ada Lovelace"),
+            ("Dr. Ada K. Lovelace", "Dr. Ada K. Lovelace"),
+            ("J.R.R. Tolkien", "J. R. R. Tolkien"),
+            ("https://evil.example/win", "https evil. example/ win"),
+            ("www.evil.example", "www. evil. example"),
+            ("Verify at evil.example", "Verify at evil. example"),
+            (
+                "evil\u{3002}example evil\u{ff0e}example evil\u{2024}example",
+                "evil. example evil. example evil. example",
+            ),
+            ("support@evil.example", "support@ evil. example"),
+            ("mailto:x tel:+49900", "mailto: x tel: +49900"),
+            ("one\r\nBcc: two", "one Bcc: two"),
+        ] {
+            assert_eq!(harmless_name(name), harmless);
+        }
+        assert_eq!(harmless_name(&"x".repeat(120)).len(), LONGEST_NAME);
+    }
 }

@@ -132,6 +132,12 @@ async fn attempt(services: &Services, mail: &LeasedMail) -> Result<(), InternalE
     let Some(user) = user.filter(|user| user.state == LifecycleState::Invited) else {
         return Ok(());
     };
+    // Checked after the address was read: a change of the address ends the link, so the link is never sent to another
+    // address than the one for which it was created.
+    let (id, now) = (mail.enrolment, services.now());
+    if mail.expires_at > now && services.store.open_enrolment(id, now).await?.is_none() {
+        return Ok(());
+    }
     let outcome = match deliver(services, mailer, mail, &user).await? {
         Ok(()) => MailOutcome::Sent,
         Err(Failure::Final(why)) => MailOutcome::GivenUp { why },

@@ -14,7 +14,7 @@ use crate::config::{Rate, RateLimits};
 use assent_model::id::{DeviceId, Did, FamilyId, SessionId, UserId};
 use assent_store::OpenSignIns;
 
-pub use keys::{BrowserKey, CallerKey, LoggedKey, Network, TypedName};
+pub use keys::{BrowserKey, CallerKey, LimitKey, LoggedKey, Network, TypedName};
 pub use limit::{ConcurrencyLimit, ConcurrencyPermit, Limit, RateLimitError};
 
 /// The rate limit of tests of candidate plugins.
@@ -26,6 +26,11 @@ const CANDIDATES: Rate = Rate {
 const NAMED_APPROVALS: Rate = Rate {
     per_minute: 2,
     burst: 10,
+};
+/// The rate limit of requests of one network for logos of applications. A page may show fifty, and browsers cache them.
+const LOGOS: Rate = Rate {
+    per_minute: 12_000,
+    burst: 6_000,
 };
 /// The number of times per hour that a device may rename devices of its user. Each renaming is an entry of the audit
 /// log.
@@ -52,6 +57,8 @@ pub struct RateLimiters {
     pub sign_out_pages_per_ip: Limit<Network>,
     /// Requests to the sign-out pages from frames of other sites.
     pub framed_pages_per_ip: Limit<Network>,
+    /// Requests for logos of applications.
+    pub logos_per_ip: Limit<Network>,
     /// Open sign-ins without a user name.
     pub open_sign_ins: OpenSignInLimits,
     /// Sign-ins with one user name.
@@ -118,6 +125,7 @@ impl RateLimiters {
             login_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
             sign_out_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
             framed_pages_per_ip: Limit::new("login_pages_per_ip", settings.login_pages_per_ip),
+            logos_per_ip: Limit::new("logos_per_ip", LOGOS),
             open_sign_ins: OpenSignInLimits::new(&settings),
             sign_ins_per_user_name: Limit::new(
                 "sign_ins_per_user_name",
@@ -173,6 +181,7 @@ impl RateLimiters {
             self.login_pages_per_ip.rejections(),
             self.sign_out_pages_per_ip.rejections(),
             self.framed_pages_per_ip.rejections(),
+            self.logos_per_ip.rejections(),
             self.sign_ins_per_user_name.rejections(),
             self.sign_ins_per_ip.rejections(),
             self.sign_ins_per_browser.rejections(),
@@ -217,13 +226,23 @@ impl OpenSignInLimits {
         }
     }
 
-    /// Returns the limits for a sign-in that begins in this network.
-    pub fn for_network(&self, network: &Network) -> OpenSignIns {
+    /// Returns the limits for a sign-in that begins in this network. `is_known`: in a browser in which a user signed in
+    /// before.
+    pub fn bounds_for(&self, network: &Network, is_known: bool) -> OpenSignIns {
+        let wider = network.wider().into_iter();
+        let wider: Vec<(String, u32)> = wider
+            .map(|(network, times)| {
+                let most = self.of_network.saturating_mul(times);
+                (network.to_string(), most)
+            })
+            .collect();
         let begun = self.begun.fetch_add(1, Ordering::Relaxed);
         let looks_at_all = begun.is_multiple_of(OpenSignIns::check_interval(self.in_all));
         OpenSignIns {
             network: network.to_string(),
             of_network: self.of_network,
+            wider,
+            is_known,
             in_all: looks_at_all.then_some(self.in_all),
         }
     }
@@ -237,6 +256,9 @@ mod tests {
 
     use super::*;
     use assent_model::clock::Timestamp;
+
+    impl LimitKey for &str {}
+    impl LimitKey for char {}
 
     fn at(millis: i64) -> Timestamp {
         Timestamp::from_millis(1_700_000_000_000 + millis)
@@ -345,6 +367,86 @@ mod tests {
         assert_ne!(network("2001:db8::1"), network("2001:db8:0:1::1"));
         assert_ne!(network("192.0.2.1"), network("192.0.2.2"));
         assert_eq!(network("::ffff:192.0.2.1"), network("192.0.2.1"));
+    }
+
+    fn network(text: &str) -> Network {
+        Network::from(Some(text.parse::<IpAddr>().unwrap()))
+    }
+
+    #[test]
+    fn a_home_has_four_times_and_a_rented_machine_sixteen_times_the_rate_of_one_network() {
+        let rate = Rate {
+            per_minute: 60,
+            burst: 10,
+        };
+        let passed = |limit: &Limit<Network>, networks: &[String], at: Timestamp| {
+            let calls = networks.iter().cycle().take(20 * networks.len());
+            calls
+                .filter(|text| limit.count_call(&network(text), at).is_ok())
+                .count()
+        };
+        let home: Vec<String> = (0..256).map(|n| format!("2001:db8:0:{n:x}::1")).collect();
+        let machine: Vec<String> = (0..4096)
+            .map(|n| format!("2001:db8:1:{:x}::1", n * 16))
+            .collect();
+        for (networks, times) in [(&home[..1], 1), (&home[..], 4), (&machine[..], 16)] {
+            let limit = Limit::new("test", rate);
+            assert_eq!(passed(&limit, networks, at(0)), 10 * times);
+            // A second later, the rate of one request a second has the same factor.
+            assert_eq!(passed(&limit, networks, at(1000)), times);
+        }
+        // IPv4 addresses are independent.
+        let limit = Limit::new("test", rate);
+        let addresses: Vec<String> = (0..200).map(|n| format!("192.0.2.{n}")).collect();
+        assert_eq!(passed(&limit, &addresses, at(0)), 2000);
+    }
+
+    #[test]
+    fn concurrent_operations_of_a_home_and_a_rented_machine_are_bounded() {
+        for (networks, step, times) in [(1, 1, 1), (256, 1, 4), (4096, 16, 16)] {
+            let limit = Arc::new(ConcurrencyLimit::new(3));
+            let permits: Vec<_> = (0..networks)
+                .flat_map(|n| [n; 4])
+                .filter_map(|n| limit.hold(network(&format!("2001:db8:0:{:x}::1", n * step))))
+                .collect();
+            assert_eq!(permits.len(), 3 * times);
+            assert!(limit.hold(network("2001:db8:1::1")).is_some());
+            drop(permits);
+            assert!(limit.held.lock().unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn one_rented_machine_cannot_push_out_the_keys_of_others() {
+        let rate = Rate {
+            per_minute: 10,
+            burst: 20,
+        };
+        let limit = Limit::new("test", rate);
+        let guesser = network("192.0.2.1");
+        while limit.count_call(&guesser, at(0)).is_ok() {}
+        for n in 0..100_000 {
+            let from = format!("2001:db8:1:{:x}::1", n % 65_536);
+            let _ = limit.count_call(&network(&from), at(1));
+        }
+        assert!(limit.check(&guesser, at(1)).is_err());
+    }
+
+    #[test]
+    fn a_cleared_key_has_its_whole_burst_again() {
+        let rate = Rate {
+            per_minute: 1,
+            burst: 2,
+        };
+        let limit = Limit::new("test", rate);
+        while limit.count_call(&"a", at(0)).is_ok() {}
+        limit.clear(&"a", at(0));
+        assert_eq!(
+            (0..3)
+                .filter(|_| limit.count_call(&"a", at(0)).is_ok())
+                .count(),
+            2
+        );
     }
 
     proptest! {

@@ -2,17 +2,16 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
+use super::manifest_object::ManifestObject;
 use assent_model::administration::ProtectedActionKind;
-use assent_model::application::{Application, OidcSettings};
 use assent_model::clock::Timestamp;
-use assent_model::command::MemberValue;
 use assent_model::group::Assignee;
 use assent_model::id::{AccountId, ClientSecretId, DeviceId, Did, GroupId, UserId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::name::LoginName;
-use assent_model::saml::{SamlSettings, ServiceProvider};
 use assent_model::secret::Digest;
-use assent_model::user::ConsoleRole;
+use assent_model::user::{ConsoleRole, User};
 
 /// An action that needs an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,12 +33,22 @@ pub enum ProtectedAction {
         /// The changes that need the approval.
         changes: Vec<ProtectedUserChange>,
     },
+    /// Confirms the email addresses of users.
+    ConfirmEmails {
+        /// The users, each with the address.
+        users: Vec<(UserId, LoginName)>,
+    },
     /// Deletes a user.
     DeleteUser(UserId),
     /// Erases the personal data of a user.
     EraseUser(UserId),
     /// Creates a link that enrols another device of a user.
     EnrolDevice(UserId),
+    /// Creates links that the administrator receives, each of which enrols the first device of an invited user.
+    CreateInvitationLinks {
+        /// The users who receive one.
+        users: Vec<LinkedUser>,
+    },
     /// Creates recovery codes of a user, who requests them in the portal.
     CreateRecoveryCodes(UserId),
     /// Revokes the device of a user with a console role.
@@ -227,9 +236,27 @@ pub enum ProtectedAction {
         digest: String,
         /// The numbers of changes.
         changes: ManifestChanges,
-        /// The changes as text, the most sensitive first.
-        objects: Vec<String>,
+        /// The changes.
+        objects: Vec<ManifestObject>,
     },
+}
+
+/// A user for whom the administrator receives a link.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LinkedUser {
+    /// The user.
+    pub id: UserId,
+    /// The user's name.
+    pub name: LoginName,
+}
+
+impl From<&User> for LinkedUser {
+    fn from(user: &User) -> Self {
+        Self {
+            id: user.id,
+            name: user.name.clone(),
+        }
+    }
 }
 
 /// The numbers of objects that a manifest changes.
@@ -263,53 +290,6 @@ pub struct ImportedTable {
     pub readdressed: u64,
 }
 
-/// The name and settings of a client.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClientState {
-    /// The name that users see.
-    pub name: String,
-    /// The settings.
-    pub settings: Box<OidcSettings>,
-}
-
-impl ClientState {
-    /// Returns the state of this client.
-    pub fn from_client(client: &Application) -> Self {
-        Self {
-            name: client.name.clone(),
-            settings: Box::new(client.settings.clone()),
-        }
-    }
-}
-
-/// The name and settings of a service provider.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServiceProviderState {
-    /// The name that users see.
-    pub name: String,
-    /// The settings.
-    pub settings: Box<SamlSettings>,
-}
-
-impl ServiceProviderState {
-    /// Returns the state of this service provider.
-    pub fn from_provider(provider: &ServiceProvider) -> Self {
-        Self {
-            name: provider.name.clone(),
-            settings: Box::new(provider.settings.clone()),
-        }
-    }
-}
-
-/// A member of a request that changes an application, with its requested value.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangedMember {
-    /// The name of the member in the admin API.
-    pub name: String,
-    /// The requested value.
-    pub value: MemberValue,
-}
-
 /// A change of a user that needs an approval.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -321,6 +301,8 @@ pub enum ProtectedUserChange {
     /// Changes or removes the email address. Applications may identify a user by it, so a change may transfer the
     /// user's access to another user.
     Email(Option<LoginName>),
+    /// Confirms the email address, so that applications receive it.
+    ConfirmEmail(LoginName),
     /// Grants a console role.
     GrantRole {
         /// The role.
@@ -381,11 +363,14 @@ impl ProtectedAction {
                 .filter_map(|change| match change {
                     ProtectedUserChange::Name(name) => Some(name),
                     ProtectedUserChange::Email(email) => email.as_ref(),
+                    ProtectedUserChange::ConfirmEmail(email) => Some(email),
                     ProtectedUserChange::Terminate
                     | ProtectedUserChange::GrantRole { .. }
                     | ProtectedUserChange::RemoveRole => None,
                 })
                 .collect(),
+            Self::ConfirmEmails { users } => users.iter().map(|(_, email)| email).collect(),
+            Self::CreateInvitationLinks { users } => users.iter().map(|user| &user.name).collect(),
             Self::DeleteUser(_)
             | Self::EraseUser(_)
             | Self::EnrolDevice(_)
@@ -424,10 +409,14 @@ impl ProtectedAction {
     /// Returns the kind of the action.
     pub const fn kind(&self) -> ProtectedActionKind {
         match self {
-            Self::CreateUser { .. } | Self::UpdateUser { .. } => ProtectedActionKind::UpdateUser,
+            Self::CreateUser { .. } | Self::UpdateUser { .. } | Self::ConfirmEmails { .. } => {
+                ProtectedActionKind::UpdateUser
+            }
             Self::DeleteUser(_) => ProtectedActionKind::DeleteUser,
             Self::EraseUser(_) => ProtectedActionKind::EraseUser,
-            Self::EnrolDevice(_) => ProtectedActionKind::EnrolDevice,
+            Self::EnrolDevice(_) | Self::CreateInvitationLinks { .. } => {
+                ProtectedActionKind::EnrolDevice
+            }
             Self::CreateRecoveryCodes(_) => ProtectedActionKind::CreateRecoveryCodes,
             Self::RevokeDevice(_) => ProtectedActionKind::RevokeDevice,
             Self::SetExternalAuthenticator { .. } => ProtectedActionKind::SetExternalAuthenticator,
@@ -512,6 +501,8 @@ impl ProtectedAction {
             } => ActionSubject::Application(application),
             // A new user or application has no identifier yet.
             Self::CreateUser { .. }
+            | Self::ConfirmEmails { .. }
+            | Self::CreateInvitationLinks { .. }
             | Self::CreateApplication(_)
             | Self::RotateSigningKeys { .. }
             | Self::RevokeSigningKey { .. }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::action::{ChangedMember, ClientState, ServiceProviderState};
+use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
 use super::escape::{address, addresses, name_list, unquoted};
 use super::joined::{in_a_row, joined_by_and, sentences};
 use crate::keys::client;
@@ -13,7 +13,7 @@ use assent_model::client_auth::{ClientAuthentication, ClientKeys};
 use assent_model::command::MemberValue;
 use assent_model::id::Did;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::{SamlSettings, SingleLogout};
+use assent_model::saml::{Binding, SamlSettings};
 
 /// Returns the summary of an update of a service provider. `name` is its current name, without quotes, here and below.
 pub(super) fn updated_service_provider(
@@ -107,13 +107,40 @@ pub(super) fn applied_metadata(
 
 /// Returns the summary of a new client.
 pub(super) fn new_client(client: &ClientState) -> Message {
-    let change =
-        Message::new("action-create-application").text("application", unquoted(&client.name));
     sentences(
-        [change, administers(client)]
+        [created(&client.name), administers(client)]
             .into_iter()
             .chain(proof(&client.settings.authentication, None)),
     )
+}
+
+/// Returns the summary of a new client of a manifest, with the addresses that receive its responses.
+pub(super) fn created_client(client: &ClientState) -> Message {
+    let addresses: Vec<String> = client
+        .settings
+        .redirect_uris
+        .iter()
+        .map(|uri| uri.as_str().to_owned())
+        .collect();
+    let answers = (!addresses.is_empty()).then(|| answered_at(&[], &addresses));
+    match client.settings.is_service_account() {
+        true => sentences([new_client(client)].into_iter().chain(answers)),
+        false => sentences([created(&client.name)].into_iter().chain(answers)),
+    }
+}
+
+/// Returns the summary of a new service provider of a manifest.
+pub(super) fn created_service_provider(provider: &ServiceProviderState) -> Message {
+    let id = unquoted(&provider.settings.entity_id);
+    sentences([
+        created(&provider.name),
+        Message::new("action-its-entity-id").text("id", id),
+        answered_at(&[], &consumers(provider)),
+    ])
+}
+
+fn created(name: &str) -> Message {
+    Message::new("action-create-application").text("application", unquoted(name))
 }
 
 /// Returns the summary of an update of a client.
@@ -158,6 +185,12 @@ pub(super) fn updated_client(
         before.settings.passkey_sign_in,
         after.settings.passkey_sign_in,
     ));
+    if before.settings.require_pkce != after.settings.require_pkce {
+        effects.push(match after.settings.require_pkce {
+            true => Message::new("action-pkce-required"),
+            false => Message::new("action-pkce-optional"),
+        });
+    }
     if after.settings.lenient_assertion_audience && !before.settings.lenient_assertion_audience {
         effects.push(Message::new("action-lenient-audience"));
     }
@@ -236,6 +269,12 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
         effects.push(Message::new("action-its-name").text("name", unquoted(&after.name)));
     }
     effects.extend(passkeys(was.passkey_sign_in, is.passkey_sign_in));
+    if was.unconfirmed_email != is.unconfirmed_email {
+        effects.push(match is.unconfirmed_email {
+            true => Message::new("action-unconfirmed-email-permitted"),
+            false => Message::new("action-unconfirmed-email-refused"),
+        });
+    }
     if was.entity_id != is.entity_id {
         let id = unquoted(&is.entity_id.to_string());
         effects.push(Message::new("action-its-entity-id").text("id", id));
@@ -258,16 +297,17 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
             None => Message::new("action-metadata-nowhere"),
         });
     }
-    let consumers = |provider: &ServiceProviderState| -> Vec<String> {
-        provider
-            .settings
-            .acs
-            .iter()
-            .map(|consumer| consumer.url.as_str().to_owned())
-            .collect()
-    };
-    let (was, is) = (consumers(before), consumers(after));
-    effects.extend((was != is).then(|| answered_at(&was, &is)));
+    if was.acs != is.acs {
+        effects.push(answered_at(&consumers(before), &consumers(after)));
+    }
+    // The first address is the default too, if none is marked.
+    let default =
+        |settings: &SamlSettings| settings.default_acs().map(|acs| acs.as_str().to_owned());
+    if let Some(address_of_default) = default(is).filter(|_| was.acs != is.acs) {
+        effects.push(
+            Message::new("action-answers-default").text("address", address(&address_of_default)),
+        );
+    }
     let (was, is) = (
         &before.settings.single_logout,
         &after.settings.single_logout,
@@ -275,19 +315,31 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     if was != is {
         effects.push(match is {
             None => Message::new("action-not-notified"),
-            Some(SingleLogout {
-                url, response_url, ..
-            }) => {
-                let urls: Vec<&str> = [url]
+            Some(logout) => {
+                let urls: Vec<&str> = [&logout.url]
                     .into_iter()
-                    .chain(response_url)
+                    .chain(&logout.response_url)
                     .map(|url| url.as_str())
                     .collect();
-                Message::new("action-notified-with-name").message("addresses", addresses(&urls))
+                let binding = match logout.binding {
+                    Binding::Post => "HTTP-POST",
+                    Binding::Redirect => "HTTP-Redirect",
+                };
+                Message::new("action-notified-with-name")
+                    .message("addresses", addresses(&urls))
+                    .text("binding", binding)
             }
         });
     }
     effects
+}
+
+/// Returns the assertion consumer services.
+fn consumers(provider: &ServiceProviderState) -> Vec<String> {
+    let consumers = provider.settings.acs.iter();
+    consumers
+        .map(|consumer| consumer.url.as_str().to_owned())
+        .collect()
 }
 
 /// Returns the attributes of each assertion, which are the same for every user.

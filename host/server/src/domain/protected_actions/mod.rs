@@ -6,16 +6,21 @@
 //! its English summary, and no text. An approval is valid only for the same action with the same summary.
 
 mod action;
+mod application_state;
 mod application_summary;
 mod escape;
 mod group_summary;
 mod joined;
+mod manifest_object;
+mod manifest_summary;
 mod past_action;
 mod summary;
 
 pub use action::{
-    Authenticators, ChangedMember, ClientState, ImportedTable, ManifestChanges,
-    ProtectedAccountChange, ProtectedAction, ProtectedUserChange, ServiceProviderState,
+    Authenticators, ImportedTable, LinkedUser, ManifestChanges, ProtectedAccountChange,
+    ProtectedAction, ProtectedUserChange,
 };
+pub use application_state::{ChangedMember, ClientState, ServiceProviderState};
+pub use manifest_object::{ManagedApplication, ManifestObject, NamedApplication};
 pub use past_action::{ActionTarget, PastAction, TargetNames, outline_of, with_outline};
 pub use summary::{Summary, SummaryError, summarize};

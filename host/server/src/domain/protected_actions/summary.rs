@@ -1,29 +1,30 @@
 //! The summary of a protected action: the text that the administrator's device shows and signs, in its language.
 
 use super::action::{
-    ActionSubject, Authenticators, ImportedTable, ManifestChanges, ProtectedAccountChange,
+    ActionSubject, Authenticators, ImportedTable, LinkedUser, ProtectedAccountChange,
     ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
-use super::escape::{name_list, shortened, unquoted};
+use super::escape::{shortened, unquoted};
 use super::group_summary;
-use super::joined::sentences;
+use super::joined::{in_a_row, sentences};
+use super::manifest_summary;
 use crate::messages::Message;
 use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, GroupId};
+use assent_model::id::{Did, GroupId, UserId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
-use assent_model::user::{ConsoleRole, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::{Store, StoreError};
 
 /// The number of characters of an identifier that a summary shows.
 const ID_END: usize = 8;
 
-/// The number of characters of a plan's digest that a summary shows.
-const DIGEST_BEGINNING: usize = 32;
+/// The largest length of a summary, in characters. An administrator must be able to read it on a phone.
+const LONGEST: usize = 4_000;
 
 /// The summary of an action, and the subject of the action.
 #[derive(Clone, Debug)]
@@ -45,6 +46,11 @@ impl Summary {
     /// Returns the digest of the summary. It is the digest of the English text, regardless of the device's language.
     pub fn digest(&self) -> Digest {
         Digest::sha256(self.text(Language::English).as_bytes())
+    }
+
+    /// Whether the summary is too long for an administrator to read it on a device before the approval.
+    pub fn is_too_long(&self) -> bool {
+        self.text(Language::English).chars().count() > LONGEST
     }
 
     /// Returns the kind of this action, and the identifiers of its subject.
@@ -110,6 +116,7 @@ pub async fn summarize(store: &Store, action: &ProtectedAction) -> Result<Summar
             let user = store.user(id).await?.ok_or(SummaryError::Gone("user"))?;
             names.user = unquoted(user.name.as_str());
             names.since = date(user.created_at);
+            names.is_invited = user.state == LifecycleState::Invited;
             names.email = user.email.as_ref().map(ToString::to_string);
             Some(user)
         }
@@ -142,6 +149,8 @@ struct SubjectNames {
     /// another one with a similar name.
     since: String,
     email: Option<String>,
+    /// Whether the user is invited: no device approves for the user yet.
+    is_invited: bool,
     /// The date of the device's enrolment (UTC), and the end of its identifier.
     device_since: String,
     device_end: String,
@@ -163,11 +172,10 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::UpdateUser { changes, .. } => {
             sentences(changes.iter().map(|change| user_change(change, names)))
         }
+        A::ConfirmEmails { users } => confirmed_emails(users),
         A::DeleteUser(_) => Message::new("action-delete-user").text("user", user),
         A::EraseUser(_) => Message::new("action-erase-user").text("user", user),
-        A::EnrolDevice(_) => Message::new("action-enrol-device")
-            .text("user", user)
-            .text("since", names.since.as_str()),
+        A::EnrolDevice(_) | A::CreateInvitationLinks { .. } => links(action, names),
         A::CreateRecoveryCodes(_) => {
             Message::new("action-create-recovery-codes").text("user", user)
         }
@@ -241,20 +249,34 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
             digest,
             changes,
             objects,
-        } => manifest(owner, digest, *changes, objects),
+        } => manifest_summary::message((owner, digest), *changes, objects),
     }
 }
 
-/// Returns the summary of the changes of a manifest.
-fn manifest(owner: &str, digest: &str, changes: ManifestChanges, objects: &[String]) -> Message {
-    let digest: String = digest.chars().take(DIGEST_BEGINNING).collect();
-    Message::new("action-apply-manifest")
-        .text("owner", owner)
-        .text("digest", digest)
-        .number("created", number(changes.created))
-        .number("updated", number(changes.updated))
-        .number("deleted", number(changes.deleted))
-        .message("objects", name_list(objects.iter().map(String::as_str)))
+/// Returns the summary of an action that creates links. The holder of a link becomes the user.
+fn links(action: &ProtectedAction, names: &SubjectNames) -> Message {
+    match action {
+        ProtectedAction::CreateInvitationLinks { users } => {
+            let quoted = |user: &LinkedUser| {
+                Message::new("action-quoted").text("value", unquoted(user.name.as_str()))
+            };
+            Message::new("action-create-invitation-links")
+                .message("users", in_a_row(users.iter().map(quoted)))
+        }
+        _ if names.is_invited => Message::new("action-enrol-first-device")
+            .text("user", names.user.as_str())
+            .text("since", names.since.as_str()),
+        _ => Message::new("action-enrol-device")
+            .text("user", names.user.as_str())
+            .text("since", names.since.as_str()),
+    }
+}
+
+fn confirmed_emails(users: &[(UserId, LoginName)]) -> Message {
+    let item = |(_, email): &(UserId, LoginName)| {
+        Message::new("action-item").text("value", unquoted(email.as_str()))
+    };
+    Message::new("action-confirm-emails").message("emails", in_a_row(users.iter().map(item)))
 }
 
 /// Returns the summary of an action on an application's secrets or certificates.
@@ -390,6 +412,9 @@ fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> Message {
         ProtectedUserChange::Email(None) => Message::new("action-remove-email")
             .text("user", user)
             .text("email", names.email.as_deref().unwrap_or_default()),
+        ProtectedUserChange::ConfirmEmail(email) => Message::new("action-confirm-email")
+            .text("user", user)
+            .text("email", unquoted(email.as_str())),
         ProtectedUserChange::RemoveRole => Message::new("action-remove-role").text("user", user),
         ProtectedUserChange::GrantRole {
             role,

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use crate::domain::accounts::implied_account;
+use crate::domain::claims::name_id::MissingName;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
@@ -44,6 +45,8 @@ pub enum AccessDenied {
     AccountTerminated,
     /// The NameID of the service provider is an email address, and the user has none.
     NoName,
+    /// The NameID of the service provider is an email address, and that of the user is not confirmed.
+    UnconfirmedAddress,
 }
 
 impl AccessDenied {
@@ -66,6 +69,18 @@ impl AccessDenied {
                 "the NameID needs an email address, and the user has none: add one, or change the application's \
                  name_id_format or name_id_source (Format and Source in the console)"
             }
+            Self::UnconfirmedAddress => {
+                "the user's email address is not confirmed: confirm it on the page of the user, or send the user an \
+                 invitation by email"
+            }
+        }
+    }
+
+    /// Returns the reason for a missing name.
+    pub const fn of_missing_name(why: MissingName) -> Self {
+        match why {
+            MissingName::NoAddress => Self::NoName,
+            MissingName::NotConfirmed => Self::UnconfirmedAddress,
         }
     }
 

@@ -7,6 +7,7 @@ use std::future::{Future, ready};
 
 use futures_util::future::BoxFuture;
 
+use crate::domain::claims::name_id::MissingName;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
@@ -54,7 +55,7 @@ pub enum SignInEvent<'a> {
     /// The user has an open account in the application.
     AccountFound,
     /// The assertion has a `NameID`; `None` if the user has none in the requested format.
-    NameIdChosen(Option<&'a NameId>),
+    NameIdChosen(Result<&'a NameId, MissingName>),
     /// The claim mappers ran.
     ClaimsMapped {
         /// The receiver of the claims.

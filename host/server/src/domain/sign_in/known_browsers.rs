@@ -64,6 +64,11 @@ impl KnownUsers {
         )
     }
 
+    /// Whether no user signed in with the browser, according to its cookies.
+    pub const fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the value of the cookie after a sign-in of this user.
     ///
     /// # Errors

@@ -58,6 +58,15 @@ pub async fn record_rejection(
     Ok(())
 }
 
+/// The source of a sign-in, for the bounds of open sign-ins.
+#[derive(Clone, Copy, Debug)]
+pub struct SignInSource {
+    /// The network of the browser.
+    pub network: Network,
+    /// Whether a user signed in in the browser before.
+    pub is_known: bool,
+}
+
 /// Returns a new sign-in in the browser with this cookie digest. `session` is the session that it continues, if it is
 /// sufficient for the request. The sign-in is not stored yet: see [`store`].
 pub fn new(
@@ -79,18 +88,21 @@ pub fn new(
     }
 }
 
-/// Stores a new sign-in. `from` is the browser's network, unless a signed-in user begins the sign-in.
+/// Stores a new sign-in. `from` is the source of the sign-in, unless a signed-in user begins the sign-in.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn store(
     services: &Services,
     login: &Login,
-    from: Option<Network>,
+    from: Option<SignInSource>,
 ) -> Result<(), InternalError> {
     let bounds = from
         .filter(|_| matches!(login.stage, LoginStage::Identify))
-        .map(|from| services.rate_limits.open_sign_ins.for_network(&from));
+        .map(|SignInSource { network, is_known }| {
+            let limits = &services.rate_limits.open_sign_ins;
+            limits.bounds_for(&network, is_known)
+        });
     services
         .store
         .insert_login_within(login.clone(), bounds)
@@ -109,7 +121,7 @@ pub async fn begin(
     browser: Digest,
     context: BrowserContext,
     session: Option<SessionId>,
-    from: Option<Network>,
+    from: Option<SignInSource>,
 ) -> Result<Login, InternalError> {
     let login = new(services, request, browser, context, session);
     store(services, &login, from).await?;

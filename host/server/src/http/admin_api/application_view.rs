@@ -70,6 +70,8 @@ pub(super) struct ApplicationView {
     pub(super) lenient_assertion_audience: bool,
     /// The recipe of the console by which it is connected, such as `grafana`.
     pub(super) recipe: Option<String>,
+    /// Whether each sign-in must use PKCE.
+    pub(super) require_pkce: bool,
     /// Its permissions in the admin API as a service account.
     #[schema(value_type = Vec<AdminScope>)]
     pub(super) admin_scopes: AdminScopes,
@@ -141,6 +143,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         initiate_login_uri,
         lenient_assertion_audience,
         recipe,
+        require_pkce,
         admin_scopes,
     } = settings;
     let (subject_type, sector_identifier) = match subject_type {
@@ -176,6 +179,7 @@ pub(super) fn view(application: Application) -> ApplicationView {
         initiate_login_uri: initiate_login_uri.map(|uri| uri.as_str().to_owned()),
         lenient_assertion_audience,
         recipe,
+        require_pkce,
         admin_scopes,
         created_at: moment(created_at),
         updated_at: moment(updated_at),

@@ -3,9 +3,9 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     accounts, action_approvals, activity, applications, assignments, audit, claims, client_secrets,
-    error_references, external_authenticators, groups, invitations, keys, logos, mail,
-    managed_applications, manifests, me, operation, plugins, service_providers, test_sign_ins,
-    transfers, users,
+    email_confirmations, error_references, external_authenticators, groups, invitations, keys,
+    logos, mail, managed_applications, manifests, me, operation, plugins, service_providers,
+    test_sign_ins, transfers, users,
 };
 
 /// Returns all areas.
@@ -15,6 +15,7 @@ pub(super) fn areas() -> Vec<Area> {
         action_approvals::routes(),
         users::routes(),
         transfers::of_users(),
+        email_confirmations::routes(),
         invitations::routes(),
         activity::routes(),
         external_authenticators::routes(),

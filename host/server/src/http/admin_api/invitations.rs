@@ -21,7 +21,7 @@ use crate::domain::mail::letter::{Letter, language_of};
 use crate::http::admin_api::values::{moment, user_ids};
 use crate::http::devices::qr_code;
 use crate::http::problem::Problem;
-use assent_model::administration::Permission;
+use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
@@ -32,9 +32,10 @@ pub(super) fn routes() -> Area {
     Area::new()
         .noun("invitations", "The links of invited users.")
         .route("invitations.list", Permission::UsersRead, routes!(list))
-        .route(
+        .protected(
             "invitations.create",
             Permission::UsersWrite,
+            ProtectedActionKind::EnrolDevice,
             routes!(create),
         )
         .route(
@@ -299,6 +300,9 @@ fn created(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
 }
 
 /// Create links for invited users, or send them by email.
+///
+/// With `link`, the caller needs `accounts:write`, and the console an approval, because the holder of a link becomes the
+/// user. With `email`, only the user's own address receives it.
 ///
 /// An earlier link of the same user is invalid from then on, so this also sends an invitation again. Users who are not
 /// invited, who have a role in the console or, with `email`, who have no email address are skipped.

@@ -18,6 +18,7 @@ mod client_secrets;
 mod compression;
 mod conditional;
 mod context;
+mod email_confirmations;
 mod error_references;
 mod export;
 mod external_authenticators;

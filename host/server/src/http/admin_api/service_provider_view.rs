@@ -48,6 +48,8 @@ pub(super) struct ServiceProviderView {
     passkey_sign_in: bool,
     /// The recipe of the console by which it is connected, such as `zabbix`.
     recipe: Option<String>,
+    /// Whether the service provider receives email addresses that are not confirmed.
+    unconfirmed_email: bool,
     #[schema(format = DateTime)]
     created_at: String,
     #[schema(format = DateTime)]
@@ -111,6 +113,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         metadata_url,
         passkey_sign_in,
         recipe,
+        unconfirmed_email,
     } = settings;
     let IdpInitiated {
         enabled: is_idp_initiated,
@@ -142,6 +145,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         metadata_url: metadata_url.map(String::from),
         passkey_sign_in,
         recipe,
+        unconfirmed_email,
         created_at: moment(created_at),
         updated_at: moment(updated_at),
         notes: Vec::new(),

@@ -92,6 +92,8 @@ pub(super) struct UserView {
     name: String,
     /// The email address, which the user may type at sign-in as well.
     email: Option<String>,
+    /// Whether the address is confirmed as the user's own. SAML applications receive no other address.
+    email_confirmed: bool,
     profile: Profile,
     /// The role in the console.
     console_role: Option<ConsoleRole>,
@@ -162,7 +164,7 @@ pub(super) fn view(user: User) -> VersionedResponse<UserView> {
     VersionedResponse(user.version, user_view(user))
 }
 
-fn user_view(user: User) -> UserView {
+pub(super) fn user_view(user: User) -> UserView {
     // The pattern names each value, so that the compiler reports a value that the view lacks.
     let User {
         id,
@@ -170,6 +172,7 @@ fn user_view(user: User) -> UserView {
         subject,
         name,
         email,
+        email_confirmed,
         profile,
         console_role,
         state,
@@ -183,6 +186,7 @@ fn user_view(user: User) -> UserView {
         did: did.to_string(),
         sub: subject,
         name: name.to_string(),
+        email_confirmed: email_confirmed && email.is_some(),
         email: email.map(Into::into),
         profile,
         console_role,

@@ -205,6 +205,11 @@ pub(crate) fn too_many_callbacks(exhausted: RateLimitError) -> Response {
     with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
 }
 
+/// The response to a request for an image.
+pub(crate) fn too_many_images(exhausted: RateLimitError) -> Response {
+    with_retry_after(StatusCode::TOO_MANY_REQUESTS.into_response(), exhausted)
+}
+
 fn with_retry_after(mut response: Response, exhausted: RateLimitError) -> Response {
     response
         .headers_mut()

@@ -93,7 +93,7 @@ pub(super) async fn sign_in(
     let request = LoginRequest::Local {
         page: LocalPage::from_path(&to),
     };
-    let from = Some(browser.network());
+    let from = Some(browser.source(&services));
     match login::begin(
         &services,
         request,

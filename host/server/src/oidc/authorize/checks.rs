@@ -180,7 +180,7 @@ impl UncheckedRequest<'_> {
         Ok(scopes)
     }
 
-    /// Reads the PKCE parameters (RFC 7636): required for public clients, and only with `S256`.
+    /// Reads the PKCE parameters (RFC 7636): required for public clients and by setting, and only with `S256`.
     pub(super) fn code_challenge(&self) -> Result<Option<CodeChallenge>, CheckError> {
         let method = self.parameters.get("code_challenge_method");
         let invalid = |description: &str| fail(AuthorizeErrorCode::InvalidRequest, description);
@@ -193,9 +193,7 @@ impl UncheckedRequest<'_> {
             },
             (Some(_), _) => invalid("code_challenge_method must be S256"),
             (None, Some(_)) => invalid("code_challenge is missing"),
-            (None, None) if self.application.settings.application_type.is_confidential() => {
-                Ok(None)
-            }
+            (None, None) if !self.application.settings.needs_pkce() => Ok(None),
             (None, None) => {
                 invalid("code_challenge is missing: this application must use PKCE with S256")
             }

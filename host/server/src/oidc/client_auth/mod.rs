@@ -98,7 +98,8 @@ impl Credentials<'_> {
 }
 
 /// Authenticates the calling application. A rate limit of failures for each application and network prevents brute
-/// force of secrets. Successful calls are not counted. Nor are those of a public application, which has no secret:
+/// force of secrets. Successful calls pass, are not counted,
+/// and clear the count. Nor are those of a public application, which has no secret:
 /// otherwise any client in its users' networks could use up its limit.
 ///
 /// # Errors
@@ -120,18 +121,16 @@ pub async fn authenticate(
     let method = found
         .as_ref()
         .map(|(application, _)| application.settings.auth_method());
-    // Over the limit, the response does not reveal whether a secret is correct. A signature and a certificate cannot be
-    // guessed, so valid ones pass.
-    if method.is_none_or(ClientAuthMethod::uses_secret) {
-        limit
-            .check(&caller, services.now())
-            .map_err(TokenError::TooManyFailures)?;
-    }
     let reason = match found {
         None => basic::UNKNOWN,
         Some((application, epoch)) => match verify(services, &application, &presented, call).await?
         {
             Ok(certificate) => {
+                // Other clients in the same network cannot block the application with wrong credentials. A secret has
+                // 256 random bits, so the limit is not what prevents a successful guess.
+                if method != Some(ClientAuthMethod::None) {
+                    limit.clear(&caller, services.now());
+                }
                 // Revocation only reduces access, so a disabled application may use it.
                 if !application.settings.enabled && call.endpoint != ClientEndpoint::Revocation {
                     tracing::info!(application = %application.id, "request of a disabled application rejected");

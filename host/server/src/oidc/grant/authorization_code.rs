@@ -66,7 +66,22 @@ pub async fn redeem(
             "redirect_uri differs from the authorization request's",
         ));
     }
-    check_verifier(&grant, presented.verifier)?;
+    if let Err(why) = check_verifier(&grant, presented.verifier) {
+        if let WrongVerifier::Wrong(_) = why {
+            // The code reached another sign-in than the one that began it. Each code permits one attempt.
+            services
+                .store
+                .spend_code(grant.id, services.now())
+                .await
+                .map_err(InternalError::from)?;
+            tracing::warn!(
+                application = %application.id, code = %grant.id,
+                "authorization code spent: wrong code_verifier"
+            );
+        }
+        let (WrongVerifier::Unexpected(why) | WrongVerifier::Wrong(why)) = why;
+        return Err(TokenError::InvalidGrant(why));
+    }
     let lifetimes = services.settings.lifetimes;
     let lifetime = lifetimes.access_token.get();
     let now = services.now();
@@ -152,17 +167,25 @@ async fn find(
     Ok(grant)
 }
 
-fn check_verifier(grant: &CodeGrant, verifier: Option<&str>) -> Result<(), TokenError> {
+/// The reason why a `code_verifier` is rejected, for the response.
+enum WrongVerifier {
+    /// The request has none, or the sign-in has no challenge. It may have been sent by mistake, and it guesses nothing.
+    Unexpected(&'static str),
+    /// The request has another one than the sign-in.
+    Wrong(&'static str),
+}
+
+/// Checks the `code_verifier` (RFC 7636 section 4.6). A missing one is `invalid_grant` too, as the conformance suite of
+/// the OpenID Foundation expects.
+fn check_verifier(grant: &CodeGrant, verifier: Option<&str>) -> Result<(), WrongVerifier> {
     match (&grant.code_challenge, verifier) {
         (None, None) => Ok(()),
         (Some(challenge), Some(verifier)) if challenge.is_met_by(verifier) => Ok(()),
-        (Some(_), None) => Err(TokenError::InvalidRequest(
-            "code_verifier is missing".to_owned(),
-        )),
-        (Some(_), Some(_)) => Err(TokenError::InvalidGrant(
+        (Some(_), None) => Err(WrongVerifier::Unexpected("code_verifier is missing")),
+        (Some(_), Some(_)) => Err(WrongVerifier::Wrong(
             "code_verifier does not match the code_challenge",
         )),
-        (None, Some(_)) => Err(TokenError::InvalidGrant(
+        (None, Some(_)) => Err(WrongVerifier::Unexpected(
             "code_verifier was sent, but the authorization request had no code_challenge",
         )),
     }

@@ -37,7 +37,7 @@ pub(super) fn is_requested_subject(
             continue;
         }
         if name_id_for(services, provider, user, account, "", format)?
-            .is_some_and(|name| name.value == *value)
+            .is_ok_and(|name| name.value == *value)
         {
             return Ok(true);
         }

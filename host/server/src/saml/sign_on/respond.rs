@@ -6,6 +6,7 @@ use super::denied::SignOnDenied;
 use super::requested_subject::is_requested_subject;
 use super::response::{self, Assertion, Envelope};
 use super::session::meets;
+use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::traces;
 use crate::domain::claims::traces::TracePurpose;
 use crate::domain::claims::{name_id, standard_claims};
@@ -22,6 +23,7 @@ use assent_model::login::SignInDenied;
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
+use assent_model::user::User;
 use assent_plugin_host::{MapFailure, MapFailureKind, MapperRun, SamlAttribute, Sink};
 use assent_store::{IssuedGrant, Transition};
 use assent_telemetry::SPANS;
@@ -122,14 +124,21 @@ async fn answered(
     let format = request.name_id_format;
     let name_id = name_id::name_id_for(services, &provider, user, &account, &session.sid, format)?;
     observer
-        .observe(SignInEvent::NameIdChosen(name_id.as_ref()))
+        .observe(SignInEvent::NameIdChosen(
+            name_id.as_ref().map_err(|why| *why),
+        ))
         .await?;
-    let Some(name_id) = name_id else {
-        tracing::error!(
-            %login, application = %provider.id, user = %user.id,
-            "SAML sign-on failed: the user has no email address for the NameID"
-        );
-        return deny(SignOnDenied::Internal).await;
+    let name_id = match name_id {
+        Ok(name_id) => name_id,
+        Err(why) => {
+            log_missing_name(login, &provider, user, why);
+            return match why {
+                MissingName::NoAddress => deny(SignOnDenied::Internal).await,
+                MissingName::NotConfirmed => Ok(SignOnOutcome::Denied(
+                    SignInDenied::AddressNotConfirmed(provider.name.clone()),
+                )),
+            };
+        }
     };
     let mapped =
         standard_claims::attributes(services, &provider, user, &account, &session.authentication)
@@ -164,6 +173,19 @@ async fn answered(
             );
             deny(SignOnDenied::Internal).await
         }
+    }
+}
+
+fn log_missing_name(login: OpenLogin, provider: &ServiceProvider, user: &User, why: MissingName) {
+    match why {
+        MissingName::NoAddress => tracing::error!(
+            %login, application = %provider.id, user = %user.id,
+            "SAML sign-on failed: the user has no email address for the NameID"
+        ),
+        MissingName::NotConfirmed => tracing::warn!(
+            %login, application = %provider.id, user = %user.id,
+            "SAML sign-on rejected: the address for the NameID is not confirmed"
+        ),
     }
 }
 

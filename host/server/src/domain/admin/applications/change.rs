@@ -96,6 +96,9 @@ assent_model::admin_command! {
         /// console shows its guide.
         #[serde(default, deserialize_with = "removable")]
         harmless recipe: Option<Option<String>>,
+        /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always use
+        /// it.
+        protected explained require_pkce: Option<bool>,
         /// The permissions of the application in the admin API as a service account; null removes all. Only an owner may
         /// set them.
         #[serde(default, deserialize_with = "empty_if_null")]
@@ -146,6 +149,7 @@ pub(super) fn apply(
         initiate_login_uri,
         lenient_assertion_audience,
         recipe,
+        require_pkce,
         admin_scopes,
     } = change;
     let keys = AuthenticationChange {
@@ -207,6 +211,7 @@ pub(super) fn apply(
     settings.admin_scopes = admin_scopes.unwrap_or_else(|| settings.admin_scopes.clone());
     settings.lenient_assertion_audience =
         lenient_assertion_audience.unwrap_or(settings.lenient_assertion_audience);
+    settings.require_pkce = require_pkce.unwrap_or(settings.require_pkce);
     must_fit_together(settings)
 }
 
@@ -223,6 +228,12 @@ fn must_fit_together(settings: &OidcSettings) -> Result<()> {
             "lenient_assertion_audience",
             "expected false for an application with admin_scopes: the audience of its client assertions must be the \
              issuer",
+        ));
+    }
+    if settings.needs_pkce() && !settings.require_pkce {
+        return Err(invalid(
+            "require_pkce",
+            "expected true: only a web application, which authenticates itself, may omit PKCE",
         ));
     }
     if settings.redirect_uris.is_empty()

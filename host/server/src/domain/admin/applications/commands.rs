@@ -65,6 +65,7 @@ impl AdminCommand for CreateClient {
             backchannel_logout_uri: _,
             initiate_login_uri: _,
             lenient_assertion_audience: _,
+            require_pkce: _,
         } = change.protected();
         let action = admin_scopes
             .is_some()

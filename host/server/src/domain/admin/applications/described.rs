@@ -34,6 +34,7 @@ impl ClientChange {
             initiate_login_uri,
             lenient_assertion_audience,
             recipe,
+            require_pkce,
             admin_scopes,
         } = settings;
         let (subject_kind, sector) = match subject_type {
@@ -97,6 +98,7 @@ impl ClientChange {
             ),
             lenient_assertion_audience: Some(*lenient_assertion_audience),
             recipe: Some(recipe.clone()),
+            require_pkce: Some(*require_pkce),
             admin_scopes: Some(admin_scopes.clone()),
         }
     }

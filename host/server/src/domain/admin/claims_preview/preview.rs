@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 use crate::domain::Services;
 use crate::domain::admin::scopes::require_known_scopes;
 use crate::domain::admin::{AdminError, Result, account, invalid, registered};
+use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::standard_claims::{ApplicationClaims, ClaimSubject};
 use crate::domain::claims::token_claims::IssuerClaims;
 use crate::domain::claims::{name_id, standard_claims};
@@ -317,27 +318,28 @@ impl PreviewSubject {
                 let made =
                     made.map(|(attributes, steps)| (PreviewContent::Attributes(attributes), steps));
                 let name_id = self.name_id(services, provider)?;
-                let nameless = name_id.is_none().then_some(AccessDenied::NoName);
+                let nameless = name_id.as_ref().err().copied();
+                let nameless = nameless.map(AccessDenied::of_missing_name);
                 let finished = finish(Sink::SamlAssertion, Scopes::default(), made);
                 Ok(vec![Preview {
                     obstacle: denial.or(nameless),
-                    name_id,
+                    name_id: name_id.ok(),
                     ..finished
                 }])
             }
         }
     }
 
-    /// Returns the NameID of an assertion. `None` if the user has no value for its format.
+    /// Returns the NameID of an assertion, or the reason why there is none.
     fn name_id(
         &self,
         services: &Services,
         provider: &ServiceProvider,
-    ) -> Result<Option<PreviewedName>> {
+    ) -> Result<std::result::Result<PreviewedName, MissingName>> {
         let format = provider.settings.name_id.default;
         // A transient NameID is derived from the session, which a preview does not have.
         if format == NameIdFormat::Transient {
-            return Ok(Some(PreviewedName {
+            return Ok(Ok(PreviewedName {
                 format,
                 value: None,
             }));

@@ -32,18 +32,6 @@ pub enum ChangeAction {
     Delete,
 }
 
-impl ChangeAction {
-    /// Returns the action as messages name it.
-    pub(super) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Update => "update",
-            Self::Adopt => "adopt",
-            Self::Delete => "delete",
-        }
-    }
-}
-
 /// The kind of a managed object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

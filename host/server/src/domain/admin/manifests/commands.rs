@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::change::{ChangeAction, PlannedChange};
+use super::approval::shown_objects;
+use super::change::ChangeAction;
 use super::execute::execute;
 use super::manifest::{ManagedSettings, Manifest, ManifestApplication};
 use super::plan::{ManifestPlan, plan_application, plan_manifest};
@@ -154,44 +155,8 @@ fn action_of(plan: &ManifestPlan) -> Option<ProtectedAction> {
             updated: plan.count(ChangeAction::Update) + plan.count(ChangeAction::Adopt),
             deleted: plan.count(ChangeAction::Delete),
         },
-        objects: in_words(&plan.changes),
+        objects: shown_objects(plan),
     })
-}
-
-/// Members of an application that determine its permissions and the receivers of its tokens.
-const SENSITIVE: [&str; 8] = [
-    "admin_scopes",
-    "redirect_uris",
-    "jwks",
-    "jwks_uri",
-    "token_endpoint_auth_method",
-    "acs",
-    "certificate",
-    "grant_types",
-];
-
-/// Returns the changes as a device shows them: first those with sensitive members, then adopted and deleted objects,
-/// then the others.
-fn in_words(changes: &[PlannedChange]) -> Vec<String> {
-    let mut words: Vec<(u8, String)> = changes
-        .iter()
-        .map(|change| {
-            let mut names: Vec<&str> = Vec::new();
-            let is_sensitive = |name: &str| SENSITIVE.contains(&name);
-            names.extend(change.fields.iter().map(|field| field.name.as_str()));
-            names.sort_by_key(|name| !is_sensitive(name));
-            let rank = match change.action {
-                _ if names.iter().any(|name| is_sensitive(name)) => 0,
-                ChangeAction::Adopt | ChangeAction::Delete => 1,
-                ChangeAction::Create | ChangeAction::Update => 2,
-            };
-            let members = ["[", &names.join(" "), "]"].concat();
-            let (action, kind) = (change.action.as_str(), change.kind.as_str());
-            (rank, [action, kind, &change.key, &members].join(" "))
-        })
-        .collect();
-    words.sort_by_key(|(rank, _)| *rank);
-    words.into_iter().map(|(_, text)| text).collect()
 }
 
 /// Converts the errors of a manifest with a single application to errors about the application's members.

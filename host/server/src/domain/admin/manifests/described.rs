@@ -19,9 +19,14 @@ pub(super) fn client(client: &Application) -> Members {
     members(&ClientChange::from_settings(&client.name, &client.settings))
 }
 
+/// Returns all settings of a service provider.
+pub(super) fn service_provider_settings(provider: &ServiceProvider) -> Members {
+    members(&ServiceProviderChange::from_provider(provider))
+}
+
 /// Returns all members of a service provider except the key.
 pub(super) fn service_provider(provider: &ServiceProvider) -> Members {
-    let mut members = members(&ServiceProviderChange::from_provider(provider));
+    let mut members = service_provider_settings(provider);
     members.insert("protocol".to_owned(), json!("saml"));
     members
 }

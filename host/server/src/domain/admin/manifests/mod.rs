@@ -2,6 +2,7 @@
 
 mod accounts;
 mod applications;
+mod approval;
 mod assignments;
 mod change;
 mod commands;

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashSet};
 
 use serde::Serialize;
 
-use super::change::{ChangeAction, ObjectKind, PlannedChange};
+use super::change::{ChangeAction, ObjectKind, Operation, PlannedChange};
 use super::groups::{Users, authorize_groups};
 use super::manifest::{Manifest, ManifestApplication};
 use super::planner::{OwnerState, Planner, UnnamedObjects};
@@ -14,6 +14,7 @@ use crate::domain::admin::{AdminContext, AdminError, ManifestError, Result};
 use assent_model::administration::Permission;
 use assent_model::application::RegisteredApplication;
 use assent_model::caller::Authorization;
+use assent_model::id::Did;
 use assent_model::management::{ManifestKey, ManifestOwner};
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
@@ -39,6 +40,8 @@ pub struct ManifestPlan {
     pub warnings: Vec<String>,
     /// The digest of the owner and the changes.
     pub digest: Digest,
+    /// The applications of the owner, with their names after the changes.
+    pub(super) applications: Vec<(Did, String)>,
     pub(super) expected: ExpectedVersions,
 }
 
@@ -130,6 +133,7 @@ async fn plan(
         assignments::plan(&mut planner, &manifest.assignments, &applications, &groups).await?;
         accounts::plan(&mut planner, &manifest.accounts, &applications, &users).await?;
     }
+    let applications = named_applications(&planner);
     let Planner {
         changes,
         warnings,
@@ -158,10 +162,31 @@ async fn plan(
         prune,
         warnings,
         digest: Digest::sha256(&digest),
+        applications,
         expected,
         changes,
     };
     Ok((authorization, plan))
+}
+
+/// Returns the applications to which changes can refer, with their names after the changes.
+fn named_applications(planner: &Planner<'_>) -> Vec<(Did, String)> {
+    let known = planner.state.applications.values();
+    let known = known.map(|known| (known.id().clone(), known.name().to_owned()));
+    let changed = planner
+        .changes
+        .iter()
+        .filter_map(|change| match &change.operation {
+            Operation::CreateClient(after, _) | Operation::UpdateClient { after, .. } => {
+                Some((after.id.clone(), after.name.clone()))
+            }
+            Operation::CreateServiceProvider(after, _)
+            | Operation::UpdateServiceProvider { after, .. } => {
+                Some((after.id.clone(), after.name.clone()))
+            }
+            _ => None,
+        });
+    known.chain(changed).collect()
 }
 
 /// Returns the identifiers of the applications and groups that the plan read, because their keys may belong to other

@@ -82,6 +82,9 @@ assent_model::admin_command! {
         /// console shows its guide.
         #[serde(deserialize_with = "removable")]
         harmless recipe: Option<Option<String>>,
+        /// Whether the service provider receives email addresses that are not confirmed. With `false`, such an address is
+        /// neither a NameID nor in an attribute.
+        protected explained unconfirmed_email: Option<bool>,
     }
 }
 
@@ -104,6 +107,7 @@ impl ServiceProviderChange {
             metadata_url,
             passkey_sign_in,
             recipe,
+            unconfirmed_email,
         } = settings;
         let consumer = |consumer: &AssertionConsumer| AcsChange {
             url: consumer.url.as_str().to_owned(),
@@ -144,6 +148,7 @@ impl ServiceProviderChange {
             metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
             passkey_sign_in: Some(*passkey_sign_in),
             recipe: Some(recipe.clone()),
+            unconfirmed_email: Some(*unconfirmed_email),
         }
     }
 }
@@ -225,6 +230,7 @@ pub(super) fn apply(
         metadata_url,
         passkey_sign_in,
         recipe,
+        unconfirmed_email,
     } = change;
     let allow_insecure = services.settings.allow_insecure_redirect_uris;
     if let Some(name) = name {
@@ -287,6 +293,7 @@ pub(super) fn apply(
     if let Some(recipe) = recipe {
         settings.recipe = recipe.map(recipe_id).transpose()?;
     }
+    settings.unconfirmed_email = unconfirmed_email.unwrap_or(settings.unconfirmed_email);
     settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
     if settings.clock_skew > MOST_CLOCK_SKEW {
         return Err(invalid(

@@ -56,6 +56,7 @@ impl AdminCommand for CreateServiceProvider {
             idp_entity_id: _,
             metadata_url: _,
             passkey_sign_in: _,
+            unconfirmed_email: _,
         } = change.protected();
         Ok(Planned::harmless(authorization, provider))
     }

@@ -21,6 +21,9 @@ assent_model::admin_command! {
         /// The email address; null or an empty text removes it.
         #[serde(default, deserialize_with = "empty_if_null")]
         protected email: Option<String>,
+        /// Whether the address is confirmed as the user's own. A new address is confirmed if the caller has the permission
+        /// `users:manage`.
+        protected email_confirmed: Option<bool>,
         /// The changes of the profile. Each member replaces the member of the profile, and null removes it. Null in
         /// place of the profile removes all members.
         #[serde(default, deserialize_with = "removable")]
@@ -52,6 +55,8 @@ macro_rules! forbidden {
 
 forbidden! {
     ROLE = "console_role", "only an owner may grant or revoke a role";
+    CONFIRMATION = "email_confirmed", "you may not confirm an email address";
+    ACTIVATION = "state", "you may not activate a user that has no device yet; enrolling a device activates the user";
     VOUCHING = "profile", "you may not mark an email address or a telephone number as verified";
     // A SAML application may identify the user by these members.
     EMAIL = "email", "you may not change an email address that may identify a user to applications";
@@ -64,7 +69,7 @@ impl UserChange {
     ///
     /// # Errors
     /// [`AdminError::Forbidden`].
-    pub(super) fn authorize(&self, caller: &Caller, known: bool) -> Result<Authorization> {
+    pub(super) fn authorize(&self, caller: &Caller, known: Option<&User>) -> Result<Authorization> {
         let (permission, why) = self.needed(caller, known).map_or(
             (Permission::UsersWrite, "you may not change users"),
             |(permission, (_, why))| (permission, why),
@@ -76,7 +81,7 @@ impl UserChange {
     pub(in crate::domain::admin) fn beyond(
         &self,
         caller: &Caller,
-        known: bool,
+        known: Option<&User>,
     ) -> Option<DeniedMember> {
         self.needed(caller, known)
             .map(|(_, (forbidden, _))| forbidden)
@@ -85,7 +90,7 @@ impl UserChange {
     fn needed(
         &self,
         caller: &Caller,
-        known: bool,
+        known: Option<&User>,
     ) -> Option<(Permission, (DeniedMember, &'static str))> {
         let vouches = |profile: &Map<String, Value>| {
             profile.keys().any(|member| member.ends_with("_verified"))
@@ -98,11 +103,27 @@ impl UserChange {
                 VOUCHING,
             ),
             (
-                known && self.email.is_some(),
+                known.is_some() && self.email.is_some(),
                 Permission::UsersManage,
                 EMAIL,
             ),
-            (known && self.name.is_some(), Permission::UsersManage, NAME),
+            (
+                self.email_confirmed.is_some(),
+                Permission::UsersManage,
+                CONFIRMATION,
+            ),
+            (
+                known.is_some() && self.name.is_some(),
+                Permission::UsersManage,
+                NAME,
+            ),
+            // An active user looks as if there had been a device. Support may give such a user another one.
+            (
+                self.state == Some(LifecycleState::Active)
+                    && known.is_none_or(|user| user.state == LifecycleState::Invited),
+                Permission::AccountsWrite,
+                ACTIVATION,
+            ),
             (
                 self.state == Some(LifecycleState::Terminated),
                 Permission::UsersManage,
@@ -116,17 +137,30 @@ impl UserChange {
     }
 }
 
-pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChange) -> Result<()> {
+/// Applies a change of a caller to a user.
+///
+/// # Errors
+/// [`AdminError::Invalid`] if a value is invalid, [`AdminError::Conflict`] if the user is terminated.
+pub(in crate::domain::admin) fn apply_to_user(
+    user: &mut User,
+    change: UserChange,
+    caller: &Caller,
+) -> Result<()> {
     let UserChange {
         name,
         email,
+        email_confirmed,
         profile,
         console_role,
         state,
     } = change;
     // The personal data may have been erased, and must not be added again.
     if user.state == LifecycleState::Terminated
-        && (name.is_some() || email.is_some() || profile.is_some() || console_role.is_some())
+        && (name.is_some()
+            || email.is_some()
+            || email_confirmed.is_some()
+            || profile.is_some()
+            || console_role.is_some())
     {
         return Err(AdminError::Conflict(
             "a terminated user cannot be updated; create a new one",
@@ -157,6 +191,14 @@ pub(in crate::domain::admin) fn apply_to_user(user: &mut User, change: UserChang
     // A new address or number is not verified, unless the administrator states it in the same change.
     user.profile.email_verified &= user.email == before.0 || email_vouched;
     user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
+    if user.email != before.0 {
+        user.email_confirmed = caller.may(Permission::UsersManage);
+    }
+    user.email_confirmed |= email_vouched && user.profile.email_verified;
+    if let Some(confirmed) = email_confirmed {
+        user.email_confirmed = confirmed;
+        user.profile.email_verified &= confirmed;
+    }
     if let Some(role) = console_role {
         user.console_role = role;
     }

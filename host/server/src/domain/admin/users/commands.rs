@@ -11,7 +11,9 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::{Authenticators, ProtectedAction, ProtectedUserChange};
 use crate::domain::{Services, audit};
+use assent_model::administration::Permission;
 use assent_model::audit::{AuditContext, Event};
+use assent_model::caller::Caller;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
@@ -34,14 +36,15 @@ impl AdminCommand for CreateUser {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
         let Self(change) = self;
-        let authorization = change.authorize(&context.caller, false)?;
-        let user = made(&context.services, change.clone())?;
+        let authorization = change.authorize(&context.caller, None)?;
+        let user = made(&context.services, change.clone(), &context.caller)?;
         // A concurrent request may set the name before the write. Then the write is rejected.
         must_be_free(&context.services, &user).await?;
         // A new user has no previous name, address or state that a change could overwrite.
         let ProtectedUserMembers {
             name: _,
             email: _,
+            email_confirmed: _,
             console_role,
             state: _,
         } = change.protected();
@@ -100,13 +103,15 @@ async fn must_be_free(services: &Services, user: &User) -> Result<()> {
 }
 
 /// Returns a new user that is not stored yet.
-pub(super) fn made(services: &Services, change: UserChange) -> Result<User> {
+pub(super) fn made(services: &Services, change: UserChange, caller: &Caller) -> Result<User> {
     let name = change
         .name
         .clone()
         .ok_or_else(|| invalid("name", "expected a name"))?;
     let mut user = new_user(services, login_name("name", &name)?)?;
-    apply_to_user(&mut user, change)?;
+    // A name that is an address needs the same permission as an address.
+    user.email_confirmed = caller.may(Permission::UsersManage);
+    apply_to_user(&mut user, change, caller)?;
     if user.state == LifecycleState::Terminated {
         return Err(invalid(
             "state",
@@ -138,6 +143,7 @@ impl UpdateUser {
         let ProtectedUserMembers {
             name,
             email,
+            email_confirmed: _,
             console_role,
             state,
         } = self.change.protected();
@@ -150,6 +156,11 @@ impl UpdateUser {
         }
         if email.is_some() && after.email != before.email {
             changes.push(ProtectedUserChange::Email(after.email.clone()));
+        } else if let Some(email) = &after.email
+            && after.email_confirmed
+            && !before.email_confirmed
+        {
+            changes.push(ProtectedUserChange::ConfirmEmail(email.clone()));
         }
         // The role comes last, because the text after it in the summary is about the role.
         match console_role {
@@ -193,10 +204,10 @@ impl AdminCommand for UpdateUser {
         let caller = &context.caller;
         let authorization = caller
             .authorize_user_access(&before)?
-            .and(self.change.authorize(caller, true)?);
+            .and(self.change.authorize(caller, Some(&before))?);
         context.expected.check(before.version)?;
         let mut after = before.clone();
-        apply_to_user(&mut after, self.change.clone())?;
+        apply_to_user(&mut after, self.change.clone(), caller)?;
         must_be_free(services, &after).await?;
         let stays_owner = after.console_role == Some(ConsoleRole::Owner) && after.state.is_open();
         if !stays_owner {

@@ -29,16 +29,19 @@ impl AdminCommand for EnrolDevice {
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<User>> {
         let user = user(&context.services, self.0).await?;
-        let authorization = context.caller.authorize_user_access(&user)?;
+        let services = &context.services;
+        let mut authorization = context.caller.authorize_user_access(&user)?;
         if !user.state.is_open() {
             return Err(invalid(
                 "state",
                 "only an invited or active user can enrol a device",
             ));
         }
-        // No client could sign in as an invited user before.
-        let action = (!user.is_only_invited()).then_some(ProtectedAction::EnrolDevice(user.id));
-        Ok(Planned::new(authorization, user, action))
+        if !services.store.had_authenticator(user.id).await? {
+            authorization = authorization.and(context.caller.authorize_first_authenticator()?);
+        }
+        let action = ProtectedAction::EnrolDevice(user.id);
+        Ok(Planned::protected(authorization, user, action))
     }
 
     async fn execute(

@@ -64,6 +64,7 @@ fn audited_members(user: &User) -> Map<String, Value> {
     };
     members.insert("login_name".to_owned(), json!(user.name));
     members.insert("email".to_owned(), json!(user.email));
+    members.insert("email_confirmed".to_owned(), json!(user.email_confirmed));
     members
 }
 

@@ -2,6 +2,7 @@
 
 mod change;
 mod commands;
+mod confirmations;
 mod devices;
 mod entries;
 mod new_user;
@@ -10,6 +11,7 @@ mod queries;
 pub use change::UserChange;
 pub(super) use change::{DeniedMember, VOUCHING, apply_to_user, email_address};
 pub use commands::{CreateUser, DeleteUser, EraseUser, UpdateUser};
+pub use confirmations::{ConfirmEmails, unconfirmed_users};
 pub use devices::{EnrolDevice, RevokeDevice, devices};
 pub(super) use entries::{changed, creation, differences};
 pub use new_user::new_user;

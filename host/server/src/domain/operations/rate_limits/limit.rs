@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::keys::LoggedKey;
+use super::keys::{LimitKey, LoggedKey};
 use crate::config::Rate;
 use assent_model::bounded_cache::BoundedCache;
 use assent_model::clock::Timestamp;
@@ -54,7 +54,7 @@ pub struct Limit<K> {
     rejected: AtomicU64,
 }
 
-impl<K: Clone + Eq + Hash + LoggedKey> Limit<K> {
+impl<K: Clone + Eq + Hash + LimitKey + LoggedKey> Limit<K> {
     /// Returns a limit with this rate.
     pub fn new(name: &'static str, rate: Rate) -> Self {
         let interval = if rate.per_minute == 0 {
@@ -102,29 +102,53 @@ impl<K: Clone + Eq + Hash + LoggedKey> Limit<K> {
         self.check_limit(key, now, false)
     }
 
+    /// Forgets the requests with this key, for example after a proof that they came from the owner of the key. Those with
+    /// wider keys remain.
+    pub fn clear(&self, key: &K, now: Timestamp) {
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        if free_at.get(key).is_some() {
+            free_at.insert(key.clone(), now.millis().saturating_mul(1000));
+        }
+    }
+
     fn check_limit(&self, key: &K, now: Timestamp, count: bool) -> Result<(), RateLimitError> {
         if self.interval == 0 {
             return Ok(());
         }
         let (millis, now) = (now.millis(), now.millis().saturating_mul(1000));
+        let keys = std::iter::once((key.clone(), 1)).chain(key.wider());
         // A panic cannot leave a map of times in an inconsistent state.
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
-        // A key can be further ahead only if the clock was set back. No client must wait because of that.
-        let furthest = now
-            .saturating_add(self.tolerance)
-            .saturating_add(self.interval);
-        let free = free_at.get(key).unwrap_or(now).clamp(now, furthest);
-        let early = free.saturating_sub(now).saturating_sub(self.tolerance);
-        if early > 0 {
+        let (mut wait, mut next) = (0_i64, Vec::new());
+        for (key, times) in keys {
+            let (interval, tolerance) = self.pace_of(times);
+            // A key can be further ahead only if the clock was set back. No client must wait because of that.
+            let furthest = now.saturating_add(tolerance).saturating_add(interval);
+            let free = free_at.get(&key).unwrap_or(now).clamp(now, furthest);
+            wait = wait.max(free.saturating_sub(now).saturating_sub(tolerance));
+            next.push((key, free.saturating_add(interval)));
+        }
+        if wait > 0 {
             drop(free_at);
             self.rejected.fetch_add(1, Ordering::Relaxed);
             self.log_exceeded(key, millis);
-            return Err(RateLimitError(Duration::from_micros(early.unsigned_abs())));
+            return Err(RateLimitError(Duration::from_micros(wait.unsigned_abs())));
         }
         if count {
-            free_at.insert(key.clone(), free.saturating_add(self.interval));
+            for (key, free) in next {
+                free_at.insert(key, free);
+            }
         }
         Ok(())
+    }
+
+    /// Returns the interval and the tolerance of a key whose bound is this many times that of the narrowest one. Burst
+    /// and rate both have this factor.
+    fn pace_of(&self, times: u32) -> (i64, i64) {
+        let interval = (self.interval / i64::from(times.max(1))).max(1);
+        // The time in which the narrowest key uses its burst is the same for the wider key.
+        let burst_time = self.tolerance.saturating_add(self.interval);
+        (interval, burst_time.saturating_sub(interval))
     }
 }
 
@@ -167,10 +191,11 @@ pub struct ConcurrencyLimit<K: Eq + Hash> {
 #[derive(Debug)]
 pub struct ConcurrencyPermit<K: Eq + Hash> {
     pub(super) among: Arc<ConcurrencyLimit<K>>,
-    pub(super) key: K,
+    /// The key and its wider keys.
+    pub(super) keys: Vec<K>,
 }
 
-impl<K: Copy + Eq + Hash> ConcurrencyLimit<K> {
+impl<K: Copy + Eq + Hash + LimitKey> ConcurrencyLimit<K> {
     /// Returns a limit of this number of operations per key.
     pub fn new(most: usize) -> Self {
         Self {
@@ -182,15 +207,24 @@ impl<K: Copy + Eq + Hash> ConcurrencyLimit<K> {
     /// Returns a permit for one more operation with this key, if the limit is not reached.
     pub fn hold(self: &Arc<Self>, key: K) -> Option<ConcurrencyPermit<K>> {
         let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = held.entry(key).or_insert(0);
-        if *count >= self.most {
+        let keys: Vec<(K, u32)> = std::iter::once((key, 1)).chain(key.wider()).collect();
+        let is_reached = |(key, times): &(K, u32)| {
+            let most = self
+                .most
+                .saturating_mul(usize::try_from(*times).unwrap_or(usize::MAX));
+            held.get(key).is_some_and(|count| *count >= most) || most == 0
+        };
+        if keys.iter().any(is_reached) {
             return None;
         }
-        *count += 1;
+        let keys: Vec<K> = keys.into_iter().map(|(key, _)| key).collect();
+        for key in &keys {
+            *held.entry(*key).or_insert(0) += 1;
+        }
         drop(held);
         Some(ConcurrencyPermit {
             among: Arc::clone(self),
-            key,
+            keys,
         })
     }
 }
@@ -202,10 +236,12 @@ impl<K: Eq + Hash> Drop for ConcurrencyPermit<K> {
             .held
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = held.get_mut(&self.key) {
-            *count -= 1;
-            if *count == 0 {
-                held.remove(&self.key);
+        for key in &self.keys {
+            if let Some(count) = held.get_mut(key) {
+                *count -= 1;
+                if *count == 0 {
+                    held.remove(key);
+                }
             }
         }
     }

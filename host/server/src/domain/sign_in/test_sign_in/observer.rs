@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use crate::domain::claims::name_id::MissingName;
 use crate::domain::claims::traces;
 use crate::domain::sign_in::access::AccessDenied;
 use crate::domain::sign_in::context::{
@@ -90,11 +91,11 @@ impl TestSignInObserver<'_> {
     }
 }
 
-fn of_name(name: Option<&NameId>) -> StepNote {
+fn of_name(name: Result<&NameId, MissingName>) -> StepNote {
     match name {
-        Some(name) => StepNote::good("the NameID of the assertion")
+        Ok(name) => StepNote::good("the NameID of the assertion")
             .with(json!({ "format": name.format.uri(), "value": name.value })),
-        None => StepNote::bad(AccessDenied::NoName.words()),
+        Err(why) => StepNote::bad(AccessDenied::of_missing_name(why).words()),
     }
 }
 

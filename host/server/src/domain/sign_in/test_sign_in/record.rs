@@ -88,6 +88,10 @@ pub async fn refused(
                 .map_or(CLOSED, AccessDenied::words)
                 .to_owned(),
         ),
+        SignInDenied::AddressNotConfirmed(_) => (
+            TestSignInStep::NameId,
+            AccessDenied::UnconfirmedAddress.words().to_owned(),
+        ),
         SignInDenied::Plugin { reason, .. } => (
             TestSignInStep::Claims,
             format!("a plugin rejects you: {reason}"),

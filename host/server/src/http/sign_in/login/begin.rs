@@ -2,10 +2,9 @@
 
 use axum::response::Response;
 
-use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::login;
-use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
+use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin, SignInSource};
 use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -16,7 +15,7 @@ use assent_model::login::{Login, LoginRequest};
 pub(crate) struct BegunLogin {
     login: Login,
     is_stored: bool,
-    network: Network,
+    source: SignInSource,
     /// The user of the browser's session, if that session is sufficient for the request.
     pub(crate) authenticated_user: Option<AuthenticatedUser>,
 }
@@ -33,7 +32,7 @@ impl BegunLogin {
     /// Redirects the browser to the login's own page, for which the login must be in the database.
     pub(crate) async fn page(&self, services: &Services) -> Result<Response, InternalError> {
         if !self.is_stored {
-            login::store(services, &self.login, Some(self.network)).await?;
+            login::store(services, &self.login, Some(self.source)).await?;
         }
         Ok(see_other(&format!("/login/{}", self.login.id)))
     }
@@ -57,7 +56,7 @@ pub(crate) async fn begin(
     // A test sign-in refers to its login, so it must be stored.
     let is_stored = session.is_none() || !login.request.purpose().is_application();
     if is_stored {
-        login::store(services, &login, Some(browser.network())).await?;
+        login::store(services, &login, Some(browser.source(services))).await?;
         if !test_sign_in::record_login(services, &login)
             .await?
             .is_done()
@@ -76,7 +75,7 @@ pub(crate) async fn begin(
     Ok(Ok(BegunLogin {
         login,
         is_stored,
-        network: browser.network(),
+        source: browser.source(services),
         authenticated_user,
     }))
 }

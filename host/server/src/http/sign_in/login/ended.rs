@@ -189,6 +189,9 @@ fn rejected(why: SignInDenied) -> EndedPageKind {
         SignInDenied::AccountClosed(name) => {
             Message::new("rejected-account-inactive").text("application", name)
         }
+        SignInDenied::AddressNotConfirmed(name) => {
+            Message::new("rejected-address-not-confirmed").text("application", name)
+        }
         SignInDenied::UserInactive => Message::new("rejected-user-inactive"),
         SignInDenied::OthersTestSignIn => Message::new("rejected-other-test-sign-in"),
         SignInDenied::Plugin { reason, .. } => {

@@ -1,0 +1,216 @@
+//! The changes of a plan for an approval, with the values that the administrator's device shows.
+
+use std::collections::HashMap;
+
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::change::{Operation, PlannedChange};
+use super::described::{self, Members};
+use super::plan::ManifestPlan;
+use crate::domain::admin::applications::ClientChange;
+use crate::domain::admin::command::changed_members;
+use crate::domain::admin::groups::{AssignmentPlan, MemberPlan};
+use crate::domain::admin::service_providers::ServiceProviderChange;
+use crate::domain::protected_actions::{
+    ClientState, ManagedApplication, ManifestObject, NamedApplication, ServiceProviderState,
+};
+use assent_model::application::Application;
+use assent_model::command::Member;
+use assent_model::group::Group;
+use assent_model::id::Did;
+use assent_model::management::ManifestKey;
+use assent_model::saml::ServiceProvider;
+use assent_model::user::User;
+
+/// Returns the changes of a plan as a device shows them: first those of receivers and permissions, then deletions, then
+/// access.
+pub(super) fn shown_objects(plan: &ManifestPlan) -> Vec<ManifestObject> {
+    let mut names: HashMap<&Did, &str> = HashMap::new();
+    for (id, name) in &plan.applications {
+        names.insert(id, name);
+    }
+    let shown = plan.changes.iter().map(|change| shown(change, &names));
+    let mut shown: Vec<(u8, ManifestObject)> =
+        shown.map(|object| (rank(&object), object)).collect();
+    shown.sort_by_key(|(rank, _)| *rank);
+    shown.into_iter().map(|(_, object)| object).collect()
+}
+
+const fn rank(object: &ManifestObject) -> u8 {
+    match object {
+        ManifestObject::Client { .. } | ManifestObject::ServiceProvider { .. } => 0,
+        ManifestObject::NewClient(_) | ManifestObject::NewServiceProvider(_) => 1,
+        ManifestObject::DeletedApplication(..) | ManifestObject::DeletedGroup(_) => 2,
+        _ => 3,
+    }
+}
+
+fn shown(change: &PlannedChange, names: &HashMap<&Did, &str>) -> ManifestObject {
+    let named = |id: &Did| NamedApplication {
+        name: names.get(id).copied().unwrap_or_default().to_owned(),
+        id: id.clone(),
+    };
+    let replaced = || roles_before(change);
+    match &change.operation {
+        Operation::CreateClient(client, _) => {
+            ManifestObject::NewClient(ClientState::from_client(client))
+        }
+        Operation::UpdateClient {
+            before,
+            after,
+            adopt,
+        } => client(before, after, adopt.as_ref()),
+        Operation::CreateServiceProvider(provider, _) => {
+            ManifestObject::NewServiceProvider(ServiceProviderState::from_provider(provider))
+        }
+        Operation::UpdateServiceProvider {
+            before,
+            after,
+            adopt,
+        } => service_provider(before, after, adopt.as_ref()),
+        Operation::DeleteApplication(application) => ManifestObject::DeletedApplication(
+            application.name().to_owned(),
+            application.id().clone(),
+        ),
+        Operation::ChangeLogo { .. } => ManifestObject::Logo(change.key.clone()),
+        Operation::CreateGroup(after, _, members) => group(None, after, None, members),
+        Operation::UpdateGroup {
+            before,
+            after,
+            adopt,
+            members,
+        } => group(Some(before), after, adopt.as_ref(), members),
+        Operation::DeleteGroup(group) => ManifestObject::DeletedGroup(group.name.to_string()),
+        Operation::Assign(AssignmentPlan {
+            application,
+            to,
+            roles,
+        }) => ManifestObject::Assignment {
+            application: named(application),
+            group: to.as_ref().map(|group| group.name.to_string()),
+            roles: roles.clone(),
+            replaced: replaced(),
+        },
+        Operation::Unassign(AssignmentPlan {
+            application, to, ..
+        }) => ManifestObject::RemovedAssignment {
+            application: named(application),
+            group: to.as_ref().map(|group| group.name.to_string()),
+        },
+        Operation::CreateAccount(one) => ManifestObject::Account {
+            user: one.user.name.to_string(),
+            application: named(&one.account.application_id),
+            roles: one.account.roles.clone(),
+            replaced: None,
+        },
+        Operation::UpdateAccount { before, after } => ManifestObject::Account {
+            user: change
+                .key
+                .split_once('/')
+                .map_or("", |(_, user)| user)
+                .to_owned(),
+            application: named(&after.application_id),
+            roles: after.roles.clone(),
+            replaced: Some(before.roles.clone()),
+        },
+        Operation::DeleteAccount(one) => ManifestObject::DeletedAccount {
+            user: one.user.name.to_string(),
+            application: named(&one.account.application_id),
+        },
+    }
+}
+
+fn client(
+    before: &Application,
+    after: &Application,
+    adopt: Option<&ManifestKey>,
+) -> ManifestObject {
+    let is_service = |client: &Application| client.settings.is_service_account();
+    let change: ClientChange = difference(&described::client(before), &described::client(after))
+        .unwrap_or_else(|| ClientChange::from_settings(&after.name, &after.settings));
+    // For a service account, each change is sensitive.
+    let are_all = is_service(before) || is_service(after);
+    ManifestObject::Client {
+        application: managed(
+            (&before.name, &before.id),
+            (&change.members(), are_all),
+            adopt,
+        ),
+        before: ClientState::from_client(before),
+        after: ClientState::from_client(after),
+    }
+}
+
+fn service_provider(
+    before: &ServiceProvider,
+    after: &ServiceProvider,
+    adopt: Option<&ManifestKey>,
+) -> ManifestObject {
+    let before_members = described::service_provider_settings(before);
+    let after_members = described::service_provider_settings(after);
+    let change: ServiceProviderChange = difference(&before_members, &after_members)
+        .unwrap_or_else(|| ServiceProviderChange::from_provider(after));
+    ManifestObject::ServiceProvider {
+        application: managed(
+            (&before.name, &before.id),
+            (&change.members(), false),
+            adopt,
+        ),
+        before: ServiceProviderState::from_provider(before),
+        after: ServiceProviderState::from_provider(after),
+    }
+}
+
+fn managed(
+    (name, id): (&str, &Did),
+    (changed, are_all): (&[Member], bool),
+    adopt: Option<&ManifestKey>,
+) -> ManagedApplication {
+    let sensitive = changed_members(changed.to_vec(), are_all);
+    let is_harmless = sensitive.is_empty();
+    ManagedApplication {
+        members: match is_harmless {
+            true => changed_members(changed.to_vec(), true),
+            false => sensitive,
+        },
+        is_harmless,
+        application: NamedApplication {
+            name: name.to_owned(),
+            id: id.clone(),
+        },
+        adopted_as: adopt.map(ToString::to_string),
+    }
+}
+
+/// Returns the request by hand with the same effect: the members that differ, as in the admin API. So the classes of its
+/// members decide which of them a device shows. `None` if there is no such request.
+fn difference<T: DeserializeOwned>(before: &Members, after: &Members) -> Option<T> {
+    let changed = after
+        .iter()
+        .filter(|(name, value)| before.get(*name) != Some(*value))
+        .map(|(name, value)| (name.clone(), value.clone()));
+    serde_json::from_value(Value::Object(changed.collect())).ok()
+}
+
+fn group(
+    before: Option<&Group>,
+    after: &Group,
+    adopt: Option<&ManifestKey>,
+    members: &MemberPlan,
+) -> ManifestObject {
+    let names = |users: &[User]| users.iter().map(|user| user.name.to_string()).collect();
+    ManifestObject::Group {
+        before: before.map(|group| group.name.to_string()),
+        name: after.name.to_string(),
+        adopted_as: adopt.map(ToString::to_string),
+        added: names(&members.added),
+        removed: names(&members.removed),
+    }
+}
+
+/// Returns the previous roles of an assignment. `None` if it is new.
+fn roles_before(change: &PlannedChange) -> Option<Vec<String>> {
+    let roles = change.fields.iter().find(|field| field.name == "roles")?;
+    serde_json::from_value(roles.before.clone()).ok()
+}

@@ -1,0 +1,144 @@
+//! The changes of a manifest, with the values that the administrator's device shows.
+
+use serde::{Deserialize, Serialize};
+
+use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
+use assent_model::id::Did;
+
+/// A change of a manifest. Names are those at the time of the plan, whose versions the approval covers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ManifestObject {
+    /// Creates a client.
+    NewClient(ClientState),
+    /// Creates a service provider.
+    NewServiceProvider(ServiceProviderState),
+    /// Updates a client.
+    Client {
+        /// The client.
+        application: ManagedApplication,
+        /// The client before the update.
+        before: ClientState,
+        /// The client after the update.
+        after: ClientState,
+    },
+    /// Updates a service provider.
+    ServiceProvider {
+        /// The service provider.
+        application: ManagedApplication,
+        /// The service provider before the update.
+        before: ServiceProviderState,
+        /// The service provider after the update.
+        after: ServiceProviderState,
+    },
+    /// Deletes an application with this name and identifier.
+    DeletedApplication(String, Did),
+    /// Changes the logo of the application with this key.
+    Logo(String),
+    /// Creates a group, or changes its name, its description or its members.
+    Group {
+        /// The previous name. `None` for a new group.
+        before: Option<String>,
+        /// The name.
+        name: String,
+        /// The key, if the owner adopts the group.
+        adopted_as: Option<String>,
+        /// The names of the added members.
+        added: Vec<String>,
+        /// The names of the removed members.
+        removed: Vec<String>,
+    },
+    /// Deletes a group with this name.
+    DeletedGroup(String),
+    /// Assigns an application.
+    Assignment {
+        /// The application.
+        application: NamedApplication,
+        /// The name of the group. `None` for everyone.
+        group: Option<String>,
+        /// The roles.
+        roles: Vec<String>,
+        /// The previous roles. `None` if the assignment is new.
+        replaced: Option<Vec<String>>,
+    },
+    /// Removes an assignment.
+    RemovedAssignment {
+        /// The application.
+        application: NamedApplication,
+        /// The name of the group. `None` for everyone.
+        group: Option<String>,
+    },
+    /// Creates an account, or changes its roles.
+    Account {
+        /// The name of the user.
+        user: String,
+        /// The application.
+        application: NamedApplication,
+        /// The roles.
+        roles: Vec<String>,
+        /// The previous roles. `None` if the account is new.
+        replaced: Option<Vec<String>>,
+    },
+    /// Deletes an account.
+    DeletedAccount {
+        /// The name of the user.
+        user: String,
+        /// The application.
+        application: NamedApplication,
+    },
+}
+
+/// An application by its name and identifier. Other applications may have the same name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NamedApplication {
+    /// The name.
+    pub name: String,
+    /// The identifier.
+    pub id: Did,
+}
+
+/// An existing application that a manifest changes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ManagedApplication {
+    /// The application, with its name before the change.
+    pub application: NamedApplication,
+    /// The changed members: those that are not harmless, if there are some.
+    pub members: Vec<ChangedMember>,
+    /// Whether all changed members are harmless.
+    pub is_harmless: bool,
+    /// The key, if the owner adopts the application.
+    pub adopted_as: Option<String>,
+}
+
+impl ManifestObject {
+    /// Whether a device must show the change. The others grant no access and change no receiver: a new application
+    /// without admin scopes, because no user uses it yet; a new group without members; and changes of logos,
+    /// descriptions and harmless members.
+    pub(super) fn is_sensitive(&self) -> bool {
+        match self {
+            Self::NewClient(client) => client.settings.is_service_account(),
+            Self::NewServiceProvider(_) | Self::Logo(_) => false,
+            Self::Client { application, .. } | Self::ServiceProvider { application, .. } => {
+                !application.is_harmless || application.adopted_as.is_some()
+            }
+            Self::Group {
+                before,
+                name,
+                adopted_as,
+                added,
+                removed,
+            } => {
+                before.as_ref().is_some_and(|before| before != name)
+                    || adopted_as.is_some()
+                    || !added.is_empty()
+                    || !removed.is_empty()
+            }
+            Self::DeletedApplication(..)
+            | Self::DeletedGroup(_)
+            | Self::Assignment { .. }
+            | Self::RemovedAssignment { .. }
+            | Self::Account { .. }
+            | Self::DeletedAccount { .. } => true,
+        }
+    }
+}

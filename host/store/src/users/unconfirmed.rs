@@ -1,0 +1,73 @@
+//! Users without a confirmed email address.
+
+use crate::sql;
+use crate::users::UserRow;
+use crate::{Result, Store};
+use assent_model::id::{Did, UserId};
+use assent_model::user::User;
+
+/// The invited and active users without a confirmed address, after an id.
+macro_rules! unconfirmed {
+    ($condition:literal) => {
+        sql::statement!(
+            "SELECT ",
+            UserRow::COLUMNS,
+            " FROM users WHERE (users.email_confirmed = 0 OR users.email IS NULL)
+               AND users.state IN ('invited', 'active') AND users.id > $1 AND ",
+            $condition,
+            " ORDER BY users.id LIMIT $3"
+        )
+    };
+}
+
+/// A closed account denies access, whatever grants it.
+const WITH_EVERYONE: &str = unconfirmed!(
+    "NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id AND accounts.application_id = $2
+                   AND accounts.state IN ('suspended', 'terminated'))"
+);
+const WITH_ACCESS: &str = unconfirmed!(
+    "users.id IN (SELECT accounts.user_id FROM accounts WHERE accounts.application_id = $2 AND accounts.individual = 1
+                  UNION SELECT members.user_id FROM group_assignments AS granted
+                          JOIN group_members AS members ON members.group_id = granted.group_id
+                         WHERE granted.application_id = $2)
+     AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
+                       AND closed.state IN ('suspended', 'terminated'))"
+);
+const ALL: &str = unconfirmed!("$2 = ''");
+
+impl Store {
+    /// Up to `limit` invited and active users after this one, whose email address is missing or not confirmed. With an
+    /// application, only those who have access to it.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn unconfirmed_users(
+        &self,
+        application: Option<&Did>,
+        after: Option<UserId>,
+        limit: u32,
+    ) -> Result<Vec<User>> {
+        let statement = match application {
+            None => ALL,
+            Some(application) if self.is_for_everyone(application).await? => WITH_EVERYONE,
+            Some(_) => WITH_ACCESS,
+        };
+        let rows: Vec<UserRow> = sql::query_as(statement)
+            .bind(after.map(|id| id.to_string()).unwrap_or_default())
+            .bind(application.map(ToString::to_string).unwrap_or_default())
+            .bind(i64::from(limit))
+            .fetch_all(&self.readers)
+            .await?;
+        rows.into_iter().map(User::try_from).collect()
+    }
+
+    async fn is_for_everyone(&self, application: &Did) -> Result<bool> {
+        let found: Option<(i64,)> = sql::query_as(
+            "SELECT 1 FROM applications WHERE id = $1 AND everyone_roles IS NOT NULL",
+        )
+        .bind(application.to_string())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(found.is_some())
+    }
+}

@@ -1,0 +1,473 @@
+//! The approval of a manifest shows the values that it changes, like the approval of a change by hand.
+
+use std::collections::BTreeSet;
+
+use assent_test_macros::both_databases;
+use reqwest::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use super::super::protected_actions::{owner, requested};
+use super::super::{Caller, users_of_support};
+use super::{applied, plan, web};
+use crate::harness::{
+    Database, EncodedCertificate, EncodedKey, Json, TestHost, Text, certificate, id, parse_json,
+    rsa_key,
+};
+
+/// Returns the summary of the approval that the console needs to apply a manifest.
+async fn summary(host: &TestHost, console: &Caller, manifest: &Value, prune: bool) -> String {
+    let digest = plan(host, manifest, prune).await["digest"].clone();
+    let body = json!({"manifest": manifest, "prune": prune, "digest": digest});
+    // A device receives only some requests a minute.
+    host.advance(60);
+    let action = requested(console, Method::POST, "/plans/apply", &body).await;
+    action["summary"].text().to_owned()
+}
+
+#[both_databases]
+async fn a_manifest_shows_the_values_that_it_changes(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let (console, _) = owner(&host).await;
+    let payroll = json!({"name": "Payroll", "application_type": "web",
+                         "redirect_uris": ["https://payroll.example.org/cb"]});
+    let payroll = host.admin_ok(Method::POST, "/applications", payroll).await;
+    let adopted = json!({"key": "sandbox-test", "adopt": id(&payroll), "name": "Payroll",
+                         "application_type": "web", "redirect_uris": ["https://evil.example/cb"]});
+    let mut robot = web("robot", "Robot");
+    robot["grant_types"] = json!(["client_credentials"]);
+    robot["admin_scopes"] = json!(["admin:users"]);
+    let mut applications: Vec<Value> = (0..40)
+        .map(|number| web(&format!("a{number}"), &format!("New {number}")))
+        .collect();
+    applications.extend([robot, adopted]);
+    let manifest = json!({"owner": "dev", "applications": applications});
+    let summary = summary(&host, &console, &manifest, false).await;
+    for words in [
+        "The manifest of dev manages the application “Payroll” from now on, by the key sandbox-test",
+        "Change the application “Payroll”: redirect URIs. Addresses for responses, new: https://evil.example/cb",
+        &format!("Its id is {}", id(&payroll)),
+        "Create the application “Robot”. It has the admin scopes admin:users",
+        "further changes grant no access",
+    ] {
+        assert!(summary.contains(words), "{database:?} {words}: {summary}");
+    }
+}
+
+/// Groups, assignments and accounts decide who has access, so each name and role is shown.
+#[both_databases]
+async fn a_manifest_shows_members_and_roles(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let (console, _) = owner(&host).await;
+    for name in ["ada", "bob", "mallory"] {
+        host.user(name).await;
+    }
+    let manifest = |members: Value, roles: Value| {
+        json!({
+            "owner": "dev", "applications": [web("treasury", "Treasury")],
+            "groups": [{"key": "staff", "name": "Staff", "members": members}],
+            "assignments": [{"application": "treasury", "group": "staff", "roles": roles},
+                            {"application": "treasury", "roles": ["everyone-role"]}],
+            "accounts": [{"application": "treasury", "user": "ada", "roles": roles}],
+        })
+    };
+    let first = manifest(json!(["ada", "bob"]), json!(["reader"]));
+    let shown = summary(&host, &console, &first, false).await;
+    for words in [
+        "Create the group “Staff”. Add to the group “Staff”: “ada”, “bob”",
+        "Give the members of the group “Staff” access to the application “Treasury”. They have the roles there: “reader”",
+        "Give everyone access to the application “Treasury”. They have the roles there: “everyone-role”",
+        "Give “ada” access to the application “Treasury”. They have the roles there: “reader”",
+    ] {
+        assert!(shown.contains(words), "{database:?} {words}: {shown}");
+    }
+    applied(&host, &first, false).await;
+    let second = manifest(json!(["ada", "mallory"]), json!(["treasurer"]));
+    let shown = summary(&host, &console, &second, false).await;
+    for words in [
+        "Add to the group “Staff”: “mallory”. Remove from the group “Staff”: “bob”",
+        "They have the roles there: “treasurer”. Before they had: “reader”",
+        "Give “ada” access to the application “Treasury”. They have the roles there: “treasurer”. Before they had: \
+         “reader”",
+    ] {
+        assert!(shown.contains(words), "{database:?} {words}: {shown}");
+    }
+    let nothing = json!({"owner": "dev"});
+    let shown = summary(&host, &console, &nothing, true).await;
+    for words in [
+        "Delete the application “Treasury”",
+        "Delete the group “Staff”",
+    ] {
+        assert!(shown.contains(words), "{database:?} {words}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn a_plan_that_does_not_fit_on_the_device_is_rejected() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let groups: Vec<Value> = (0..100)
+        .map(|number| {
+            let name = format!("{number} {}", "x".repeat(60));
+            json!({"key": format!("g{number}"), "name": name})
+        })
+        .collect();
+    applied(&host, &json!({"owner": "dev", "groups": groups}), false).await;
+    let nothing = json!({"owner": "dev"});
+    let digest = plan(&host, &nothing, true).await["digest"].clone();
+    let body = json!({"manifest": nothing, "prune": true, "digest": digest});
+    let answer = console
+        .call_once(Method::POST, "/plans/apply", &body, None)
+        .await;
+    assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
+    assert!(
+        answer.body.to_string().contains("divide the request"),
+        "{}",
+        answer.body
+    );
+    assert!(grace.device.pending_requests(0).await.is_empty());
+    // A part fits, and a token needs no approval.
+    let part = json!({"owner": "dev", "groups": groups[..80]});
+    let shown = summary(&host, &console, &part, true).await;
+    for number in 80..100 {
+        assert!(
+            shown.contains(&format!("Delete the group “{number} x")),
+            "{shown}"
+        );
+    }
+    applied(&host, &nothing, true).await;
+}
+
+/// Returns the members of a schema of the admin API.
+fn members_of(schema: &str) -> BTreeSet<String> {
+    let document = include_str!("../../../../config/admin-api.openapi.json");
+    let document: Value = parse_json(document);
+    let properties = &document["components"]["schemas"][schema]["properties"];
+    properties.members().keys().cloned().collect()
+}
+
+/// Each member of a client, with a changed value, further members that it needs, and the words of the summary.
+fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value, Value, String)> {
+    let none = json!({});
+    let jwks = json!({"keys": [key]});
+    let own = rsa_key();
+    let pem = own.public_pem();
+    let certificate = certificate(&own);
+    let sha256 = hex::encode(openssl::sha::sha256(&certificate.to_der().expect("DER")));
+    let words = |words: &str| words.to_owned();
+    vec![
+        (
+            "name",
+            json!("Changed"),
+            none.clone(),
+            words("Its name is “Changed”"),
+        ),
+        (
+            "enabled",
+            json!(false),
+            none.clone(),
+            words("It is disabled"),
+        ),
+        (
+            "redirect_uris",
+            json!(["https://evil.example/cb"]),
+            none.clone(),
+            words("new: https://evil.example/cb"),
+        ),
+        (
+            "post_logout_redirect_uris",
+            json!(["https://evil.example/out"]),
+            none.clone(),
+            words("https://evil.example/out"),
+        ),
+        (
+            "scopes",
+            json!(["openid", "groups"]),
+            none.clone(),
+            words("scopes (openid, groups)"),
+        ),
+        (
+            "grant_types",
+            json!(["authorization_code"]),
+            none.clone(),
+            words("grant_types (authorization_code)"),
+        ),
+        (
+            "token_endpoint_auth_method",
+            json!("client_secret_post"),
+            none.clone(),
+            words("client_secret_post"),
+        ),
+        (
+            "jwks",
+            jwks,
+            json!({"token_endpoint_auth_method": "private_key_jwt"}),
+            thumbprint.to_owned(),
+        ),
+        (
+            "jwks_uri",
+            json!("https://evil.example/jwks"),
+            json!({"token_endpoint_auth_method": "private_key_jwt"}),
+            words("https://evil.example/jwks"),
+        ),
+        (
+            "public_key",
+            json!(pem),
+            json!({"token_endpoint_auth_method": "private_key_jwt"}),
+            words("It authenticates with the key with the thumbprint "),
+        ),
+        (
+            "certificate",
+            json!(certificate.pem()),
+            json!({"token_endpoint_auth_method": "tls_client_certificate"}),
+            sha256,
+        ),
+        (
+            "id_token_signed_response_alg",
+            json!("PS256"),
+            none.clone(),
+            words("PS256"),
+        ),
+        (
+            "slim_id_token",
+            json!(true),
+            none.clone(),
+            words("slim_id_token true"),
+        ),
+        (
+            "session_state",
+            json!(true),
+            none.clone(),
+            words("session_state true"),
+        ),
+        (
+            "subject_type",
+            json!("pairwise"),
+            none.clone(),
+            words("pairwise"),
+        ),
+        (
+            "sector_identifier",
+            json!("evil.example"),
+            json!({"subject_type": "pairwise"}),
+            words("evil.example"),
+        ),
+        ("consent", json!("implied"), none.clone(), words("implied")),
+        (
+            "passkey_sign_in",
+            json!(true),
+            none.clone(),
+            words("with a passkey"),
+        ),
+        (
+            "backchannel_logout_uri",
+            json!("https://evil.example/bc"),
+            none.clone(),
+            words("https://evil.example/bc"),
+        ),
+        (
+            "backchannel_logout_session_required",
+            json!(true),
+            json!({"backchannel_logout_uri": "https://evil.example/bc"}),
+            words("https://evil.example/bc"),
+        ),
+        (
+            "initiate_login_uri",
+            json!("https://evil.example/start"),
+            none.clone(),
+            words("https://evil.example/start"),
+        ),
+        (
+            "lenient_assertion_audience",
+            json!(true),
+            none.clone(),
+            words("lenient_assertion_audience true"),
+        ),
+        (
+            "require_pkce",
+            json!(true),
+            none.clone(),
+            words("It must use PKCE"),
+        ),
+        (
+            "admin_scopes",
+            json!(["admin:users"]),
+            none,
+            words("It has the admin scopes admin:users"),
+        ),
+    ]
+}
+
+/// Each member of a service provider, as for clients.
+fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
+    let own = rsa_key();
+    let certificate = certificate(&own);
+    let sha256 = hex::encode(openssl::sha::sha256(&certificate.to_der().expect("DER")));
+    let words = |words: &str| words.to_owned();
+    vec![
+        ("name", json!("Changed"), words("Its name is “Changed”")),
+        ("enabled", json!(false), words("It is disabled")),
+        (
+            "entity_id",
+            json!("https://evil.example/saml"),
+            words("https://evil.example/saml"),
+        ),
+        (
+            "acs",
+            json!([{"url": "https://evil.example/acs"}]),
+            words("https://evil.example/acs"),
+        ),
+        (
+            "single_logout",
+            json!({"url": "https://evil.example/slo", "binding": "post"}),
+            words("https://evil.example/slo by HTTP-POST"),
+        ),
+        (
+            "name_id_format",
+            json!("unspecified"),
+            words("name_id_format “unspecified”"),
+        ),
+        (
+            "other_name_id_formats",
+            json!(["persistent"]),
+            words("other_name_id_formats (persistent)"),
+        ),
+        (
+            "name_id_source",
+            json!("account_name"),
+            words("name_id_source “account_name”"),
+        ),
+        (
+            "require_signed_requests",
+            json!(true),
+            words("require_signed_requests true"),
+        ),
+        ("certificates", json!([certificate.pem()]), sha256),
+        (
+            "custom_attributes",
+            json!([{"name": "mail", "values": ["boss@example.org"]}]),
+            words("It receives “boss@example.org” as “mail”"),
+        ),
+        ("idp_initiated", json!(false), words("idp_initiated false")),
+        (
+            "default_relay_state",
+            json!("evil-state"),
+            words("evil-state"),
+        ),
+        ("relay_states", json!(["evil-state"]), words("evil-state")),
+        ("clock_skew_seconds", json!(599), words("599")),
+        (
+            "idp_entity_id",
+            json!("https://evil.example/idp"),
+            words("https://evil.example/idp"),
+        ),
+        (
+            "metadata_url",
+            json!("https://evil.example/metadata"),
+            words("https://evil.example/metadata"),
+        ),
+        ("passkey_sign_in", json!(true), words("with a passkey")),
+        (
+            "unconfirmed_email",
+            json!(true),
+            words("It receives email addresses that are not confirmed"),
+        ),
+    ]
+}
+
+/// A manifest has no member whose change the approval does not show. The table contains each member of the admin API, so
+/// a new member fails this test until it is here.
+#[tokio::test]
+async fn each_changed_member_of_an_application_is_in_the_summary() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let key = json!({"kty": "EC", "crv": "P-256", "kid": "one", "alg": "ES256",
+        "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
+        "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"});
+    let thumbprint = assent::keys::client::thumbprint(key.members());
+    let table = changes_of_client(&key, &thumbprint);
+    // The type of an application never changes.
+    let mut covered: BTreeSet<String> = BTreeSet::from(["application_type".to_owned()]);
+    covered.extend(table.iter().map(|(member, ..)| (*member).to_owned()));
+    assert_eq!(covered, members_of("ClientChange"));
+    applied(
+        &host,
+        &json!({"owner": "dev", "applications": [web("wiki", "Wiki")]}),
+        false,
+    )
+    .await;
+    for (member, value, others, words) in table {
+        let mut changed = web("wiki", "Wiki");
+        for (name, value) in others.members() {
+            changed[name] = value.clone();
+        }
+        changed[member] = value;
+        let manifest = json!({"owner": "dev", "applications": [changed]});
+        let shown = summary(&host, &console, &manifest, false).await;
+        assert!(shown.contains(&words), "{member}, {words}: {shown}");
+        // The same request by its key.
+        let mut body = manifest["applications"][0].clone();
+        body.as_object_mut().expect("an object").remove("key");
+        host.advance(60);
+        let path = "/applications/by-key/dev/wiki";
+        let action = requested(&console, Method::PUT, path, &body).await;
+        let shown = action["summary"].text();
+        assert!(shown.contains(&words), "{member}, {words}: {shown}");
+    }
+    let provider = json!({"key": "crm", "protocol": "saml", "name": "CRM", "entity_id": "https://crm.example.org",
+        "acs": [{"url": "https://crm.example.org/acs"}]});
+    let table = changes_of_provider();
+    let covered: BTreeSet<String> = table
+        .iter()
+        .map(|(member, ..)| (*member).to_owned())
+        .collect();
+    assert_eq!(covered, members_of("ServiceProviderChange"));
+    applied(
+        &host,
+        &json!({"owner": "sam", "applications": [provider]}),
+        false,
+    )
+    .await;
+    for (member, value, words) in table {
+        let mut changed = provider.clone();
+        if member == "require_signed_requests" {
+            changed["certificates"] = json!([certificate(&rsa_key()).pem()]);
+        }
+        changed[member] = value;
+        let manifest = json!({"owner": "sam", "applications": [changed]});
+        let shown = summary(&host, &console, &manifest, false).await;
+        assert!(shown.contains(&words), "{member}, {words}: {shown}");
+    }
+}
+
+/// A group is a resource too: its name and members are shown, and its description is harmless.
+#[tokio::test]
+async fn each_changed_member_of_a_group_is_in_the_summary() {
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    users_of_support(&host, &[json!({"name": "mallory"})]).await;
+    let group = json!({"key": "staff", "name": "Staff", "description": "", "members": []});
+    applied(&host, &json!({"owner": "dev", "groups": [group]}), false).await;
+    for (member, value, words) in [
+        (
+            "name",
+            json!("Board"),
+            "Rename the group “Staff” to “Board”",
+        ),
+        (
+            "members",
+            json!(["mallory"]),
+            "Add to the group “Staff”: “mallory”",
+        ),
+        (
+            "description",
+            json!("Other"),
+            "Change the description of the group “Staff”",
+        ),
+    ] {
+        let mut changed = group.clone();
+        changed[member] = value;
+        let manifest = json!({"owner": "dev", "groups": [changed]});
+        let shown = summary(&host, &console, &manifest, false).await;
+        assert!(shown.contains(words), "{member}: {shown}");
+    }
+}

@@ -1,0 +1,189 @@
+//! Addresses that nobody confirmed. An assertion has no sign of that, so it contains only confirmed ones.
+
+use assent_test_macros::both_databases;
+use reqwest::Method;
+use serde_json::{Value, json};
+
+use super::service_provider::{RESPONDER, Response, TestServiceProvider};
+use crate::admin_api::users_of_support;
+use crate::harness::{
+    Browser, Database, HostOptions, Json, Log, TestHost, TestUser, Text, id, shipped,
+};
+
+/// Returns a user whom support created with an address of choice, with a device and an account.
+async fn ghost(host: &TestHost, provider: &TestServiceProvider, name: &str) -> TestUser {
+    let body = json!({"name": name, "email": "ceo@corp.example"});
+    let user = users_of_support(host, &[body]).await.remove(0);
+    let application = provider.application();
+    TestUser {
+        device: host.authenticator(&user).await,
+        account: host.account(&user, &application).await,
+        user,
+        application,
+    }
+}
+
+async fn confirm(host: &TestHost, user: &Value) {
+    let body = json!({"users": [id(user)]});
+    host.admin_ok(Method::POST, "/users/confirm-emails", body)
+        .await;
+}
+
+#[both_databases]
+async fn an_unconfirmed_address_is_no_name_id(database: Database) {
+    let log = Log::capture();
+    let host = TestHost::start_on(database).await;
+    let provider = TestServiceProvider::register(&host, json!({})).await;
+    let ghost = ghost(&host, &provider, "ghost").await;
+    let browser = Browser::new(&host.base);
+    let page = provider
+        .sign_in(&ghost, &browser, &provider.request(&host))
+        .await;
+    assert!(
+        page.body
+            .contains("Your email address is not confirmed yet"),
+        "{database:?}: {}",
+        page.body
+    );
+    assert!(!page.body.contains("ceo@corp.example"));
+    let response = Response::from_page(&page.leave().await);
+    assert_eq!(response.status().first(), Some(&RESPONDER));
+    assert!(!response.xml.contains("ceo@corp.example"));
+    assert!(log.has(&[
+        "WARN",
+        "SAML sign-on rejected: the address for the NameID is not confirmed"
+    ]));
+    // The page of the service provider lists the user, and the preview says what to do.
+    let path = format!("/users/unconfirmed-emails?application={}", provider.id);
+    let listed = async || {
+        let list = host.admin_ok(Method::GET, &path, Value::Null).await;
+        let names = list["items"].items().iter();
+        names
+            .map(|user| user["name"].text().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, ["ghost"], "{database:?}");
+    confirm(&host, &ghost.user).await;
+    assert!(listed().await.is_empty(), "{database:?}");
+    let page = provider
+        .sign_in(&ghost, &Browser::new(&host.base), &provider.request(&host))
+        .await;
+    assert_eq!(
+        Response::from_page(&page).text("NameID"),
+        "ceo@corp.example"
+    );
+}
+
+#[both_databases]
+async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        plugins: &shipped(),
+        ..HostOptions::default()
+    })
+    .await;
+    let values: Vec<String> = [
+        "email",
+        "email_verified",
+        "upn",
+        "preferred_username",
+        "name",
+        "given_name",
+    ]
+    .map(|claim| format!("{{{claim}}}"))
+    .into();
+    let settings = json!({
+        "name_id_format": "persistent",
+        "custom_attributes": [{"name": "all", "values": values}, {"name": "mailto", "values": ["mailto:{email}"]}],
+    });
+    let provider = TestServiceProvider::register(&host, settings).await;
+    // A user name may be an address too.
+    let body = json!({
+        "name": "cfo@corp.example", "email": "ceo@corp.example",
+        "profile": {"name": "ceo@corp.example", "given_name": "Mallory"},
+    });
+    let user = users_of_support(&host, &[body]).await.remove(0);
+    let application = provider.application();
+    let ghost = TestUser {
+        device: host.authenticator(&user).await,
+        account: host.account(&user, &application).await,
+        user,
+        application,
+    };
+    let sign_in = async || {
+        let browser = Browser::new(&host.base);
+        let page = provider
+            .sign_in(&ghost, &browser, &provider.request(&host))
+            .await;
+        Response::from_page(&page)
+    };
+    let response = sign_in().await;
+    assert!(response.is_success(), "{}", response.xml);
+    assert!(response.xml.contains("Mallory"), "{}", response.xml);
+    for address in ["ceo@corp.example", "cfo@corp.example", "mailto"] {
+        assert!(
+            !response.xml.contains(address),
+            "{database:?}: {}",
+            response.xml
+        );
+    }
+    // The service provider's own setting permits it.
+    let path = format!("/applications/{}", provider.id);
+    let permitted = json!({"unconfirmed_email": true});
+    host.admin_ok(Method::PATCH, &path, permitted).await;
+    let response = sign_in().await;
+    assert!(
+        response.xml.contains("mailto:ceo@corp.example"),
+        "{}",
+        response.xml
+    );
+    assert!(
+        response.xml.contains("cfo@corp.example"),
+        "{}",
+        response.xml
+    );
+}
+
+/// The list contains each user with access, by an own account, a group or everyone, and no other.
+#[both_databases]
+async fn the_users_without_a_confirmed_address_are_listed_by_application(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let provider = TestServiceProvider::register(&host, json!({})).await;
+    let body = |name: &str| json!({"name": name, "email": format!("{name}@corp.example")});
+    let users = users_of_support(&host, &["account", "member", "closed", "other"].map(body)).await;
+    let confirmed = host.user("confirmed").await;
+    let application = provider.application();
+    host.account(&users[0], &application).await;
+    host.account(&confirmed, &application).await;
+    let group = host
+        .admin_ok(Method::POST, "/groups", json!({"name": "Staff"}))
+        .await;
+    let members = json!({"users": [id(&users[1]), id(&users[2])]});
+    let path = format!("/groups/{}/members", id(&group));
+    host.admin_ok(Method::POST, &path, members).await;
+    let path = format!("/applications/{}/groups/{}", provider.id, id(&group));
+    host.admin_ok(Method::PUT, &path, json!({"roles": []}))
+        .await;
+    let closed = host.account(&users[2], &application).await;
+    let path = format!("/accounts/{}", id(&closed));
+    host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
+        .await;
+    let path = format!("/users/unconfirmed-emails?application={}", provider.id);
+    let listed = async || {
+        let list = host.admin_ok(Method::GET, &path, Value::Null).await;
+        let names = list["items"].items().iter();
+        names
+            .map(|user| user["name"].text().to_owned())
+            .filter(|name| name != "sue")
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(listed().await, ["account", "member"], "{database:?}");
+    let everyone = format!("/applications/{}/everyone", provider.id);
+    host.admin_ok(Method::PUT, &everyone, json!({"roles": []}))
+        .await;
+    assert_eq!(
+        listed().await,
+        ["account", "member", "other"],
+        "{database:?}"
+    );
+}
