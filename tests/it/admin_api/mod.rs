@@ -10,6 +10,7 @@ mod idempotency;
 mod lists;
 mod lock_order;
 mod manifests;
+mod names;
 mod operation;
 mod protected_actions;
 mod role_changes;
