@@ -22,6 +22,7 @@ mod lifecycle;
 mod login;
 mod mail;
 mod migrations;
+mod names;
 mod oidc;
 mod pages;
 mod passkeys;

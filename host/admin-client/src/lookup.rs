@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use assent_model::id::{AccountId, Did, GroupId, UserId};
+use assent_model::name::{folded, is_same_name};
 
 use crate::connection::Api;
 use crate::error::{CommandError, ErrorKind};
@@ -143,16 +144,17 @@ async fn only(api: &Api, kind: ResourceKind, text: &str) -> anyhow::Result<Strin
     }
 }
 
-/// Whether an object has this name. Names of users are case-insensitive, names of applications are case-sensitive.
+/// Whether an object has this name. Names of users and groups are compared as the server does, names of applications are
+/// case-sensitive.
 fn is_called(kind: ResourceKind, one: &Value, text: &str) -> bool {
     let is = |name: &&str| member(one, name) == text;
     match kind {
         ResourceKind::Application => is(&"name"),
-        _ => {
-            let lower = text.to_lowercase();
+        ResourceKind::Group => folded(member(one, "name")) == folded(text),
+        ResourceKind::User | ResourceKind::Account => {
             ["name", "email"]
                 .iter()
-                .any(|name| member(one, name).to_lowercase() == lower)
+                .any(|name| is_same_name(member(one, name), text))
                 || ["did", "sub"].iter().any(is)
         }
     }
@@ -188,4 +190,26 @@ async fn items(
 
 fn member<'a>(value: &'a Value, name: &str) -> &'a str {
     value.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn each_spelling_names_the_user_or_the_group() {
+        let user = json!({"name": "josé", "email": "josé@xn--exmple-cua.test", "did": "did:key:x"});
+        for text in ["JOSÉ", "jose\u{301}", "josé@exämple.test", "did:key:x"] {
+            assert!(is_called(ResourceKind::User, &user, text), "{text}");
+        }
+        for text in ["jose", "", "josé@example.test"] {
+            assert!(!is_called(ResourceKind::User, &user, text), "{text}");
+        }
+        let group = json!({"name": "Équipe"});
+        assert!(is_called(ResourceKind::Group, &group, "E\u{301}QUIPE"));
+        let application = json!({"name": "Wiki"});
+        assert!(!is_called(ResourceKind::Application, &application, "wiki"));
+    }
 }

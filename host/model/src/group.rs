@@ -2,7 +2,7 @@
 
 use crate::clock::Timestamp;
 use crate::id::{Did, GroupId, UserId};
-use crate::name::display_text;
+use crate::name::{display_text, folded};
 
 /// The maximum number of groups that an application can be assigned to.
 pub const MOST_ASSIGNMENTS: usize = 200;
@@ -24,7 +24,8 @@ pub struct Group {
     pub created_at: Timestamp,
 }
 
-/// The name of a group: printable text of 1 to 128 characters. No two groups have names that differ only in case.
+/// The name of a group: printable text of 1 to 128 characters. No two groups have names that look
+/// the same or differ only in case.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct GroupName(String);
@@ -40,9 +41,10 @@ impl GroupName {
         &self.0
     }
 
-    /// Returns the key for sorting, searching and comparing groups: the name in lower case.
+    /// Returns the key for sorting, searching and comparing groups: the name without case, and with one form for each
+    /// letter.
     pub fn key(&self) -> String {
-        self.0.to_lowercase()
+        folded(&self.0)
     }
 }
 

@@ -34,18 +34,60 @@ pub enum RedirectUriError {
             wildcards, so register each redirect URI"
     )]
     Host,
-    /// The scheme is not https.
+    /// A single-page application uses another scheme than https.
     #[error(
-        "a redirect URI of a web application or SPA starts with https:// (http://localhost only with the setting \
+        "a redirect URI of a single-page application starts with https:// (http://localhost only with the setting \
             `allow_insecure_redirect_uris = true`)"
     )]
     NotHttps,
-    /// The URI has neither a custom scheme nor a loopback address.
+    /// A web application uses neither https nor a loopback address.
     #[error(
-        "a redirect URI of a native application is a custom scheme with both slashes, such as \
-         com.example.app://callback, or begins with http://127.0.0.1 or http://[::1]"
+        "a redirect URI of a web application starts with https://, or is a loopback address such as \
+         http://localhost:8250/callback or http://127.0.0.1/callback"
+    )]
+    NotWeb,
+    /// A native application uses none of the addresses of RFC 8252 section 7.
+    #[error(
+        "a redirect URI of a native application is a custom scheme with a slash, such as com.example.app:/callback or \
+         com.example.app://callback, starts with https://, http://127.0.0.1 or http://[::1], or is http://localhost \
+         with its port, such as http://localhost:8085/callback"
     )]
     NotNative,
+}
+
+/// A risk of a redirect URI, for the administrator who registers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RedirectUriWarning {
+    /// The name `localhost` of a native application (RFC 8252 section 8.3).
+    #[error(
+        "http://localhost may lead to another program or network interface, and only this port is accepted; prefer \
+         http://127.0.0.1, where each port is accepted"
+    )]
+    Localhost,
+    /// A loopback address of a web application.
+    #[error(
+        "this address is on the machine of the user, where each program can receive the answer; register it only for \
+         a command-line tool of this application"
+    )]
+    LoopbackOfWeb,
+    /// A custom scheme that is no domain name in reverse (RFC 8252 section 8.4).
+    #[error(
+        "another application may use the same scheme; prefer a domain name of yours in reverse, such as \
+         com.example.app"
+    )]
+    SchemeWithoutDomain,
+}
+
+/// The kind of an address that an application may register.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum AddressKind {
+    Https,
+    /// `http://127.0.0.1` or `http://[::1]`.
+    LoopbackIp,
+    /// `http://localhost`.
+    Localhost,
+    CustomScheme,
+    Other,
 }
 
 impl RedirectUri {
@@ -81,20 +123,63 @@ impl RedirectUri {
         if matches!(url.host(), Some(Host::Domain(name)) if !name.bytes().all(is_host_letter)) {
             return Err(RedirectUriError::Host);
         }
-        let fits = match kind {
-            // Without the slashes, a browser resolves the rest as a path relative to the current page. A scheme in
-            // upper case would not match in text comparisons.
-            _ if authority.is_none() => false,
-            ApplicationType::Web | ApplicationType::Spa => {
-                url.scheme() == "https" && url.host().is_some()
-                    || development && is_local_http(&url)
-            }
-            ApplicationType::Native => is_loopback_ip(&url) || is_custom_scheme(&url),
+        let address = address_kind(text, &url);
+        let has_port = authority.is_some_and(|text| text.contains(':'));
+        let (fits, error) = match kind {
+            ApplicationType::Web => (
+                matches!(
+                    address,
+                    AddressKind::Https | AddressKind::LoopbackIp | AddressKind::Localhost
+                ),
+                RedirectUriError::NotWeb,
+            ),
+            ApplicationType::Spa => (
+                address == AddressKind::Https
+                    || development
+                        && matches!(address, AddressKind::LoopbackIp | AddressKind::Localhost),
+                RedirectUriError::NotHttps,
+            ),
+            ApplicationType::Native => (
+                match address {
+                    AddressKind::Https | AddressKind::LoopbackIp | AddressKind::CustomScheme => {
+                        true
+                    }
+                    AddressKind::Localhost => has_port,
+                    AddressKind::Other => false,
+                },
+                RedirectUriError::NotNative,
+            ),
         };
-        match (fits, kind) {
-            (true, _) => Ok(Self(text.to_owned())),
-            (false, ApplicationType::Native) => Err(RedirectUriError::NotNative),
-            (false, _) => Err(RedirectUriError::NotHttps),
+        if fits {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err(error)
+        }
+    }
+
+    /// Checks an address of a service provider, or another address that is never on the machine of the user.
+    /// `development` also permits http on this machine.
+    ///
+    /// # Errors
+    /// [`RedirectUriError`] if the text is no such address.
+    pub fn register_https(text: &str, development: bool) -> Result<Self, RedirectUriError> {
+        Self::register(text, ApplicationType::Spa, development)
+    }
+
+    /// Returns the risk of this redirect URI for an application of this type, if it has one.
+    pub fn warning(&self, kind: ApplicationType) -> Option<RedirectUriWarning> {
+        let url = Url::parse(&self.0).ok()?;
+        match (address_kind(&self.0, &url), kind) {
+            (AddressKind::Localhost, ApplicationType::Native) => {
+                Some(RedirectUriWarning::Localhost)
+            }
+            (AddressKind::LoopbackIp | AddressKind::Localhost, ApplicationType::Web) => {
+                Some(RedirectUriWarning::LoopbackOfWeb)
+            }
+            (AddressKind::CustomScheme, _) if !url.scheme().contains('.') => {
+                Some(RedirectUriWarning::SchemeWithoutDomain)
+            }
+            _ => None,
         }
     }
 
@@ -280,13 +365,32 @@ fn authority<'a>(text: &'a str, url: &Url) -> Option<&'a str> {
         .next()
 }
 
-const fn is_host_letter(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
+/// Returns the kind of an address. A scheme in upper case would not match in text comparisons, so it is of no kind.
+fn address_kind(text: &str, url: &Url) -> AddressKind {
+    let has_authority = authority(text, url).is_some();
+    match url.scheme() {
+        "https" if has_authority && url.host().is_some() => AddressKind::Https,
+        "http" if has_authority && is_loopback_ip(url) => AddressKind::LoopbackIp,
+        "http" if has_authority && url.host() == Some(Host::Domain("localhost")) => {
+            AddressKind::Localhost
+        }
+        scheme if is_custom_scheme(scheme) => {
+            // One slash is the form of RFC 8252 section 7.1. Without a slash, a program may take the rest for a path
+            // relative to the current page.
+            let rest = text
+                .strip_prefix(scheme)
+                .and_then(|rest| rest.strip_prefix(':'));
+            match rest {
+                Some(rest) if rest.starts_with('/') => AddressKind::CustomScheme,
+                _ => AddressKind::Other,
+            }
+        }
+        _ => AddressKind::Other,
+    }
 }
 
-fn is_local_http(url: &Url) -> bool {
-    url.scheme() == "http"
-        && (matches!(url.host(), Some(Host::Domain("localhost"))) || is_loopback_ip(url))
+const fn is_host_letter(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_')
 }
 
 fn is_loopback_ip(url: &Url) -> bool {
@@ -299,7 +403,7 @@ fn is_loopback_ip(url: &Url) -> bool {
 }
 
 /// Whether the scheme is a custom one. Schemes that browsers handle themselves are rejected.
-fn is_custom_scheme(url: &Url) -> bool {
+fn is_custom_scheme(scheme: &str) -> bool {
     const TAKEN: [&str; 14] = [
         "http",
         "https",
@@ -316,7 +420,7 @@ fn is_custom_scheme(url: &Url) -> bool {
         "filesystem",
         "intent",
     ];
-    !TAKEN.contains(&url.scheme())
+    !TAKEN.contains(&scheme)
 }
 
 /// Splits `http://127.0.0.1:port/path?query` into its host and the text after the port. It uses the text, because a

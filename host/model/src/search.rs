@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::account::Account;
+use crate::name::{LoginName, folded};
 use crate::user::User;
 
 /// The maximum length of a term from a name, in characters: that of the longest login name.
@@ -14,13 +15,18 @@ const WORDS: usize = 4;
 /// The length of an id, in characters.
 const ID: usize = 32;
 
-/// Returns the search terms of a user: name, email address, and the words of the full name. A term begins with each of
-/// the words, so "king" and "lovelace ada" also find "Ada King Lovelace".
+/// Returns the search terms of a user: name, email address (with its domain in both spellings), and the words of the
+/// full name. A term begins with each of the words, so "king" and "lovelace ada" also find "Ada King Lovelace".
 pub fn of_user(user: &User) -> BTreeSet<String> {
-    let mut terms: BTreeSet<String> = [Some(&user.name), user.email.as_ref()]
-        .into_iter()
-        .flatten()
+    let names = || {
+        [Some(&user.name), user.email.as_ref()]
+            .into_iter()
+            .flatten()
+    };
+    let mut terms: BTreeSet<String> = names()
         .map(ToString::to_string)
+        .chain(names().filter_map(LoginName::in_unicode))
+        .map(|name| folded(&name))
         .collect();
     let profile = &user.profile;
     match &profile.name {
@@ -45,7 +51,7 @@ pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
 }
 
 fn of_words(texts: &[&str]) -> Vec<String> {
-    let text = texts.join(" ").to_lowercase();
+    let text = folded(&texts.join(" "));
     let words: Vec<&str> = text
         .split_whitespace()
         .map(without_comma)
@@ -75,7 +81,7 @@ pub struct Prefix(String);
 impl Prefix {
     /// Parses a typed text. Returns `None` if it is blank.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = text.to_lowercase();
+        let text = folded(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             [] => None,

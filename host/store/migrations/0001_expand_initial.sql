@@ -61,8 +61,8 @@ CREATE TABLE login_names (
 ;
 CREATE INDEX login_names_by_user ON login_names (user_id);
 
--- The search index of users: user names, email addresses and the words of full names, in lower case. A search matches the
--- beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the database's collation.
+-- The search index of users: user names, email addresses and the words of full names, without case and in one form
+-- (NFKC). A search matches the beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the database's collation.
 -- `state` and `console_role` are copies, so that a filtered search reads one range of one index.
 CREATE TABLE user_search (
     state        TEXT  NOT NULL,
@@ -184,7 +184,7 @@ CREATE INDEX account_search_by_account ON account_search (account_id);
 CREATE TABLE user_groups (
     id          TEXT   NOT NULL PRIMARY KEY,
     name        TEXT   NOT NULL,
-    -- The name in lower case, by which groups are sorted, searched and compared.
+    -- The name without case and in one form (NFKC), by which groups are sorted, searched and compared.
     name_key    TEXT
 --postgresql COLLATE "C"
                 NOT NULL UNIQUE,

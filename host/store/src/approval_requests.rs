@@ -22,14 +22,36 @@ use assent_model::id::{LoginId, UserId};
 const PENDING_TYPED: usize = 5;
 /// The most known browsers of a user with a pending request.
 const PENDING_KNOWN: usize = 5;
-/// The most unexpired requests of one typed name from unknown browsers. A user has two names, so they take at most 60
-/// of the 90 numbers. The limit is per name only: a limit per user would reveal which names belong to one user.
+/// The most unexpired requests of one typed name from unknown browsers, without approved ones: a user who approves each
+/// sign-in may begin the next one. A user has two names, so they take at most 60 of the 90 numbers. The limit is per name
+/// only: a limit per user would reveal which names belong to one user.
 const TYPED_PER_NAME: usize = 30;
 /// The most unexpired requests by all names of a user, because names change.
 const TYPED_PER_USER: usize = 60;
 /// The most unexpired requests of a user from known browsers, which may be shared with others. Together with those
 /// of unknown browsers they leave numbers for QR sign-ins and protected actions.
 const KNOWN_PER_USER: usize = 15;
+
+/// The limit that rejects a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RequestLimit {
+    TypedPerName,
+    TypedPerUser,
+    KnownPerUser,
+    Numbers,
+}
+
+impl RequestLimit {
+    /// Returns the limit in words for the operator.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::TypedPerName => "30 unexpired requests of one typed name from unknown browsers",
+            Self::TypedPerUser => "60 unexpired requests of one user from unknown browsers",
+            Self::KnownPerUser => "15 unexpired requests of one user from known browsers",
+            Self::Numbers => "the matching numbers that no unexpired request has",
+        }
+    }
+}
 
 /// The outcome of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +128,19 @@ pub(crate) async fn lock_subject(db: &mut Connection, subject: &str, now: Timest
     Ok(())
 }
 
+/// Rejects a request for which there is no number.
+async fn reject(
+    db: &mut Connection,
+    unexpired: &[UnexpiredRequest],
+    request: &ApprovalRequest,
+) -> Result<RequestOutcome> {
+    if approval_conflicts::is_typed(request.kind.as_str()) {
+        let refused = RefusedRequest::from_request(request);
+        approval_conflicts::record_refusal(db, unexpired, &refused).await?;
+    }
+    Ok(RequestOutcome::TooMany)
+}
+
 async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOutcome> {
     let approval = &request.approval;
     // A concurrent erasure of the user either waits until the transaction ends, and then finds the row, or came first.
@@ -117,16 +152,13 @@ async fn add(db: &mut Connection, request: &ApprovalRequest) -> Result<RequestOu
     }
     let (name, user) = subjects(approval.name_digest, request.known);
     let unexpired = lock_and_read(db, name.clone(), user.clone(), approval.requested_at).await?;
-    let Some(number) = free_number(&unexpired, request) else {
-        if approval_conflicts::is_typed(request.kind.as_str()) {
-            approval_conflicts::record_refusal(
-                db,
-                &unexpired,
-                &RefusedRequest::from_request(request),
-            )
-            .await?;
+    let number = match free_number(&unexpired, request) {
+        Ok(number) => number,
+        Err(limit) => {
+            let limit = limit.as_str();
+            tracing::info!(limit, "approval request rejected by a limit");
+            return reject(db, &unexpired, request).await;
         }
-        return Ok(RequestOutcome::TooMany);
     };
     match (&approval.subject, &request.action) {
         (ApprovalSubject::SignIn(login), None) => {
@@ -220,11 +252,14 @@ async fn lock_and_read(
     Ok(rows)
 }
 
-/// The first number that no unexpired request of the user or name has; `None` if there are too many requests.
+/// The first number that no unexpired request of the user or name has.
+///
+/// # Errors
+/// The limit, if there are too many requests.
 fn free_number(
     unexpired: &[UnexpiredRequest],
     request: &ApprovalRequest,
-) -> Option<MatchingNumber> {
+) -> std::result::Result<MatchingNumber, RequestLimit> {
     if request.kind == RequestKind::Typed {
         let name = request.approval.name_digest.to_text();
         let typed = || {
@@ -232,10 +267,14 @@ fn free_number(
                 .iter()
                 .filter(|other| other.is_kind(RequestKind::Typed))
         };
-        if typed().filter(|other| other.name_digest == name).count() >= TYPED_PER_NAME
-            || typed().count() >= TYPED_PER_USER
-        {
-            return None;
+        let of_name = typed()
+            .filter(|other| other.name_digest == name && other.state != "approved")
+            .count();
+        if of_name >= TYPED_PER_NAME {
+            return Err(RequestLimit::TypedPerName);
+        }
+        if typed().count() >= TYPED_PER_USER {
+            return Err(RequestLimit::TypedPerUser);
         }
     }
     // A stale browser counts as a known one, because a rejection is visible on the page.
@@ -246,7 +285,7 @@ fn free_number(
             .filter(|other| KNOWN.iter().any(|kind| other.is_kind(*kind)))
     };
     if KNOWN.contains(&request.kind) && known().count() >= KNOWN_PER_USER {
-        return None;
+        return Err(RequestLimit::KnownPerUser);
     }
     // Email addresses and other names have different numbers, for every user. Otherwise an observer of two names with
     // pages that never show the same number would conclude that they belong to one user.
@@ -260,7 +299,8 @@ fn free_number(
             .iter()
             .all(|other| other.number.as_deref() != Some(number.as_str()))
     };
-    request.numbers.iter().copied().find(is_free)
+    let number = request.numbers.iter().copied().find(is_free);
+    number.ok_or(RequestLimit::Numbers)
 }
 
 /// Whether the user's devices have room for the request. A held request takes a place too, because it is sent later.

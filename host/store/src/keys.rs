@@ -85,7 +85,7 @@ impl Store {
         .await
     }
 
-    /// Lets a published key sign from `now` on. Nothing happens if it signs already or is revoked.
+    /// Lets a published key sign from `now` on. Returns `false` if it signs already or is revoked; then nothing happens.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.
@@ -94,12 +94,12 @@ impl Store {
         id: KeyId,
         now: Timestamp,
         entry: Entry,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();
             Box::pin(async move {
                 let sooner = sign_from(db, id, now).await?;
-                audit::append_if(db, sooner, &[entry]).await.map(drop)
+                audit::append_if(db, sooner, &[entry]).await
             })
         })
         .await

@@ -2,14 +2,33 @@
 
 #![no_main]
 
-use assent_model::name::{LoginName, display_text};
+use assent_model::name::{LoginName, LoginNameError, display_text, folded, is_same_name};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
     let Ok(text) = std::str::from_utf8(input) else {
         return;
     };
+    if let Err(LoginNameError::Character {
+        character,
+        position,
+    }) = text.parse::<LoginName>()
+    {
+        assert!(position >= 1 && position <= text.chars().count() + 1);
+        let is_there = text.contains(character) || !character.is_ascii();
+        assert!(is_there, "{character:?} is not in the text");
+    }
+    let form = folded(text);
+    assert_eq!(folded(&form), form, "the form changes again");
     if let Ok(name) = text.parse::<LoginName>() {
+        assert!(is_same_name(text, name.as_str()));
+        if let Some(unicode) = name.in_unicode() {
+            assert_eq!(
+                unicode.parse(),
+                Ok(name.clone()),
+                "{unicode} is another address"
+            );
+        }
         assert_eq!(
             name.as_str().parse(),
             Ok(name.clone()),

@@ -2,11 +2,13 @@
 
 #![no_main]
 
+use std::borrow::Cow;
+
 use assent_saml_core::message::{
     AuthnRequest, Header, LogoutRequest, LogoutResponse, MessageError, NameId, instant,
     instant_text,
 };
-use assent_saml_core::xml::{Document, XmlLimits, is_ncname};
+use assent_saml_core::xml::{Document, XmlLimits, is_ncname, to_utf8};
 use libfuzzer_sys::fuzz_target;
 
 fn check_header(header: &Header) {
@@ -47,7 +49,14 @@ fuzz_target!(|input: &[u8]| {
     if let Some(at) = std::str::from_utf8(input).ok().and_then(instant) {
         assert_eq!(instant(&instant_text(at)), Some(at));
     }
-    let Ok(document) = Document::read(input, XmlLimits::MESSAGE) else {
+    let Ok(converted) = to_utf8(input) else {
+        return;
+    };
+    // A converted document is in UTF-8, so it is not converted again.
+    if matches!(converted, Cow::Owned(_)) {
+        assert!(matches!(to_utf8(&converted), Ok(Cow::Borrowed(_))));
+    }
+    let Ok(document) = Document::read(&converted, XmlLimits::MESSAGE) else {
         return;
     };
     let root = document.unverified();

@@ -11,6 +11,7 @@ mod invited_users;
 mod lists;
 mod lock_order;
 mod manifests;
+mod names;
 mod nulls;
 mod operation;
 mod other_user;

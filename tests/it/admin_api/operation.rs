@@ -30,7 +30,16 @@ async fn signing_keys_are_rotated_and_revoked() {
         .await
         .success();
     assert_eq!(of(&rotated, "signing"), of(&before, "signing"));
+    assert_eq!(rotated["changed"], true);
     let next = of(&rotated, "published");
+    let again = caller
+        .call(Method::POST, "/keys/rotate", json!({"algorithm": "RS256"}))
+        .await
+        .success();
+    assert_eq!(
+        (&again["changed"], of(&again, "published")),
+        (&json!(false), next.clone())
+    );
     host.clock.advance(PUBLICATION_MARGIN);
     let rotated = caller
         .call(
@@ -41,6 +50,7 @@ async fn signing_keys_are_rotated_and_revoked() {
         .await
         .success();
     assert_eq!(of(&rotated, "signing"), next, "the one that waited");
+    assert_eq!(rotated["changed"], true);
     let path = format!("/keys/{}/revoke", next[0]);
     let revoked = caller
         .call(Method::POST, &path, Value::Null)

@@ -593,7 +593,8 @@ fn each_member_of_an_application_is_protected_unless_it_is_harmless() {
         "other_name_id_formats": [], "name_id_source": "account_name", "require_signed_requests": true,
             "certificates": [],
         "custom_attributes": [], "idp_initiated": true, "default_relay_state": null, "relay_states": [],
-        "clock_skew_seconds": 1, "idp_entity_id": null, "metadata_url": null, "passkey_sign_in": true,
+        "clock_skew_seconds": 1, "not_before_margin_seconds": 1,
+        "idp_entity_id": null, "metadata_url": null, "passkey_sign_in": true,
         "recipe": "zabbix",
         "unconfirmed_email": true,
     });

@@ -1,5 +1,6 @@
 //! Client authentication: each method, and credentials that the server must reject.
 
+mod key_sets;
 mod registration;
 mod secrets;
 

@@ -137,6 +137,10 @@ async fn invalid_saml_settings_name_the_valid_values() {
         (json!({"default_relay_state": ""}), "default_relay_state"),
         (json!({"relay_states": [long]}), "relay_states"),
         (json!({"clock_skew_seconds": 601}), "clock_skew_seconds"),
+        (
+            json!({"not_before_margin_seconds": 121}),
+            "not_before_margin_seconds",
+        ),
         (json!({"idp_entity_id": " "}), "idp_entity_id"),
         (
             json!({"metadata_url": "https://127.0.0.1/x"}),

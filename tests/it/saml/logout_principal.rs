@@ -283,7 +283,10 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
         .assert("the name", DONE, true, &all("ada@example.org"))
         .await;
     journey
-        .assert("another case", UNKNOWN, false, &all("ADA@example.org"))
+        .assert("another case", DONE, true, &all("ADA@example.org"))
+        .await;
+    journey
+        .assert("full width", DONE, true, &all("ａｄａ＠example.org"))
         .await;
     journey
         .assert("a name of no user", UNKNOWN, false, &all("eve@example.org"))

@@ -320,16 +320,12 @@ async fn unusable_metadata_names_the_reason() {
             "index is not a number",
         ),
         (
-            &mellon.replace("use=\"signing\"", "use=\"any\""),
-            "signing or encryption",
-        ),
-        (
             &weak.in_text(MELLON),
-            "certificates: the certificate's key must be RSA of 2,048 to 8,192 bits",
+            "KeyDescriptor 1: the certificate's key must be RSA of 2,048 to 8,192 bits",
         ),
         (
             &MELLON.replace("FIRST", "AAAA"),
-            "certificates: expected an X.509 certificate",
+            "KeyDescriptor 1: expected an X.509 certificate",
         ),
         (
             &two_entities(&certificates, ""),

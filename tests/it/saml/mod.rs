@@ -3,12 +3,14 @@
 mod applications;
 mod attacks;
 mod canonical;
+mod certificate_forms;
 mod claim_map;
 mod disabled;
 mod documents;
 mod failures;
 mod imports;
 mod keys;
+mod lenient_requests;
 mod logout;
 mod logout_forged;
 mod logout_names;

@@ -537,12 +537,13 @@ async fn unsupported_versions_and_encrypted_names_return_an_error_status() {
         ["urn:oasis:names:tc:SAML:2.0:status:VersionMismatch"]
     );
     // The response contains the cause.
-    let bearer = r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer"/>"#;
+    let other =
+        r#"<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:holder-of-key"/>"#;
     for (content, cause) in [
         ("<saml:EncryptedID/>".to_owned(), "EncryptedID"),
-        (bearer.to_owned(), "SubjectConfirmation"),
+        (other.to_owned(), "SubjectConfirmation"),
         (
-            format!("<saml:NameID>ada@example.org</saml:NameID>{bearer}"),
+            format!("<saml:NameID>ada@example.org</saml:NameID>{other}"),
             "SubjectConfirmation",
         ),
         (String::new(), "without a NameID"),

@@ -186,3 +186,53 @@ async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database
         "{database:?}: it has expired"
     );
 }
+
+/// A user who approves each sign-in may begin the next one. Requests that nobody approves stay limited, and the log says
+/// by which limit.
+#[both_databases]
+async fn approved_requests_do_not_count_for_a_typed_name(database: Database) {
+    let log = crate::harness::Log::capture();
+    let fixture = fixture(database).await;
+    let store = &fixture.store;
+    let mut connection = crate::harness::connect(&fixture.url).await;
+    let (ada, _) = ada(store).await;
+    let mut ask = async |name: &str, attempt: u64, approves: bool| {
+        let login = login();
+        store.insert_login(login.clone()).await.expect("inserted");
+        let now = NOW + Duration::from_millis(attempt);
+        let approval = Approval {
+            id: ApprovalId::new(now, &SystemEntropy),
+            requested_at: now,
+            expires_at: now + Duration::from_secs(120),
+            browser: Digest::sha256(format!("{name} {attempt}").as_bytes()),
+            ..approval(&login, Some(&ada), name)
+        };
+        let id = approval.id;
+        let request = request(approval, Some(&ada));
+        let outcome = store.request_approval(request).await.expect("requested");
+        if approves {
+            let approve = "UPDATE approvals SET state = 'approved' WHERE id = $1";
+            assent_store::sql::query(approve)
+                .bind(id.to_string())
+                .execute(&mut connection)
+                .await
+                .expect("approved");
+        }
+        outcome
+    };
+    for attempt in 0..35 {
+        let outcome = ask("ada", attempt, attempt < 20).await;
+        assert_ne!(outcome, RequestOutcome::TooMany, "{database:?} {attempt}");
+    }
+    for attempt in 0..25 {
+        let outcome = ask("ada@example.org", attempt, false).await;
+        assert_ne!(outcome, RequestOutcome::TooMany, "{database:?} {attempt}");
+    }
+    let outcome = ask("ada@example.org", 25, false).await;
+    assert_eq!(outcome, RequestOutcome::TooMany, "{database:?}");
+    let words = [
+        "approval request rejected by a limit",
+        "60 unexpired requests of one user",
+    ];
+    assert!(log.has(&words), "{:?}", log.lines());
+}

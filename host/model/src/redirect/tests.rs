@@ -64,35 +64,169 @@ fn only_the_port_of_a_loopback_redirect_uri_may_differ() {
     }
 }
 
+/// The table of the reference page: what each type of application may register, also in production.
 #[test]
 fn the_form_of_redirect_uris_depends_on_the_application_type() {
-    use ApplicationType::{Native, Spa, Web};
-    let fit = |uri, kind, development| RedirectUri::register(uri, kind, development).is_ok();
-    assert!(fit("https://a.example/cb", Web, false) && fit("https://a.example/cb", Spa, false));
-    assert!(!fit("http://a.example/cb", Web, true) && !fit("http://localhost:3000/cb", Web, false));
-    assert!(fit("http://localhost:3000/cb", Spa, true));
-    assert!(fit("com.example.app://cb", Native, false) && fit("http://[::1]/cb", Native, false));
-    assert!(
-        !fit("https://a.example/cb", Native, false)
-            && !fit("javascript://a/%0aalert(1)", Native, false)
+    // The URI, and whether `web`, `spa` and `native` may register it; then the same in development.
+    for (uri, production, development) in [
+        ("https://a.example/cb", "web spa native", "web spa native"),
+        (
+            "https://a.example:8443/cb?x=1",
+            "web spa native",
+            "web spa native",
+        ),
+        ("http://127.0.0.1/cb", "web native", "web spa native"),
+        ("http://127.0.0.1:8250/cb", "web native", "web spa native"),
+        ("http://[::1]/cb", "web native", "web spa native"),
+        (
+            "http://[::1]:8250/oidc/callback",
+            "web native",
+            "web spa native",
+        ),
+        (
+            "http://localhost:8250/oidc/callback",
+            "web native",
+            "web spa native",
+        ),
+        (
+            "http://localhost:8085/auth/callback",
+            "web native",
+            "web spa native",
+        ),
+        ("http://localhost:80/cb", "web native", "web spa native"),
+        ("http://localhost/cb", "web", "web spa"),
+        // RFC 8252 section 7.1.
+        (
+            "com.example.app:/oauth2redirect/example-provider",
+            "native",
+            "native",
+        ),
+        ("com.example.app:/", "native", "native"),
+        ("com.example.app://cb", "native", "native"),
+        ("com.example.app:///cb@1", "native", "native"),
+        ("myapp:/cb", "native", "native"),
+        // Other addresses are of no kind.
+        ("com.example.app:cb", "", ""),
+        ("com.example.app:cb?x=:/", "", ""),
+        ("COM.example.app:/cb", "", ""),
+        ("http://a.example/cb", "", ""),
+        ("http://localhost.example/cb", "", ""),
+        ("http://127.0.0.2/cb", "", ""),
+        ("http:/127.0.0.1/cb", "", ""),
+        ("http:127.0.0.1/cb", "", ""),
+        ("https:/a.example/cb", "", ""),
+        ("https:a.example/cb", "", ""),
+        ("HTTPS://a.example/cb", "", ""),
+        ("https://@a.example/cb", "", ""),
+        ("https://u:p@a.example/cb", "", ""),
+        ("https://a.example/cb#x", "", ""),
+        ("https://a.example;script-src/cb", "", ""),
+        ("https://*.a.example/cb", "", ""),
+        ("http://localhost:8085@evil.example/cb", "", ""),
+        ("com.example.app://@", "", ""),
+        ("javascript:/a/%0aalert(1)", "", ""),
+        ("javascript://a/%0aalert(1)", "", ""),
+        ("data:/text/html,x", "", ""),
+        ("blob:/x", "", ""),
+        ("file:/etc/passwd", "", ""),
+        ("intent:/x", "", ""),
+        ("ws:/a.example/", "", ""),
+        ("/cb", "", ""),
+        ("", "", ""),
+    ] {
+        for (development, expected) in [(false, production), (true, development)] {
+            for (name, kind) in [
+                ("web", ApplicationType::Web),
+                ("spa", ApplicationType::Spa),
+                ("native", ApplicationType::Native),
+            ] {
+                let registered = RedirectUri::register(uri, kind, development);
+                let expected = expected.split(' ').any(|one| one == name);
+                assert_eq!(registered.is_ok(), expected, "{uri} {name} {development}");
+                if let Ok(registered) = registered {
+                    let uris = [registered];
+                    assert!(CheckedRedirect::find(&uris, uri).is_some(), "{uri}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_port_of_localhost_and_a_custom_scheme_are_exact() {
+    let uris = registered(
+        "http://localhost:8085/auth/callback",
+        ApplicationType::Native,
     );
-    assert!(
-        !fit("https://u:p@a.example/cb", Web, false) && !fit("https://a.example/cb#x", Web, false)
-    );
-    assert!(!fit("/cb", Web, true) && !fit("com.example.app:cb", Native, false));
-    assert!(
-        !fit("https:a.example/cb", Web, false) && !fit("com.example.app:cb?x=://", Native, false)
-    );
-    assert!(
-        !fit("https://@a.example/cb", Web, false) && !fit("com.example.app://@", Native, false)
-    );
-    assert!(
-        !fit("https://a.example;script-src/cb", Web, false)
-            && !fit("https://*.a.example/cb", Web, false)
-    );
-    assert!(
-        fit("com.example.app:///cb@1", Native, false) && !fit("HTTPS://a.example/cb", Web, false)
-    );
+    for requested in [
+        "http://localhost:8086/auth/callback",
+        "http://localhost/auth/callback",
+        "http://127.0.0.1:8085/auth/callback",
+    ] {
+        assert!(
+            CheckedRedirect::find(&uris, requested).is_none(),
+            "{requested}"
+        );
+    }
+    let uris = registered("com.example.app:/cb", ApplicationType::Native);
+    for requested in [
+        "com.example.app://cb",
+        "com.example.app:///cb",
+        "com.example.app:/cb/",
+        "com.example.app:cb",
+    ] {
+        assert!(
+            CheckedRedirect::find(&uris, requested).is_none(),
+            "{requested}"
+        );
+    }
+}
+
+#[test]
+fn risky_redirect_uris_have_a_warning() {
+    use ApplicationType::{Native, Web};
+    for (uri, kind, warning) in [
+        (
+            "http://localhost:8085/cb",
+            Native,
+            Some(RedirectUriWarning::Localhost),
+        ),
+        ("http://127.0.0.1/cb", Native, None),
+        ("https://a.example/cb", Native, None),
+        ("com.example.app:/cb", Native, None),
+        (
+            "myapp:/cb",
+            Native,
+            Some(RedirectUriWarning::SchemeWithoutDomain),
+        ),
+        (
+            "http://localhost:8250/cb",
+            Web,
+            Some(RedirectUriWarning::LoopbackOfWeb),
+        ),
+        (
+            "http://127.0.0.1:8250/cb",
+            Web,
+            Some(RedirectUriWarning::LoopbackOfWeb),
+        ),
+        ("https://a.example/cb", Web, None),
+    ] {
+        let [registered] = registered(uri, kind);
+        assert_eq!(registered.warning(kind), warning, "{uri}");
+    }
+}
+
+#[test]
+fn addresses_of_service_providers_are_not_on_the_machine_of_the_user() {
+    assert!(RedirectUri::register_https("https://sp.example/acs", false).is_ok());
+    for uri in [
+        "http://localhost:3000/acs",
+        "http://127.0.0.1/acs",
+        "com.example.app:/acs",
+    ] {
+        assert!(RedirectUri::register_https(uri, false).is_err(), "{uri}");
+    }
+    assert!(RedirectUri::register_https("http://localhost:3000/acs", true).is_ok());
 }
 
 #[test]

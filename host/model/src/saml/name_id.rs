@@ -39,9 +39,14 @@ impl NameIdFormat {
         }
     }
 
-    /// Returns the format with this URI.
+    /// Returns the format with this URI. The first edition of the standard named `unspecified` for SAML 2.0, and programs
+    /// still send that name; some send `emailAddress` in the same way.
     pub fn from_uri(uri: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|format| format.uri() == uri)
+        match uri {
+            "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified" => Some(Self::Unspecified),
+            "urn:oasis:names:tc:SAML:2.0:nameid-format:emailAddress" => Some(Self::EmailAddress),
+            uri => Self::ALL.into_iter().find(|format| format.uri() == uri),
+        }
     }
 }
 

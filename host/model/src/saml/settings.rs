@@ -37,6 +37,10 @@ pub struct SamlSettings {
     /// The maximum clock skew of the service provider, in seconds.
     #[serde(default = "default_clock_skew")]
     pub clock_skew: u32,
+    /// The time by which assertions are valid before they are issued, in seconds: for a service provider with a slow
+    /// clock.
+    #[serde(default)]
+    pub not_before_margin: u32,
     /// The entity ID of this server for the service provider. The default is the issuer's URL.
     #[serde(default)]
     pub idp_entity_id: Option<String>,
@@ -75,6 +79,7 @@ impl SamlSettings {
             custom_attributes: Vec::new(),
             idp_initiated: IdpInitiated::new(),
             clock_skew: Self::CLOCK_SKEW,
+            not_before_margin: 0,
             idp_entity_id: None,
             metadata_url: None,
             passkey_sign_in: false,

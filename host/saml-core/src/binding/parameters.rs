@@ -6,7 +6,7 @@ use percent_encoding::percent_decode;
 
 use super::relay_state::{RELAY_STATE, RELAY_STATE_BYTES};
 use super::{BindingError, MessageKind};
-use crate::xml::{Document, XmlLimits};
+use crate::xml::{Document, XmlLimits, to_utf8};
 
 /// The known parameters of a query or a form, each at most once. Unknown parameters are ignored, because intermediate
 /// systems add their own.
@@ -132,7 +132,7 @@ impl<'q> MessageParameters<'q> {
     }
 }
 
-/// Reads a message's XML.
+/// Reads a message's XML, which may be in UTF-16 or ISO 8859-1.
 pub(super) fn document(bytes: &[u8]) -> Result<Document, BindingError> {
-    Ok(Document::read(bytes, XmlLimits::MESSAGE)?)
+    Ok(Document::read(&to_utf8(bytes)?, XmlLimits::MESSAGE)?)
 }

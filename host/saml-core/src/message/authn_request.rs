@@ -1,8 +1,8 @@
 //! The request to sign a user in.
 
 use super::names::{
-    AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT, SUBJECT,
-    SUBJECT_CONFIRMATION,
+    AUTHN_CONTEXT_DECL_REF, AUTHN_REQUEST, BEARER, NAME_ID_POLICY, REQUESTED_AUTHN_CONTEXT,
+    SUBJECT, SUBJECT_CONFIRMATION, SUBJECT_CONFIRMATION_DATA,
 };
 use super::{FormError, Header, MessageError, NameId, UnsupportedError, read};
 use crate::xml::{Element, WriteError};
@@ -72,7 +72,7 @@ pub enum Comparison {
 pub struct Subject {
     /// The identifier of the user.
     pub name_id: NameId,
-    /// Whether the request specifies a subject confirmation.
+    /// Whether the request specifies a subject confirmation that differs from that of every assertion: by bearer.
     pub has_confirmation: bool,
 }
 
@@ -119,7 +119,10 @@ impl AuthnRequest {
                 .optional_child(NAME_ID_POLICY)?
                 .map(NameIdPolicy::read)
                 .transpose()?,
-            requested_authn_context: context.map(RequestedAuthnContext::read).transpose()?,
+            requested_authn_context: context
+                .map(RequestedAuthnContext::read)
+                .transpose()?
+                .flatten(),
             subject: subject
                 .map(|subject| Subject::read(subject, &header))
                 .transpose()?,
@@ -139,8 +142,9 @@ impl NameIdPolicy {
 }
 
 impl RequestedAuthnContext {
-    fn read(context: Element<'_>) -> Result<Self, FormError> {
-        let comparison = match context.attribute("Comparison") {
+    /// Reads a requested context. An empty one requests nothing in particular, so it counts as absent.
+    fn read(context: Element<'_>) -> Result<Option<Self>, FormError> {
+        let comparison = match read::attribute(context, "Comparison") {
             None | Some("exact") => Comparison::Exact,
             Some("minimum") => Comparison::Minimum,
             Some("maximum") => Comparison::Maximum,
@@ -156,17 +160,20 @@ impl RequestedAuthnContext {
         let declarations = context
             .children()
             .any(|child| child.is(AUTHN_CONTEXT_DECL_REF));
-        if classes.is_empty() != declarations {
+        if classes.is_empty() && !declarations {
+            return Ok(None);
+        }
+        if !classes.is_empty() && declarations {
             return Err(FormError::Value {
                 name: "RequestedAuthnContext",
                 must: "a list of classes, or of declarations",
             });
         }
-        Ok(Self {
+        Ok(Some(Self {
             comparison,
             classes,
             declarations,
-        })
+        }))
     }
 }
 
@@ -175,7 +182,7 @@ impl Subject {
         let name_id = NameId::within(subject, header)?;
         let has_confirmation = subject
             .children()
-            .any(|child| child.is(SUBJECT_CONFIRMATION));
+            .any(|child| child.is(SUBJECT_CONFIRMATION) && !is_plain_bearer(child));
         let unnamed = if has_confirmation {
             UnsupportedError::SubjectConfirmation
         } else {
@@ -186,4 +193,16 @@ impl Subject {
             has_confirmation,
         })
     }
+}
+
+/// Whether a subject confirmation is by bearer and without conditions, as that of each assertion is: some programs copy it
+/// into their requests.
+fn is_plain_bearer(confirmation: Element<'_>) -> bool {
+    let is_empty_data = |child: Element<'_>| {
+        child.is(SUBJECT_CONFIRMATION_DATA)
+            && !child.has_attributes()
+            && child.text().is_ok_and(|text| text.trim().is_empty())
+    };
+    read::attribute(confirmation, "Method") == Some(BEARER)
+        && confirmation.children().all(is_empty_data)
 }

@@ -42,3 +42,8 @@ pub const NAME_ID: Name = SAML.name("NameID");
 pub const SUBJECT: Name = SAML.name("Subject");
 /// The method by which a service provider confirms the subject (SAML core section 2.4.1.1).
 pub const SUBJECT_CONFIRMATION: Name = SAML.name("SubjectConfirmation");
+/// The conditions of a subject confirmation (SAML core section 2.4.1.2).
+pub const SUBJECT_CONFIRMATION_DATA: Name = SAML.name("SubjectConfirmationData");
+
+/// The method of subject confirmation by which the bearer of an assertion is its subject (SAML profiles section 3.3).
+pub const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";

@@ -40,25 +40,34 @@ pub fn uri_text(element: Element<'_>, name: &'static str) -> Result<String, Form
     checked(name, element.text()?).map(|text| collapsed(text).to_owned())
 }
 
-/// Reads an attribute, unchanged.
+/// Returns an attribute, without the white space around it. An empty attribute counts as absent: programs write their
+/// empty settings that way.
+pub fn attribute<'d>(element: Element<'d>, name: &'static str) -> Option<&'d str> {
+    element
+        .attribute(name)
+        .map(collapsed)
+        .filter(|value| !value.is_empty())
+}
+
+/// Reads an attribute, unchanged. An empty one counts as absent.
 pub(super) fn string(
     element: Element<'_>,
     name: &'static str,
 ) -> Result<Option<String>, FormError> {
     element
         .attribute(name)
+        .filter(|value| !collapsed(value).is_empty())
         .map(|value| checked(name, value).map(str::to_owned))
         .transpose()
 }
 
-/// Reads a URI attribute.
+/// Reads a URI attribute. An empty one counts as absent.
 ///
 /// # Errors
-/// [`FormError::Value`] if the text is empty or too long.
+/// [`FormError::Value`] if the text is too long.
 pub fn uri(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
-    element
-        .attribute(name)
-        .map(|value| checked(name, value).map(|text| collapsed(text).to_owned()))
+    attribute(element, name)
+        .map(|value| checked(name, value).map(str::to_owned))
         .transpose()
 }
 
@@ -72,10 +81,9 @@ pub fn required<T>(name: &'static str, value: Option<T>) -> Result<T, FormError>
 
 /// Reads the ID of a message (`xs:ID`, `xs:NCName`).
 pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<String>, FormError> {
-    let Some(value) = element.attribute(name) else {
+    let Some(id) = attribute(element, name) else {
         return Ok(None);
     };
-    let id = collapsed(value);
     if id.len() > ID_BYTES || !is_ncname(id) {
         return Err(FormError::Value {
             name,
@@ -90,22 +98,26 @@ pub(super) fn id(element: Element<'_>, name: &'static str) -> Result<Option<Stri
 /// # Errors
 /// [`FormError::Value`] for an invalid time.
 pub fn moment(element: Element<'_>, name: &'static str) -> Result<Option<Timestamp>, FormError> {
-    let Some(value) = element.attribute(name) else {
+    let Some(value) = attribute(element, name) else {
         return Ok(None);
     };
-    let moment = instant(collapsed(value));
+    let moment = instant(value);
     moment.map(Some).ok_or(FormError::Value {
         name,
         must: "a time with its zone, such as 2026-11-21T08:00:00Z",
     })
 }
 
-/// Reads a boolean attribute, which is false if it is missing (XML Schema part 2 section 3.2.2).
+/// Reads a boolean attribute, which is false if it is missing or empty (XML Schema part 2 section 3.2.2). Programs in
+/// Python and .NET write `True` and `False`, so the case does not matter.
 ///
 /// # Errors
 /// [`FormError::Value`] for an invalid boolean.
 pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, FormError> {
-    match element.attribute(name).map(collapsed) {
+    match attribute(element, name)
+        .map(str::to_ascii_lowercase)
+        .as_deref()
+    {
         None | Some("false" | "0") => Ok(false),
         Some("true" | "1") => Ok(true),
         Some(_) => Err(FormError::Value {
@@ -120,10 +132,10 @@ pub fn boolean(element: Element<'_>, name: &'static str) -> Result<bool, FormErr
 /// # Errors
 /// [`FormError::Value`] for an invalid index.
 pub fn index(element: Element<'_>, name: &'static str) -> Result<Option<u16>, FormError> {
-    let Some(value) = element.attribute(name) else {
+    let Some(value) = attribute(element, name) else {
         return Ok(None);
     };
-    let index = collapsed(value).parse();
+    let index = value.parse();
     index.map(Some).map_err(|_| FormError::Value {
         name,
         must: "a number from 0 to 65535",
@@ -146,11 +158,12 @@ pub(super) fn issuer(root: Element<'_>) -> Result<Option<String>, FormError> {
     uri_text(issuer, "the Issuer").map(Some)
 }
 
-/// Reads the authentication context classes in an element.
+/// Reads the authentication context classes in an element. Empty ones are ignored.
 pub(super) fn classes(context: Element<'_>) -> Result<Vec<String>, FormError> {
     let named = context
         .children()
-        .filter(|child| child.is(AUTHN_CONTEXT_CLASS_REF));
+        .filter(|child| child.is(AUTHN_CONTEXT_CLASS_REF))
+        .filter(|class| !class.text().is_ok_and(|text| collapsed(text).is_empty()));
     named
         .map(|class| uri_text(class, "an AuthnContextClassRef"))
         .collect()

@@ -13,7 +13,7 @@ impl Header {
         if !root.is(name) {
             return Err(FormError::Root(name.local).into());
         }
-        let version = read::required("Version", root.attribute("Version"))?;
+        let version = read::required("Version", read::attribute(root, "Version"))?;
         let header = Self {
             id: read::required("ID", read::id(root, "ID")?)?,
             issuer: read::issuer(root)?,

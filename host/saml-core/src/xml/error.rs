@@ -28,8 +28,8 @@ pub enum XmlProblem {
     /// The declarations exceed [`XmlLimits::NAMESPACES`](super::XmlLimits::NAMESPACES).
     #[error("too many namespaces are declared at once")]
     TooManyNamespaces,
-    /// The document is not UTF-8, or declares another encoding.
-    #[error("the document is not in UTF-8")]
+    /// The document is in none of the supported encodings, or its bytes are not valid in the declared one.
+    #[error("the document is not in UTF-8, UTF-16 or ISO-8859-1")]
     Encoding,
     /// A character that XML does not allow (XML 1.0 section 2.2), literal or as a reference.
     #[error("there is a character that XML does not allow")]

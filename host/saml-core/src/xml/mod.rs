@@ -10,6 +10,7 @@
 mod algorithm;
 mod c14n;
 mod chars;
+mod encoding;
 mod error;
 mod escape;
 mod limits;
@@ -28,6 +29,7 @@ pub use algorithm::{
 };
 pub use c14n::canonical;
 pub use chars::{is_ncname, is_text};
+pub use encoding::{declared_as_utf8, to_utf8};
 pub use error::{ShapeError, XmlError, XmlProblem};
 pub use limits::XmlLimits;
 pub use names::{DSIG, EXC_C14N, Name, Namespace, XS, XSI};

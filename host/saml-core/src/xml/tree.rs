@@ -148,6 +148,11 @@ impl<'d> Element<'d> {
             .map(|found| &*found.value)
     }
 
+    /// Whether the element has attributes, apart from declarations of namespaces.
+    pub fn has_attributes(self) -> bool {
+        !self.node.attributes.is_empty()
+    }
+
     /// Returns the child elements.
     pub fn children(self) -> Children<'d> {
         Children(self.content())

@@ -146,7 +146,8 @@ export function area(name, label, { none, needed, hint, rows = 5 } = {}) {
 }
 
 /**
- * A list of texts, one on each line. `check(line)` returns the error of a line, and is called while it is typed.
+ * A list of texts, one on each line. `check(line)` returns the error or the warning of a line, and is called while it is
+ * typed and when the field is filled.
  * @template {string} Name
  * @param {Name} name
  * @param {string} label
@@ -163,27 +164,36 @@ export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
     wrap: 'soft',
   });
   const base = field(name, label, input, { hint });
+  const warnings = el('p', { class: 'field-warning', id: `${input.id}-warning`, role: 'status' });
   const read = () =>
     input.value
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '');
+  /** @type {number | undefined} */
+  let timer;
+  let round = 0;
+  const verify = async () => {
+    if (!check) return;
+    const mine = ++round;
+    const found = await Promise.all(read().map((line) => check(line)));
+    if (mine !== round) return;
+    const inLines = (/** @type {(string | undefined)[]} */ messages) =>
+      messages
+        .flatMap((message, index) => {
+          if (!message) return [];
+          return [messages.length > 1 ? t`Line ${index + 1}: ${message}` : message];
+        })
+        .join('\n');
+    base.fail(inLines(found.map((one) => one?.error)) || undefined);
+    showError(warnings, inLines(found.map((one) => one?.warning)));
+  };
   if (check) {
-    /** @type {number | undefined} */
-    let timer;
-    let round = 0;
+    base.element.append(warnings);
+    input.setAttribute('aria-describedby', `${input.getAttribute('aria-describedby')} ${warnings.id}`);
     input.addEventListener('input', () => {
       clearTimeout(timer);
-      timer = window.setTimeout(async () => {
-        const mine = ++round;
-        const found = await Promise.all(read().map((line) => check(line)));
-        if (mine !== round) return;
-        const errors = found.flatMap((message, index) => {
-          if (!message) return [];
-          return [found.length > 1 ? t`Line ${index + 1}: ${message}` : message];
-        });
-        base.fail(errors.join('\n') || undefined);
-      }, 350);
+      timer = window.setTimeout(verify, 350);
     });
   }
   return {
@@ -194,6 +204,7 @@ export function lines(name, label, { hint, needed, rows = 3, check } = {}) {
     read,
     write: (value) => {
       input.value = (value ?? []).join('\n');
+      verify();
     },
   };
 }

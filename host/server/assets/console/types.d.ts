@@ -232,8 +232,8 @@ export interface AreaOptions<None> extends FieldOptions {
 export interface LinesOptions extends FieldOptions {
   needed?: string | null;
   rows?: number;
-  /** Returns the error of a line. */
-  check?(line: string): Promise<string | null | undefined>;
+  /** Returns the error or the warning of a line. */
+  check?(line: string): Promise<{ error?: string; warning?: string } | undefined>;
 }
 
 export interface FormOptions<Part extends Field> {

@@ -43,10 +43,14 @@ pub(super) fn check(
     allow_insecure_redirect_uris: bool,
     expect: &mut impl FnMut(bool, &str, &str),
 ) {
+    let name = bootstrap.administrator.parse::<LoginName>();
     expect(
-        bootstrap.administrator.parse::<LoginName>().is_ok(),
+        name.is_ok(),
         "bootstrap.administrator",
-        "expected a name of 1 to 128 characters without blanks",
+        &name
+            .err()
+            .map(|error| error.to_string())
+            .unwrap_or_default(),
     );
     let unfit = |uri: &str| {
         RedirectUri::register(uri, ApplicationType::Native, allow_insecure_redirect_uris).err()

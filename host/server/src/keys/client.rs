@@ -2,53 +2,29 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use josekit::jwk::Jwk;
+use josekit::jws::JwsVerifier;
 use josekit::jws::alg::hmac::HmacJwsAlgorithm;
-use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsVerifier, PS256, RS256};
 use josekit::jwt;
 use openssl::bn::{BigNum, BigNumContext};
 use openssl::nid::Nid;
 use openssl::pkey::{Id, PKey, Public};
+use openssl::rsa::Rsa;
 use openssl::x509::X509;
 use serde_json::{Map, Value, json};
 
+use super::armour::{Block, blocks, first_certificate, has_private_key, is_certificate};
+use super::jws_verifier::{ASYMMETRIC, verifier};
+use super::key_set::{ClientKeyError, ReadKeySet, usable_key};
 use assent_model::client_auth::RegisteredCertificate;
 use assent_model::id::Did;
 use assent_model::secret::Digest;
 
-/// The algorithms of `private_key_jwt`.
-pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
 /// The algorithm of `client_secret_jwt`. A secret has 43 characters, which is too short for the longer hashes (RFC 7518
 /// section 3.2).
 pub const SYMMETRIC: [&str; 1] = ["HS256"];
 
-/// The smallest accepted RSA key, in bits (RFC 7518 section 3.3).
-const SHORTEST_RSA: u32 = 2048;
-/// The largest number of keys in a set.
-const MOST_KEYS: usize = 20;
 /// The longest accepted assertion, in bytes.
 const LONGEST: usize = 8 * 1024;
-
-/// The reason why a key cannot be registered. The message has the expected value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ClientKeyError {
-    /// The text is not PEM, or has other content than expected.
-    #[error(
-        "expected a public key or a certificate in PEM form (-----BEGIN PUBLIC KEY----- or -----BEGIN CERTIFICATE-----)"
-    )]
-    NotPem,
-    /// The text is a private key.
-    #[error("this is a private key, which must stay with the application: expected the public one")]
-    Private,
-    /// The value is not a key set.
-    #[error("expected a JSON Web Key Set with 1 to 20 public keys: {{\"keys\": [...]}}")]
-    NotASet,
-    /// No algorithm uses this kind of key.
-    #[error(
-        "expected an RSA key of 2048 bits or more, an EC key (P-256, P-384, P-521) or an Ed25519 key"
-    )]
-    Kind,
-}
 
 /// The reason why a token is invalid. The application's developer receives the message, which is general on purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -72,20 +48,34 @@ pub fn secret_purpose(id: &Did) -> String {
     format!("client_secret {id}")
 }
 
-/// Returns the public key in a PEM text, of a key or of a certificate, as a JSON Web Key.
+/// Returns the public key in a text, of a key or of a certificate, as a JSON Web Key. The text is PEM, or base64 without
+/// armour.
 ///
 /// # Errors
 /// [`ClientKeyError`] if the text has no public key that can be used here.
 pub fn key_of_pem(pem: &str) -> Result<Map<String, Value>, ClientKeyError> {
-    if pem.contains("PRIVATE KEY") {
+    if has_private_key(pem) {
         return Err(ClientKeyError::Private);
     }
-    let key = if pem.contains("BEGIN CERTIFICATE") {
-        X509::from_pem(pem.as_bytes()).and_then(|certificate| certificate.public_key())
-    } else {
-        PKey::public_key_from_pem(pem.as_bytes())
-    };
-    jwk(&key.map_err(|_| ClientKeyError::NotPem)?)
+    let key = blocks(pem).iter().find_map(public_key);
+    jwk(&key.ok_or(ClientKeyError::NotPem)?)
+}
+
+/// Returns the public key of an object. Without a label it is a key or a certificate.
+fn public_key(block: &Block) -> Option<PKey<Public>> {
+    let of_certificate = || X509::from_der(&block.der).ok()?.public_key().ok();
+    match block.label.as_deref() {
+        Some("PUBLICKEY") => PKey::public_key_from_der(&block.der).ok(),
+        // The form of PKCS #1, as OpenSSL and Go write it.
+        Some("RSAPUBLICKEY") => {
+            PKey::from_rsa(Rsa::public_key_from_der_pkcs1(&block.der).ok()?).ok()
+        }
+        Some(label) if is_certificate(label) => of_certificate(),
+        Some(_) => None,
+        None => PKey::public_key_from_der(&block.der)
+            .ok()
+            .or_else(of_certificate),
+    }
 }
 
 /// Returns the key of a certificate in PEM form as a JSON Web Key.
@@ -109,10 +99,10 @@ pub fn certificate_digest(pem: &str) -> String {
 /// # Errors
 /// [`ClientKeyError`] if the text is not a certificate.
 pub fn certificate(pem: &str) -> Result<RegisteredCertificate, ClientKeyError> {
-    if pem.contains("PRIVATE KEY") {
+    if has_private_key(pem) {
         return Err(ClientKeyError::Private);
     }
-    let parsed = X509::from_pem(pem.as_bytes()).map_err(|_| ClientKeyError::NotPem)?;
+    let parsed = first_certificate(pem).ok_or(ClientKeyError::NotPem)?;
     let (der, text) = (
         parsed.to_der().map_err(|_| ClientKeyError::NotPem)?,
         parsed.to_pem().map_err(|_| ClientKeyError::NotPem)?,
@@ -134,38 +124,14 @@ pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
     certificate.not_before() <= now && certificate.not_after() >= now
 }
 
-/// Returns the keys of a JSON Web Key Set, with only their public members.
+/// Returns the keys of a JSON Web Key Set that an administrator registers, with only their public members. Keys for
+/// other purposes are ignored (RFC 7517 section 5).
 ///
 /// # Errors
-/// [`ClientKeyError`] if the value is not a key set, or a key cannot be used here.
+/// [`ClientKeyError`] if the value is not a key set, if a key is private, or if no key can be used here. The error names
+/// the keys.
 pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
-    let keys = set
-        .get("keys")
-        .and_then(Value::as_array)
-        .ok_or(ClientKeyError::NotASet)?;
-    if keys.is_empty() || keys.len() > MOST_KEYS {
-        return Err(ClientKeyError::NotASet);
-    }
-    keys.iter()
-        .map(|key| fit(key.as_object().ok_or(ClientKeyError::NotASet)?))
-        .collect()
-}
-
-/// Returns the keys of an application's own set that can be used here. The other keys are for other purposes.
-///
-/// # Errors
-/// [`ClientKeyError`] if the value is not a key set.
-pub fn usable_keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
-    let keys = set
-        .get("keys")
-        .and_then(Value::as_array)
-        .ok_or(ClientKeyError::NotASet)?;
-    Ok(keys
-        .iter()
-        .filter_map(Value::as_object)
-        .filter_map(|key| fit(key).ok())
-        .take(MOST_KEYS)
-        .collect())
+    ReadKeySet::read(set)?.registered()
 }
 
 /// Returns the thumbprint of a key (RFC 7638 section 3): the digest of its required members. Empty for a kind of key
@@ -189,37 +155,6 @@ pub fn thumbprint(key: &Map<String, Value>) -> String {
         members.iter().map(member).collect::<Vec<_>>().join(",")
     );
     URL_SAFE_NO_PAD.encode(Digest::sha256(text.as_bytes()).as_bytes())
-}
-
-fn fit(key: &Map<String, Value>) -> Result<Map<String, Value>, ClientKeyError> {
-    let text = |name: &str| key.get(name).and_then(Value::as_str).unwrap_or_default();
-    if ["d", "p", "q", "dp", "dq", "qi", "k"]
-        .iter()
-        .any(|private| key.contains_key(*private))
-    {
-        return Err(ClientKeyError::Private);
-    }
-    let bits = || {
-        URL_SAFE_NO_PAD
-            .decode(text("n"))
-            .ok()
-            .and_then(|n| BigNum::from_slice(&n).ok())
-            .map(|n| n.num_bits())
-    };
-    let good = match text("kty") {
-        "RSA" => bits().is_some_and(|bits| bits >= SHORTEST_RSA.cast_signed()),
-        "EC" => ["P-256", "P-384", "P-521"].contains(&text("crv")),
-        "OKP" => text("crv") == "Ed25519",
-        _ => false,
-    };
-    // Otherwise a key that no algorithm uses would be noticed only at the first request of the application.
-    let usable = Jwk::from_map(key.clone())
-        .is_ok_and(|jwk| ASYMMETRIC.iter().any(|alg| verifier(alg, &jwk).is_some()));
-    if good && usable {
-        Ok(key.clone())
-    } else {
-        Err(ClientKeyError::Kind)
-    }
 }
 
 fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
@@ -260,7 +195,7 @@ fn jwk(key: &PKey<Public>) -> Result<Map<String, Value>, ClientKeyError> {
         }
         _ => return Err(ClientKeyError::Kind),
     };
-    fit(value.as_object().ok_or(ClientKeyError::Kind)?)
+    usable_key(&value).map_err(|_| ClientKeyError::Kind)
 }
 
 /// Returns the claims of a JWT that one of these keys signed. `jku`, `x5u`, `x5c` and `jwk` in its header are ignored.
@@ -277,7 +212,7 @@ pub fn verify(token: &str, keys: &[Map<String, Value>]) -> Result<Map<String, Va
     let verifiers = keys
         .iter()
         .filter(named)
-        .filter_map(|key| verifier(&algorithm, &Jwk::from_map(key.clone()).ok()?));
+        .filter_map(|key| verifier(&algorithm, key));
     let mut claims = verifiers.filter_map(|verifier| decode(token, &*verifier));
     claims.next().ok_or(JwtError::Signature)
 }
@@ -322,20 +257,6 @@ fn header(token: &str, accepted: &[&str]) -> Result<(String, Option<String>), Jw
         algorithm.to_owned(),
         header.get("kid").and_then(Value::as_str).map(str::to_owned),
     ))
-}
-
-/// Returns the verifier of this algorithm with this key. `None` if the key is of another kind, or for another use.
-fn verifier(algorithm: &str, key: &Jwk) -> Option<Box<dyn JwsVerifier>> {
-    let boxed = |made: Result<Box<dyn JwsVerifier>, josekit::JoseError>| made.ok();
-    match algorithm {
-        "RS256" => boxed(RS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "PS256" => boxed(PS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "ES256" => boxed(ES256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "ES384" => boxed(ES384.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "ES512" => boxed(ES512.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        "EdDSA" => boxed(EdDSA.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
 //! Keys. A master key outside the database wraps the root secret and the sealing keys in it. All values that must
 //! remain the same are derived from the root secret. The sealing keys seal private keys, tokens and other values.
 
+pub mod armour;
 pub mod client;
 mod error;
 mod generation;
+pub mod jws_verifier;
+pub mod key_set;
 mod legacy;
 mod master;
 mod ring;

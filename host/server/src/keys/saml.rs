@@ -4,8 +4,6 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use openssl::asn1::{Asn1Integer, Asn1Time};
 use openssl::bn::BigNum;
 use openssl::hash::MessageDigest;
@@ -16,6 +14,7 @@ use openssl::x509::extension::{BasicConstraints, KeyUsage, SubjectKeyIdentifier}
 use openssl::x509::{X509, X509Name};
 use zeroize::Zeroizing;
 
+use super::armour::{first_certificate, has_private_key};
 use super::{KeyError, SealingKeys};
 use assent_model::clock::Timestamp;
 use assent_model::entropy::Entropy;
@@ -181,27 +180,16 @@ pub enum CertificateError {
     Key,
 }
 
-/// Parses a certificate of a service provider, from its PEM form or from the base64 form in metadata.
+/// Parses a certificate of a service provider, from its PEM form or from the base64 form in metadata. Only the first one
+/// of a chain counts.
 ///
 /// # Errors
 /// [`CertificateError`] if the certificate is rejected.
 pub fn partner_certificate(text: &str) -> Result<PartnerCertificate, CertificateError> {
-    if text.contains("PRIVATE KEY") {
+    if has_private_key(text) {
         return Err(CertificateError::Private);
     }
-    let parsed = if text.contains("-----BEGIN") {
-        X509::from_pem(text.as_bytes()).ok()
-    } else {
-        let base64: String = text
-            .chars()
-            .filter(|character| !character.is_ascii_whitespace())
-            .collect();
-        STANDARD
-            .decode(base64)
-            .ok()
-            .and_then(|der| X509::from_der(&der).ok())
-    };
-    let certificate = parsed.ok_or(CertificateError::NotCertificate)?;
+    let certificate = first_certificate(text).ok_or(CertificateError::NotCertificate)?;
     let key = certificate
         .public_key()
         .map_err(|_| CertificateError::Key)?;

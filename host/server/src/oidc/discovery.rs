@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 use url::Url;
 
 use crate::domain::Services;
-use crate::keys::client::{ASYMMETRIC, SYMMETRIC};
+use crate::keys::client::SYMMETRIC;
+use crate::keys::jws_verifier::ASYMMETRIC;
 use assent_model::application::GrantType;
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
@@ -83,6 +84,8 @@ pub fn document(services: &Services) -> Value {
             "phone_number", "phone_number_verified", "address", "groups",
         ],
         "claims_parameter_supported": true,
+        // The algorithms of signed request objects, never `none`. No parameter of a request takes one yet.
+        "request_object_signing_alg_values_supported": ASYMMETRIC,
         "request_parameter_supported": false,
         "request_uri_parameter_supported": false,
         "authorization_response_iss_parameter_supported": true,

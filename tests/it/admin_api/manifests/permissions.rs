@@ -181,6 +181,7 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
         ("nobody", "active administrator"),
         ("", "active administrator"),
         ("sue", "may not make the changes"),
+        ("\u{ff33}UE\u{200b}", "may not make the changes"),
     ] {
         let refused = machine
             .call_once(Method::POST, "/plans/apply", &body(name), None)

@@ -20,17 +20,18 @@ const METHODS = [
 const EXAMPLES = {
   web: 'https://app.example.org/callback',
   spa: 'https://app.example.org/callback',
-  native: 'com.example.app://callback, or http://127.0.0.1/callback (any port)',
+  native: 'com.example.app:/callback, or http://127.0.0.1/callback (any port)',
 };
 
 /**
- * The error of a redirect URI, by the rules of the server; undefined if it is valid.
+ * The error or the warning of a redirect URI, by the rules of the server; undefined if there is none.
  * @param {Schema<'ApplicationType'>} type
  * @param {string} uri
  */
-async function redirectUriError(type, uri) {
-  const { valid, detail } = await get('/redirect-uri-validations', { application_type: type, uri });
-  return valid ? undefined : apiSentence(detail ?? '');
+async function redirectUriProblem(type, uri) {
+  const { valid, detail, warning } = await get('/redirect-uri-validations', { application_type: type, uri });
+  if (!valid) return { error: apiSentence(detail ?? '') };
+  return warning ? { warning: apiSentence(warning) } : undefined;
 }
 
 export const name = () =>
@@ -44,7 +45,7 @@ export function redirectUris(type, needed) {
   return lines('redirect_uris', 'Redirect URIs', {
     needed,
     hint: t`Where browsers return to, one on each line, compared exactly. For example ${EXAMPLES[type]}.`,
-    check: (uri) => redirectUriError(type, uri),
+    check: (uri) => redirectUriProblem(type, uri),
   });
 }
 
@@ -52,7 +53,7 @@ export function redirectUris(type, needed) {
 function postLogoutRedirectUris(type) {
   return lines('post_logout_redirect_uris', 'Post-logout redirect URIs', {
     hint: 'Where browsers may return to after signing out, one on each line.',
-    check: (uri) => redirectUriError(type, uri),
+    check: (uri) => redirectUriProblem(type, uri),
   });
 }
 

@@ -62,9 +62,10 @@ export async function keys({ may, reload }) {
       : 'A new key is published now, and signs when applications had time to read it.';
     const title = now ? 'Rotate the keys immediately?' : 'Publish the next key?';
     if (!(await ask(title, text, now ? 'Rotate' : 'Publish'))) return;
-    await post('/keys/rotate', {}, { now });
+    const { changed } = await post('/keys/rotate', {}, { now });
     await reload();
-    say(now ? 'The keys were rotated.' : 'The next key is published.');
+    if (!changed) say('Nothing changed: the next key was published before.');
+    else say(now ? 'The keys were rotated.' : 'The next key is published.');
   };
   const revoke = async (/** @type {Schema<'SigningKey'>} */ { kid }) => {
     if (

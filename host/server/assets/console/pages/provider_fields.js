@@ -89,6 +89,11 @@ export function providerFields() {
         { add: 'Add a certificate' },
       ),
       number('clock_skew_seconds', 'Allowed clock skew, in seconds', { min: 0, max: 600 }),
+      number('not_before_margin_seconds', 'Assertions are valid earlier by, in seconds', {
+        min: 0,
+        max: 120,
+        hint: 'For an application whose clock is behind: it would reject an assertion as not valid yet.',
+      }),
     ),
     passkeyFields(),
     group(

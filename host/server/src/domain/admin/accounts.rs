@@ -15,7 +15,7 @@ use assent_model::account::Account;
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::command::empty_if_null;
 use assent_model::id::{AccountId, Did, UserId};
-use assent_model::name::display_text;
+use assent_model::name::{composed, display_text};
 use assent_model::user::{LifecycleState, User};
 use assent_store::{UserAccount, VersionedWrite};
 
@@ -363,7 +363,7 @@ pub(super) fn apply_to_account(account: &mut Account, change: AccountChange) -> 
     } = change;
     account.individual = individual.unwrap_or(account.individual);
     if let Some(name) = name {
-        account.name = display_text(&name, 128)
+        account.name = display_text(&composed(&name), 128)
             .ok_or_else(|| invalid("name", "use 1 to 128 characters without control characters"))?;
     }
     if let Some(roles) = roles {

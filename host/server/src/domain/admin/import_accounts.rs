@@ -16,7 +16,7 @@ use assent_model::account::Account;
 use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::id::{Did, UserId};
-use assent_model::name::LoginName;
+use assent_model::name::{LoginName, composed};
 use assent_model::user::{LifecycleState, User};
 use assent_store::{AccountWrite, UserGuard};
 
@@ -73,7 +73,7 @@ impl ExistingRecords {
         let named = rows
             .iter()
             .filter_map(|row| row.filled("name"))
-            .map(str::to_owned);
+            .map(composed);
         let names: Vec<String> = named
             .chain(users.iter().map(|user| user.name.to_string()))
             .collect();

@@ -17,7 +17,7 @@ use assent_model::audit::AuditContext;
 use assent_model::caller::Caller;
 use assent_model::group::GroupName;
 use assent_model::id::{Did, UserId};
-use assent_model::name::LoginName;
+use assent_model::name::{LoginName, is_same_name};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 use assent_store::UserWrite;
 
@@ -379,10 +379,10 @@ fn other_texts(
 fn change(row: &ImportRow, user: &User) -> std::result::Result<UserChange, RowProblem> {
     let name = row
         .cell("name")
-        .filter(|name| name.to_lowercase() != user.name.as_str());
+        .filter(|name| !is_same_name(name, user.name.as_str()));
     let email = row
         .cell("email")
-        .filter(|email| email.to_lowercase() != user.email.as_ref().map_or("", LoginName::as_str));
+        .filter(|email| !is_same_name(email, user.email.as_ref().map_or("", LoginName::as_str)));
     let mut profile = other_texts(row, &texts(&user.profile));
     let address = other_texts(row, &address_texts(&user.profile));
     if !address.is_empty() {

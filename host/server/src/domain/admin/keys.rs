@@ -19,7 +19,7 @@ use assent_store::StoreError;
 const FORBIDDEN: &str = "you may not change keys";
 
 assent_model::admin_command! {
-    /// Publishes the next signing keys.
+    /// Publishes the next signing keys. The outcome is whether this changed a key.
     #[derive(Clone, Copy, Debug, serde::Serialize)]
     pub struct RotateSigningKeys {
         /// The algorithm. `None`: all algorithms.
@@ -31,7 +31,7 @@ assent_model::admin_command! {
 
 impl AdminCommand for RotateSigningKeys {
     type Plan = Self;
-    type Outcome = ();
+    type Outcome = bool;
 
     async fn plan(&self, context: &AdminContext) -> Result<Planned<Self>> {
         let authorization = context.caller.authorize(Permission::KeysWrite, FORBIDDEN)?;
@@ -46,17 +46,21 @@ impl AdminCommand for RotateSigningKeys {
         context: &AdminContext,
         approved: ApprovedPlan<Self>,
         by: &AuditContext,
-    ) -> Result<Execution<()>> {
+    ) -> Result<Execution<bool>> {
         let plan = approved.into_plan();
         let Self { algorithm, now } = plan;
         let takeover = if now { Takeover::Now } else { Takeover::InTime };
+        let mut is_changed = false;
         for algorithm in SigningAlgorithm::ALL
             .into_iter()
             .filter(|own| algorithm.is_none_or(|one| one == *own))
         {
-            signing_keys::rotate(&context.services, algorithm, takeover, by).await?;
+            let (_, changed) =
+                signing_keys::rotate_and_compare(&context.services, algorithm, takeover, by)
+                    .await?;
+            is_changed |= changed;
         }
-        Ok(Execution::Done(()))
+        Ok(Execution::Done(is_changed))
     }
 }
 

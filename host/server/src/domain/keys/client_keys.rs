@@ -6,6 +6,7 @@ use url::Url;
 use crate::domain::Services;
 use crate::keys::client;
 use crate::keys::client::JwtError;
+use crate::keys::key_set::{MOST_KEYS, ReadKeySet};
 use assent_model::client_auth::ClientKeys;
 use assent_model::text::bytes_without_mark;
 
@@ -44,12 +45,21 @@ async fn fetch(services: &Services, uri: &Url) -> Option<Vec<Map<String, Value>>
         Ok(answer) if answer.status == 200 => {
             let set: Result<Value, _> = serde_json::from_slice(bytes_without_mark(&answer.body));
             set.map_err(|error| error.to_string())
-                .and_then(|set| client::usable_keys_of_set(&set).map_err(|error| error.to_string()))
+                .and_then(|set| ReadKeySet::read(&set).map_err(|error| error.to_string()))
         }
         Ok(answer) => Err(format!("it was answered with the status {}", answer.status)),
         Err(failure) => Err(failure.to_string()),
     };
-    fetched
+    let set = fetched
         .inspect_err(|reason| tracing::warn!(%uri, reason, "key set of an application not fetched"))
-        .ok()
+        .ok()?;
+    if set.keys.is_empty() {
+        let rejected = set.rejected_text();
+        tracing::warn!(%uri, rejected, "key set of an application has no usable key");
+    }
+    if set.surplus > 0 {
+        let (used, ignored) = (MOST_KEYS, set.surplus);
+        tracing::warn!(%uri, used, ignored, "key set of an application has too many keys");
+    }
+    Some(set.keys)
 }

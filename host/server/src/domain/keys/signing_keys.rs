@@ -187,8 +187,23 @@ pub async fn rotate(
     takeover: Takeover,
     by: &AuditContext,
 ) -> Result<RotationOutcome, InternalError> {
+    let (outcome, _) = rotate_and_compare(services, algorithm, takeover, by).await?;
+    Ok(outcome)
+}
+
+/// Rotates as [`rotate`], and returns also whether this changed a key.
+///
+/// # Errors
+/// As [`rotate`].
+pub async fn rotate_and_compare(
+    services: &Services,
+    algorithm: SigningAlgorithm,
+    takeover: Takeover,
+    by: &AuditContext,
+) -> Result<(RotationOutcome, bool), InternalError> {
     reload(services).await?;
     let made = publish_next(services, algorithm, takeover, by).await?;
+    let mut is_changed = made;
     if takeover == Takeover::Now
         && let Some(next) = published_key(services, algorithm)
     {
@@ -200,17 +215,18 @@ pub async fn rotate(
             .with("algorithm", algorithm.as_str())
             .with("kid", next.key_id.as_str())
             .with("signs_from", from.seconds());
-        services
+        is_changed |= services
             .store
             .activate_signing_key(next.id, from, entry)
             .await?;
         reload(services).await?;
     }
-    match published_key(services, algorithm) {
-        Some(next) if made => Ok(RotationOutcome::Published(next)),
-        Some(next) => Ok(RotationOutcome::Waiting(next)),
-        None => Ok(RotationOutcome::Signing(signing_key(services, algorithm)?)),
-    }
+    let outcome = match published_key(services, algorithm) {
+        Some(next) if made => RotationOutcome::Published(next),
+        Some(next) => RotationOutcome::Waiting(next),
+        None => RotationOutcome::Signing(signing_key(services, algorithm)?),
+    };
+    Ok((outcome, is_changed))
 }
 
 /// Revokes the key with this `kid`. If it signs, the next key takes over at once. If the next key is new, it is

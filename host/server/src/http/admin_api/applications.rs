@@ -322,6 +322,9 @@ struct RedirectUriValidation {
     /// The reason, if it is not valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     detail: Option<String>,
+    /// The risk of a valid redirect URI, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
 }
 
 /// Validate a redirect URI before an application registers it.
@@ -342,9 +345,15 @@ async fn validate_redirect_uri(
         query.application_type,
         services.settings.allow_insecure_redirect_uris,
     );
+    let warning = checked
+        .as_ref()
+        .ok()
+        .and_then(|uri| uri.warning(query.application_type))
+        .map(|warning| warning.to_string());
     let detail = checked.err().map(|unfit| unfit.to_string());
     Json(RedirectUriValidation {
         valid: detail.is_none(),
         detail,
+        warning,
     })
 }

@@ -98,6 +98,15 @@ struct Rotation {
     now: bool,
 }
 
+/// The signing keys after a rotation.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KeyRotationResult)]
+struct RotationResult {
+    /// Whether the rotation published a key, or lets a published key sign earlier.
+    changed: bool,
+    items: Vec<KeyView>,
+}
+
 /// Publish the next signing key.
 ///
 /// It signs after the time of `keys.publish_ahead`, or with `now` as soon as the caches of applications have it. If a
@@ -106,15 +115,16 @@ struct Rotation {
     post,
     path = "/keys/rotate",
     request_body = Rotation,
-    responses((status = 200, description = "The signing keys.", body = List<KeyView>)),
+    responses((status = 200, description = "The signing keys, and whether they changed.", body = RotationResult)),
 )]
 async fn rotate(
     State(services): State<Arc<Services>>,
     context: Context,
     Body(Rotation { algorithm, now }): Body<Rotation>,
-) -> Result<Json<List<KeyView>>, Problem> {
-    context.run(RotateSigningKeys { algorithm, now }).await?;
-    Ok(all(&services))
+) -> Result<Json<RotationResult>, Problem> {
+    let changed = context.run(RotateSigningKeys { algorithm, now }).await?;
+    let Json(List { items, .. }) = all(&services);
+    Ok(Json(RotationResult { changed, items }))
 }
 
 /// Revoke a signing key at once.

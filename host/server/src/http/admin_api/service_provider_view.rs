@@ -42,6 +42,7 @@ pub(super) struct ServiceProviderView {
     default_relay_state: Option<String>,
     relay_states: Vec<String>,
     clock_skew_seconds: u32,
+    not_before_margin_seconds: u32,
     idp_entity_id: Option<String>,
     metadata_url: Option<String>,
     /// Whether users who agreed to it sign in with a passkey on the login page, without an approval.
@@ -109,6 +110,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         custom_attributes,
         idp_initiated,
         clock_skew,
+        not_before_margin,
         idp_entity_id,
         metadata_url,
         passkey_sign_in,
@@ -141,6 +143,7 @@ pub(super) fn view(provider: ServiceProvider) -> ServiceProviderView {
         default_relay_state: relay_state,
         relay_states,
         clock_skew_seconds: clock_skew,
+        not_before_margin_seconds: not_before_margin,
         idp_entity_id,
         metadata_url: metadata_url.map(String::from),
         passkey_sign_in,

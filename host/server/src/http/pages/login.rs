@@ -26,8 +26,8 @@ pub struct LoginPage {
     pub csrf: String,
     /// The initial value of the field: a login hint, or the previous input.
     pub name: String,
-    /// Whether the previous input is not a valid name.
-    pub unfit: bool,
+    /// The reason why the previous input is not a valid name.
+    pub unfit: Option<Message>,
     /// Whether the browser remembers the name.
     pub remembered: bool,
     /// The user that the page offers, without a typed name.
@@ -43,7 +43,7 @@ pub struct LoginPage {
 impl LoginPage {
     /// Whether the user is expected to continue as the offered user. A name that was just rejected comes first.
     const fn offers_choice(&self) -> bool {
-        self.choice.is_some() && !self.unfit
+        self.choice.is_some() && self.unfit.is_none()
     }
 }
 

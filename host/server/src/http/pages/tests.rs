@@ -28,7 +28,7 @@ fn login() -> LoginPage {
         leave: "/login/1/leave".to_owned(),
         csrf: MARKUP.to_owned(),
         name: MARKUP.to_owned(),
-        unfit: true,
+        unfit: Some(texts::Message::new("login-name-invalid")),
         remembered: true,
         scan: Scan::new("https://id.example", "/authenticator#login=abc".to_owned()),
         follow: follow(),
@@ -276,7 +276,7 @@ fn every_page_in(language: Language) -> Vec<String> {
         login(),
         LoginPage {
             choice: None,
-            unfit: false,
+            unfit: None,
             ..login()
         },
         waiting(),
@@ -454,7 +454,7 @@ fn the_name_field_refers_to_its_error() {
     let page = login().render().unwrap();
     assert!(page.contains("aria-invalid=\"true\" aria-describedby=\"name-error\""));
     let page = LoginPage {
-        unfit: false,
+        unfit: None,
         ..login()
     }
     .render()

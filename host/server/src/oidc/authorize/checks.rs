@@ -1,5 +1,7 @@
 //! The checks of an authorization request with a known client and redirect URI, one function each.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::{Value, json};
 
 use super::super::error::AuthorizeErrorCode;
@@ -306,10 +308,12 @@ impl UncheckedRequest<'_> {
         };
         let claims = match signing_keys::verify_own(services, jwt).await {
             Ok(claims) => claims,
+            // The key of another issuer is unknown, too. The reason is its issuer.
+            Err(_) if is_of_other_issuer(services, jwt) => return refused(&OTHER_ISSUER),
             Err(error) => return refused(&error),
         };
         if claims.get("iss") != Some(&json!(services.issuer)) {
-            return refused(&"its iss is not this server's issuer");
+            return refused(&OTHER_ISSUER);
         }
         let client = json!(self.application.id);
         let for_client = match claims.get("aud") {
@@ -317,13 +321,30 @@ impl UncheckedRequest<'_> {
             audience => audience == Some(&client),
         };
         if !for_client {
-            return refused(&"it was issued to another application");
+            return refused(&"its aud does not contain the client_id");
         }
         match claims.get("sub").and_then(Value::as_str) {
             Some(subject) => Ok(Some(subject.to_owned())),
             None => refused(&"it has no sub"),
         }
     }
+}
+
+/// The reason to reject an ID token of another issuer.
+const OTHER_ISSUER: &str = "its iss is not this server's issuer";
+
+/// Whether a text is a JWT that names another issuer. Nothing in it is verified.
+fn is_of_other_issuer(services: &Services, jwt: &str) -> bool {
+    let payload = jwt
+        .split('.')
+        .nth(1)
+        .and_then(|payload| URL_SAFE_NO_PAD.decode(payload).ok());
+    let claims = payload.and_then(|payload| serde_json::from_slice::<Value>(&payload).ok());
+    claims
+        .as_ref()
+        .and_then(|claims| claims.get("iss"))
+        .and_then(Value::as_str)
+        .is_some_and(|issuer| issuer != services.issuer)
 }
 
 /// The maximum stored size of a request, in bytes.

@@ -8,17 +8,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::entity_id;
 use assent_model::id::UserId;
-use assent_model::name::LoginName;
+use assent_model::name::{LoginName, is_same_name, stored_spellings};
 use assent_model::saml::{NameIdFormat, Participation, ServiceProvider};
 use assent_model::secret::Digest;
 use assent_saml_core::message::{LogoutRequest, NameId};
 
 /// Returns the `sid` of each session that the request names; `None` for `UnknownPrincipal`.
 ///
-/// Without a SessionIndex these are all sessions in which this service provider received exactly this name. With a
-/// SessionIndex they are those of the index, which proves that the sender knows the session. In that case the name may
-/// differ in case or in surrounding white space. In a signed request it may also belong to no user of the application.
-/// It must not be another user's, of another format, or qualified by another provider.
+/// Names are compared as at sign-in, so another spelling of a name is the same name. Without a SessionIndex these are all
+/// sessions in which this service provider received the name. With a SessionIndex they are those of the index, which
+/// proves that the sender knows the session. In that case the name of a signed request may also belong to no user of the
+/// application. It must not be another user's, of another format, or qualified by another provider.
 ///
 /// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried.
 /// So the response to an unsigned request depends only on that session, and not on the directory. Otherwise a user
@@ -75,21 +75,40 @@ pub(super) async fn named_sessions(
     Ok(Some(sessions.into_keys().collect()))
 }
 
-/// Returns the `sid` of each session in which this service provider received exactly this name.
+/// Returns the `sid` of each session in which this service provider received this name.
 async fn called_by(
     services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<BTreeSet<String>, InternalError> {
-    let called = services
-        .store
-        .sessions_of_name(&provider.id, &name.value)
-        .await?;
+    let called = participations(services, provider, name).await?;
     Ok(called
         .into_iter()
         .filter(|part| is_in_format(name, part))
         .map(|part| part.sid)
         .collect())
+}
+
+/// Returns the participations in sessions in which this service provider received exactly this name, or else this name
+/// in another spelling.
+async fn participations(
+    services: &Services,
+    provider: &ServiceProvider,
+    name: &NameId,
+) -> Result<Vec<Participation>, InternalError> {
+    let mut spellings = stored_spellings(&name.value);
+    spellings.remove(&name.value);
+    // Two accounts may have names that differ only in case. The request then means the one that it spells.
+    for spelling in std::iter::once(name.value.clone()).chain(spellings) {
+        let called = services
+            .store
+            .sessions_of_name(&provider.id, &spelling)
+            .await?;
+        if !called.is_empty() {
+            return Ok(called);
+        }
+    }
+    Ok(Vec::new())
 }
 
 /// Whether the name comes from another identity provider, or is for another service provider. The names of this server
@@ -110,13 +129,11 @@ fn is_in_format(name: &NameId, part: &Participation) -> bool {
     }
 }
 
-/// Whether a request has a name that the service provider received for the session, up to case and surrounding white
-/// space.
+/// Whether a request has a name that the service provider received for the session, in any spelling.
 fn is_received_name(name: &NameId, participations: &[Participation]) -> bool {
-    let plain = |text: &str| text.trim().to_lowercase();
     participations
         .iter()
-        .any(|part| is_in_format(name, part) && plain(&part.name_id.value) == plain(&name.value))
+        .any(|part| is_in_format(name, part) && is_same_name(&part.name_id.value, &name.value))
 }
 
 /// Whether a name that the service provider did not receive for the session belongs to no other user of the
@@ -138,10 +155,7 @@ async fn names_no_other_user(
     if is_opaque(name.value.trim()) {
         return Ok(false);
     }
-    let called = services
-        .store
-        .sessions_of_name(&provider.id, name.value.trim())
-        .await?;
+    let called = participations(services, provider, name).await?;
     let owners = owners(services, provider, name).await?;
     Ok(called
         .iter()
@@ -175,16 +189,16 @@ async fn owners(
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<BTreeSet<UserId>, InternalError> {
-    let text = name.value.trim();
+    let spellings: Vec<String> = stored_spellings(&name.value).into_iter().collect();
     let accounts = services
         .store
-        .accounts_by_names(&provider.id, &[text.to_owned(), text.to_lowercase()])
+        .accounts_by_names(&provider.id, &spellings)
         .await?;
     let mut owners: BTreeSet<UserId> = accounts
         .into_values()
         .map(|account| account.user_id)
         .collect();
-    if let Ok(address) = text.parse::<LoginName>()
+    if let Ok(address) = name.value.parse::<LoginName>()
         && let Some(user) = services.store.user_by_login(&address).await?
         && user.email.as_ref() == Some(&address)
         && services

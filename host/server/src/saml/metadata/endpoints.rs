@@ -8,7 +8,7 @@ use crate::saml::metadata::error::MetadataError;
 use crate::saml::metadata::names::{ASSERTION_CONSUMER_SERVICE, BINDINGS, SINGLE_LOGOUT_SERVICE};
 use assent_model::saml::Binding;
 use assent_saml_core::message::FormError;
-use assent_saml_core::message::read::{boolean, index, required, uri};
+use assent_saml_core::message::read::{attribute, boolean, index, required, uri};
 use assent_saml_core::xml::{Element, Name};
 
 pub(super) fn children<'d>(element: Element<'d>, name: Name) -> impl Iterator<Item = Element<'d>> {
@@ -77,7 +77,7 @@ pub(super) fn consumers(
     let mut flags = Vec::new();
     for service in &services {
         let is_default = boolean(service.element, "isDefault")?;
-        flags.push(service.element.attribute("isDefault").map(|_| is_default));
+        flags.push(attribute(service.element, "isDefault").map(|_| is_default));
     }
     // The first endpoint with `isDefault="true"`, otherwise the first without `isDefault="false"` (section 2.2.3).
     let default = flags.iter().position(|flag| *flag == Some(true));

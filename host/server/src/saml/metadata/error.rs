@@ -6,9 +6,6 @@ use assent_saml_core::xml::{ShapeError, SignatureError, XmlError};
 /// Metadata from which no service provider can be created. The texts complete a sentence, and say what would be valid.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum MetadataError {
-    /// The bytes are not in the encoding that the document declares.
-    #[error("it begins as {0}, but is not valid {0}")]
-    Encoding(&'static str),
     /// The document is not XML, or uses unsupported features.
     #[error("it cannot be read: {0}")]
     Xml(#[from] XmlError),
@@ -53,6 +50,12 @@ pub enum MetadataError {
     /// The document violates its schema.
     #[error("it is malformed: {0}")]
     Malformed(#[from] FormError),
+    /// None of the certificates for signing can be used.
+    #[error("no certificate for signing can be used: {0}")]
+    Certificates(String),
+    /// The description of this entity has the error.
+    #[error("in the description of {0}: {1}")]
+    Entity(String, Box<MetadataError>),
 }
 
 impl From<ShapeError> for MetadataError {

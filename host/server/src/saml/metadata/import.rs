@@ -1,15 +1,18 @@
 //! The import of metadata: from a text, or from the URL where it is published.
 
-use openssl::x509::X509;
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use url::Url;
 
 use super::encoding;
+use super::error::MetadataError;
 use super::service_provider::{MetadataDescription, MetadataRequirements, read};
 use crate::domain::Services;
 use crate::domain::admin::AdminError;
+use crate::keys::armour::first_certificate;
 use assent_model::saml::SamlSettings;
-use assent_saml_core::xml::{TrustedKey, XmlLimits};
+use assent_saml_core::xml::{TrustedKey, XmlLimits, to_utf8};
 
 /// The `Accept` header. Some servers respond with a page to requests for any type.
 const ACCEPT: &str =
@@ -67,7 +70,9 @@ pub async fn describe(
         }
         (Some(text), _) => (encoding::of_text(text), None),
         (None, Some(url)) => (
-            encoding::of_bytes(fetch(services, url).await?),
+            to_utf8(&fetch(services, url).await?)
+                .map(Cow::into_owned)
+                .map_err(MetadataError::from),
             Some(url.to_owned()),
         ),
         (None, None) => {
@@ -120,7 +125,7 @@ async fn fetch(services: &Services, url: &str) -> Result<Vec<u8>, AdminError> {
 fn trusted(pem: &str) -> Result<TrustedKey, AdminError> {
     const FIELD: &str = "metadata_certificate";
     let expected = "expected an X.509 certificate in PEM form (-----BEGIN CERTIFICATE-----)";
-    let certificate = X509::from_pem(pem.as_bytes()).map_err(|_| invalid(FIELD, expected))?;
+    let certificate = first_certificate(pem).ok_or_else(|| invalid(FIELD, expected))?;
     TrustedKey::of_certificate(&certificate).map_err(|error| invalid(FIELD, error.to_string()))
 }
 

@@ -11,13 +11,13 @@ use super::names::{
     X509_CERTIFICATE, X509_DATA,
 };
 use crate::domain::admin::ServiceProviderChange;
+use crate::keys::saml::partner_certificate;
 use crate::saml::metadata::endpoints::{children, consumers, single_logout};
 use assent_model::clock::Timestamp;
 use assent_model::name::display_text;
-use assent_model::saml::{NameIdFormat, SamlSettings};
-use assent_saml_core::message::FormError;
-use assent_saml_core::message::read::{boolean, uri_text};
-use assent_saml_core::xml::{Document, Element, TrustedKey, XmlLimits};
+use assent_model::saml::{NameIdFormat, PartnerCertificate, SamlSettings};
+use assent_saml_core::message::read::{attribute, boolean, uri_text};
+use assent_saml_core::xml::{Document, Element, ShapeError, TrustedKey, XmlLimits};
 
 /// The maximum length of an application's name, in characters.
 const LONGEST_NAME: usize = 120;
@@ -105,16 +105,23 @@ fn described(
         role,
     } = find(root, requirements.entity_id, requirements.now)?;
     let mut notes = Vec::new();
-    let acs = consumers(role, &mut notes)?;
-    let single_logout = single_logout(role, &mut notes)?;
-    let certificates = certificates(role, &mut notes)?;
-    let (name_id_format, other_name_id_formats) =
-        name_id_formats(role, requirements, &mut notes)?.unzip();
+    let in_entity = |error| match error {
+        error @ (MetadataError::Malformed(_) | MetadataError::Certificates(_)) => {
+            MetadataError::Entity(entity_id.clone(), Box::new(error))
+        }
+        error => error,
+    };
+    let acs = consumers(role, &mut notes).map_err(in_entity)?;
+    let single_logout = single_logout(role, &mut notes).map_err(in_entity)?;
+    let certificates = certificates(role, &mut notes).map_err(in_entity)?;
+    let (name_id_format, other_name_id_formats) = name_id_formats(role, requirements, &mut notes)
+        .map_err(in_entity)?
+        .unzip();
     let has_certificates = !certificates.is_empty()
         || requirements
             .registered
             .is_some_and(|registered| !registered.certificates.is_empty());
-    let signs = boolean(role, "AuthnRequestsSigned")?;
+    let signs = boolean(role, "AuthnRequestsSigned").map_err(|error| in_entity(error.into()))?;
     if signs && !has_certificates {
         notes.push(
             "Its requests are signed, but the metadata has no certificate, so signatures are not \
@@ -149,39 +156,58 @@ fn described(
     })
 }
 
-/// Returns the signing certificates in base64 (SAML metadata section 2.4.1.1). A descriptor has one key, so only the
+/// Returns the signing certificates in PEM form (SAML metadata section 2.4.1.1). A descriptor has one key, so only the
 /// first certificate of a chain counts: its issuers must not sign for the service provider.
+///
+/// # Errors
+/// [`MetadataError::Certificates`] if there are certificates for signing, and none of them can be used.
 fn certificates(role: Element<'_>, notes: &mut Vec<String>) -> Result<Vec<String>, MetadataError> {
     let mut certificates = Vec::new();
-    for descriptor in children(role, KEY_DESCRIPTOR) {
-        match descriptor.attribute("use") {
+    let mut rejected = Vec::new();
+    for (index, descriptor) in children(role, KEY_DESCRIPTOR).enumerate() {
+        let number = index.saturating_add(1);
+        match attribute(descriptor, "use") {
             None | Some("signing") => {}
             Some("encryption") => {
                 notes.push("A certificate for encryption was omitted: assertions are signed, not encrypted.".into());
                 continue;
             }
             Some(_) => {
-                return Err(FormError::Value {
-                    name: "the use of a KeyDescriptor",
-                    must: "signing or encryption",
-                }
-                .into());
+                notes.push(format!(
+                    "KeyDescriptor {number} was omitted: its use is neither signing nor encryption."
+                ));
+                continue;
             }
         }
         let data = children(descriptor, KEY_INFO).flat_map(|info| children(info, X509_DATA));
-        let mut found = data.flat_map(|data| children(data, X509_CERTIFICATE));
-        let Some(first) = found.next() else {
+        let texts: Vec<String> = data
+            .flat_map(|data| children(data, X509_CERTIFICATE))
+            .map(|certificate| Ok(certificate.text()?.trim().to_owned()))
+            .collect::<Result<_, ShapeError>>()?;
+        let mut texts = texts.iter().filter(|text| !text.is_empty());
+        let Some(first) = texts.next() else {
             notes.push("A key for signing was omitted: it has no X509Certificate.".into());
             continue;
         };
-        if found.next().is_some() {
+        if texts.next().is_some() {
             notes.push("A key has several certificates; only the first one was used.".into());
         }
-        let base64: String = first.text()?.split_ascii_whitespace().collect();
-        if !certificates.contains(&base64) {
-            certificates.push(base64);
+        match partner_certificate(first) {
+            Ok(PartnerCertificate { pem }) if certificates.contains(&pem) => {}
+            Ok(PartnerCertificate { pem }) => certificates.push(pem),
+            Err(error) => rejected.push((number, error)),
         }
     }
+    if certificates.is_empty() && !rejected.is_empty() {
+        let rejected: Vec<String> = rejected
+            .into_iter()
+            .map(|(number, error)| format!("KeyDescriptor {number}: {error}"))
+            .collect();
+        return Err(MetadataError::Certificates(rejected.join("; ")));
+    }
+    notes.extend(rejected.into_iter().map(|(number, error)| {
+        format!("The certificate of KeyDescriptor {number} was omitted: {error}.")
+    }));
     Ok(certificates)
 }
 

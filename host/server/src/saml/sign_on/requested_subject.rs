@@ -3,10 +3,11 @@
 use crate::domain::claims::name_id::name_id_for;
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
+use assent_model::name::is_same_name;
 use assent_model::saml::{NameIdFormat, RequestedSubject, ServiceProvider, SignOnRequest};
 use assent_model::user::User;
 
-/// Whether the user is the one in the request's `Subject` (SAML core section 3.4.1).
+/// Whether the user is the one in the request's `Subject` (SAML core section 3.4.1). Names are compared as at sign-in.
 pub(super) fn is_requested_subject(
     services: &Services,
     provider: &ServiceProvider,
@@ -37,7 +38,7 @@ pub(super) fn is_requested_subject(
             continue;
         }
         if name_id_for(services, provider, user, account, "", format)?
-            .is_ok_and(|name| name.value == *value)
+            .is_ok_and(|name| is_same_name(&name.value, value))
         {
             return Ok(true);
         }

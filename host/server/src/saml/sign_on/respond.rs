@@ -1,6 +1,7 @@
 //! The response to a sign-on request, after the user is known.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::denied::SignOnDenied;
 use super::requested_subject::is_requested_subject;
@@ -238,6 +239,7 @@ async fn grant(
         unspecified_context: request.unspecified_context,
         passkey_context: request.passkey_context,
         lifetime: services.settings.saml.assertion_validity.get(),
+        margin: Duration::from_secs(provider.settings.not_before_margin.into()),
         attributes: &content.attributes,
     };
     // The response is signed before the login is completed, so that no failure can come between the two.

@@ -6,14 +6,12 @@ use assent_model::clock::Timestamp;
 use assent_model::saml::{NameId, PasskeyContext};
 use assent_model::session::{Acr, Authentication};
 use assent_plugin_host::SamlAttribute;
-use assent_saml_core::message::names::{ISSUER, NAME_ID, SAML, SAMLP, SUBJECT};
+use assent_saml_core::message::names::{BEARER, ISSUER, NAME_ID, SAML, SAMLP, SUBJECT};
 use assent_saml_core::message::{Status, instant_text};
 use assent_saml_core::xml::{Name, Signer, WriteError, Writer, XS, XSI};
 
 const RESPONSE: Name = SAMLP.name("Response");
 const ASSERTION: Name = SAML.name("Assertion");
-/// The subject confirmation of a bearer (SAML profiles section 3.3).
-const BEARER: &str = "urn:oasis:names:tc:SAML:2.0:cm:bearer";
 
 /// The class of a sign-in with the user's device (the product specification).
 pub const AUTHN_CONTEXT: &str = "urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport";
@@ -61,6 +59,8 @@ pub struct Assertion<'a> {
     pub passkey_context: PasskeyContext,
     /// The lifetime of the assertion.
     pub lifetime: Duration,
+    /// The time by which the assertion is valid before it is issued.
+    pub margin: Duration,
     /// The attributes from the plugins.
     pub attributes: &'a [SamlAttribute],
 }
@@ -155,7 +155,7 @@ fn subject(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertion<'
 fn conditions(writer: &mut Writer, envelope: &Envelope<'_>, assertion: &Assertion<'_>) {
     writer
         .open(SAML.name("Conditions"))
-        .attribute("NotBefore", instant_text(envelope.now))
+        .attribute("NotBefore", instant_text(envelope.now - assertion.margin))
         .attribute(
             "NotOnOrAfter",
             instant_text(envelope.now + assertion.lifetime),

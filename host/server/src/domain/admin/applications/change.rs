@@ -282,12 +282,18 @@ fn uris(
     if texts.len() > MOST_URIS {
         return Err(invalid(field, format!("expected {MOST_URIS} at most")));
     }
-    let checked = texts
+    let position = |index: usize| match texts.len() {
+        1 => String::new(),
+        _ => format!("[{index}]: "),
+    };
+    texts
         .iter()
-        .map(|text| RedirectUri::register(text, kind, allow_insecure));
-    checked
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| invalid(field, error.to_string()))
+        .enumerate()
+        .map(|(index, text)| {
+            RedirectUri::register(text, kind, allow_insecure)
+                .map_err(|error| invalid(field, format!("{}{error}", position(index))))
+        })
+        .collect()
 }
 
 pub(super) fn scopes(names: &[String]) -> Result<Scopes> {

@@ -4,6 +4,7 @@ use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, registered, user};
 use assent_model::group::{Assignment, Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
+use assent_model::name::folded;
 use assent_model::user::User;
 use assent_store::{GroupOrder, GroupSummary};
 
@@ -56,7 +57,7 @@ pub async fn groups(
     after: Option<&GroupName>,
     limit: u32,
 ) -> Result<Vec<GroupSummary>> {
-    let prefix = q.unwrap_or_default().trim().to_lowercase();
+    let prefix = folded(q.unwrap_or_default());
     Ok(services.store.groups(&prefix, order, after, limit).await?)
 }
 

@@ -7,7 +7,6 @@ use crate::domain::admin::applications::{application_name, recipe_id, server_add
 use crate::domain::admin::custom_attributes::CustomAttributeChange;
 use crate::domain::admin::{Result, custom_attributes, invalid};
 use crate::keys::saml;
-use assent_model::application::ApplicationType;
 use assent_model::command::{empty_if_null, removable};
 use assent_model::redirect::RedirectUri;
 use assent_model::saml::{
@@ -26,6 +25,9 @@ const LONGEST_RELAY_STATE: usize = 2048;
 
 /// The largest tolerated clock skew, in seconds.
 const MOST_CLOCK_SKEW: u32 = 600;
+
+/// The largest time by which an assertion is valid before it is issued, in seconds.
+const MOST_NOT_BEFORE_MARGIN: u32 = 120;
 
 assent_model::admin_command! {
     /// A new service provider, or an update. A missing member leaves its value unchanged; a new service provider has
@@ -69,6 +71,9 @@ assent_model::admin_command! {
         protected relay_states: Option<Vec<String>>,
         /// The tolerated clock skew.
         protected clock_skew_seconds: Option<u32>,
+        /// The time by which the `NotBefore` of assertions is before their issue, for a service provider whose clock is
+        /// behind.
+        protected not_before_margin_seconds: Option<u32>,
         /// The entity ID of this server for this service provider; null for the issuer's URL.
         #[serde(deserialize_with = "removable")]
         protected idp_entity_id: Option<Option<String>>,
@@ -103,6 +108,7 @@ impl ServiceProviderChange {
             custom_attributes,
             idp_initiated,
             clock_skew,
+            not_before_margin,
             idp_entity_id,
             metadata_url,
             passkey_sign_in,
@@ -144,6 +150,7 @@ impl ServiceProviderChange {
             default_relay_state: Some(idp_initiated.relay_state.clone()),
             relay_states: Some(idp_initiated.relay_states.clone()),
             clock_skew_seconds: Some(*clock_skew),
+            not_before_margin_seconds: Some(*not_before_margin),
             idp_entity_id: Some(idp_entity_id.clone()),
             metadata_url: Some(metadata_url.as_ref().map(ToString::to_string)),
             passkey_sign_in: Some(*passkey_sign_in),
@@ -226,6 +233,7 @@ pub(super) fn apply(
         default_relay_state,
         relay_states,
         clock_skew_seconds,
+        not_before_margin_seconds,
         idp_entity_id,
         metadata_url,
         passkey_sign_in,
@@ -301,6 +309,13 @@ pub(super) fn apply(
             format!("expected 0 to {MOST_CLOCK_SKEW}"),
         ));
     }
+    settings.not_before_margin = not_before_margin_seconds.unwrap_or(settings.not_before_margin);
+    if settings.not_before_margin > MOST_NOT_BEFORE_MARGIN {
+        return Err(invalid(
+            "not_before_margin_seconds",
+            format!("expected 0 to {MOST_NOT_BEFORE_MARGIN}"),
+        ));
+    }
     if let Some(own) = idp_entity_id {
         settings.idp_entity_id = own
             .map(|text| entity_id("idp_entity_id", text))
@@ -314,12 +329,14 @@ pub(super) fn apply(
 }
 
 fn partner_certificates(texts: Vec<String>) -> Result<Vec<PartnerCertificate>> {
-    let certificates = bounded("certificates", texts)?
+    bounded("certificates", texts)?
         .into_iter()
-        .map(|text| saml::partner_certificate(&text));
-    certificates
-        .collect::<std::result::Result<_, _>>()
-        .map_err(|error| invalid("certificates", error.to_string()))
+        .enumerate()
+        .map(|(index, text)| {
+            saml::partner_certificate(&text)
+                .map_err(|error| invalid("certificates", format!("[{index}]: {error}")))
+        })
+        .collect()
 }
 
 fn bounded<T>(field: &'static str, list: Vec<T>) -> Result<Vec<T>> {
@@ -346,7 +363,7 @@ pub(super) fn entity_id(field: &'static str, text: String) -> Result<String> {
 }
 
 fn address(field: &'static str, text: &str, allow_insecure: bool) -> Result<RedirectUri> {
-    RedirectUri::register(text, ApplicationType::Web, allow_insecure).map_err(|_| {
+    RedirectUri::register_https(text, allow_insecure).map_err(|_| {
         let expected = "expected an address that starts with https://, without user name or fragment (http://localhost \
                         only with the setting `allow_insecure_redirect_uris = true`)";
         invalid(field, expected)

@@ -53,6 +53,7 @@ impl AdminCommand for CreateServiceProvider {
             default_relay_state: _,
             relay_states: _,
             clock_skew_seconds: _,
+            not_before_margin_seconds: _,
             idp_entity_id: _,
             metadata_url: _,
             passkey_sign_in: _,

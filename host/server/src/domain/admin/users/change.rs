@@ -8,7 +8,7 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use assent_model::administration::Permission;
 use assent_model::caller::{Authorization, Caller};
 use assent_model::command::{empty_if_null, removable};
-use assent_model::name::LoginName;
+use assent_model::name::{LoginName, LoginNameError};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 
 assent_model::admin_command! {
@@ -279,25 +279,33 @@ fn merged(profile: &Profile, members: Map<String, Value>) -> Result<Profile> {
 
 pub(super) fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
     text.parse()
-        .map_err(|error: assent_model::name::LoginNameError| invalid(field, error.to_string()))
+        .map_err(|error: LoginNameError| invalid(field, error.to_string()))
 }
 
 pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
     let expected = || invalid("email", "expected an address such as ada@example.org");
-    // As HTML's email fields validate an address, but with letters of all alphabets.
-    let is_of_host = |c: char| c.is_alphanumeric() || matches!(c, '.' | '-');
-    let is_valid = text
-        .trim()
+    let address: LoginName = text.parse().map_err(|error| match error {
+        LoginNameError::Length => expected(),
+        error => invalid("email", error.to_string()),
+    })?;
+    // As HTML's email fields validate an address, but with letters of all alphabets before the @. The domain consists
+    // of A-labels (RFC 5890), each of at most 63 characters (RFC 1035 section 2.3.4).
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .bytes()
+                .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+    };
+    let is_valid = address
+        .as_str()
         .split_once('@')
-        .is_some_and(|(local, services)| {
+        .is_some_and(|(local, domain)| {
             !local.is_empty()
-                && !services.is_empty()
-                && services.chars().all(is_of_host)
-                && services.split('.').all(|label| !label.is_empty())
+                && domain.split('.').all(is_label)
                 && !local.contains(['"', ',', ';', '\\'])
         });
     if is_valid {
-        text.parse().map_err(|_| expected())
+        Ok(address)
     } else {
         Err(expected())
     }

@@ -26,7 +26,7 @@ use crate::http::sign_in::login::posted::LoginPost;
 use crate::http::texts::Message;
 use crate::oidc::authorize;
 use assent_model::login::{Login, LoginRequest};
-use assent_model::name::LoginName;
+use assent_model::name::{LoginName, LoginNameError, described_character};
 use assent_store::RequestOutcome;
 
 /// `POST /login/{id}`: the user enters a name.
@@ -47,9 +47,12 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
         if disabled(services, login).await?.is_some() {
             return Ok(posted.redirect_to_current_page());
         }
-        let Ok(valid) = form.name.parse::<LoginName>() else {
-            let unfit = IdentifyError::Name(form.name.clone());
-            return identify_page(services, browser, login, unfit).await;
+        let valid = match form.name.parse::<LoginName>() {
+            Ok(valid) => valid,
+            Err(why) => {
+                let unfit = IdentifyError::Name(form.name.clone(), why);
+                return identify_page(services, browser, login, unfit).await;
+            }
         };
         let from = count_attempt(services, browser)
             .map_err(|exhausted| (exhausted, Message::new("error-too-many-here")));
@@ -208,9 +211,25 @@ pub(super) enum IdentifyError {
     /// There is no error.
     None,
     /// The typed text is not a valid name.
-    Name(String),
+    Name(String, LoginNameError),
     /// The passkey did not sign in.
     Passkey,
+}
+
+/// Returns the sentence about a text that cannot be a name. It names a rejected character, which may be invisible.
+fn name_error(why: LoginNameError) -> Message {
+    match why {
+        LoginNameError::Character {
+            character,
+            position,
+        } if !character.is_whitespace() => Message::new("login-name-character")
+            .text("character", described_character(character))
+            .number("position", i64::try_from(position).unwrap_or(i64::MAX)),
+        LoginNameError::Domain => Message::new("login-name-domain"),
+        LoginNameError::Character { .. } | LoginNameError::Length | LoginNameError::Direction => {
+            Message::new("login-name-invalid")
+        }
+    }
 }
 
 pub(super) async fn identify_page(
@@ -226,10 +245,11 @@ pub(super) async fn identify_page(
         .map(String::from);
     let (rejected, passkey_failed) = match error {
         IdentifyError::None => (None, false),
-        IdentifyError::Name(name) => (Some(name), false),
+        IdentifyError::Name(name, why) => (Some((name, name_error(why))), false),
         IdentifyError::Passkey => (None, true),
     };
-    let unfit = rejected.is_some();
+    let (rejected, unfit) = rejected.unzip();
+    let is_rejected = unfit.is_some() || passkey_failed;
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
     let before = match browser.retries() {
@@ -275,7 +295,7 @@ pub(super) async fn identify_page(
         services,
         browser,
     );
-    if unfit || passkey_failed {
+    if is_rejected {
         *response.status_mut() = StatusCode::UNPROCESSABLE_ENTITY;
     }
     Ok(response)

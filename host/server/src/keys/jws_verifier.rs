@@ -1,0 +1,31 @@
+//! The verifiers of signatures by applications.
+
+use josekit::jwk::Jwk;
+use josekit::jws::{ES256, ES384, ES512, EdDSA, JwsVerifier, PS256, RS256};
+use serde_json::{Map, Value};
+
+/// The algorithms of `private_key_jwt`.
+pub const ASYMMETRIC: [&str; 6] = ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"];
+
+/// Returns the verifier of this algorithm with this key. `None` if the key is of another kind, or for another use.
+pub(super) fn verifier(algorithm: &str, key: &Map<String, Value>) -> Option<Box<dyn JwsVerifier>> {
+    let key = &jwk_of(key)?;
+    let boxed = |made: Result<Box<dyn JwsVerifier>, josekit::JoseError>| made.ok();
+    match algorithm {
+        "RS256" => boxed(RS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "PS256" => boxed(PS256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "ES256" => boxed(ES256.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "ES384" => boxed(ES384.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "ES512" => boxed(ES512.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        "EdDSA" => boxed(EdDSA.verifier_from_jwk(key).map(|made| Box::new(made) as _)),
+        _ => None,
+    }
+}
+
+/// Returns a key for the library that verifies signatures. Without `kid`, because the library would require it in the
+/// header: a token of the only key need not name it (OpenID Connect Core section 10.1).
+fn jwk_of(key: &Map<String, Value>) -> Option<Jwk> {
+    let mut key = key.clone();
+    key.remove("kid");
+    Jwk::from_map(key).ok()
+}
