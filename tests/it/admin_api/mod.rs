@@ -1,5 +1,6 @@
 //! The admin API and its callers: the console, service applications and the operator token.
 
+mod access;
 mod candidates;
 mod clients;
 mod conditional;
@@ -11,7 +12,9 @@ mod lists;
 mod lock_order;
 mod manifests;
 mod operation;
+mod overview;
 mod protected_actions;
+mod reports;
 mod role_changes;
 mod roles;
 mod search;
