@@ -151,6 +151,44 @@ async fn an_administrator_gives_a_group_access_in_the_console() {
 }
 
 #[tokio::test]
+async fn an_administrator_sees_who_has_access_and_settles_a_report() {
+    let host = host().await;
+    let (_, link) = invited_user(&host, "ada", Some("owner")).await;
+    let (_, support) = invited_user(&host, "support", Some("support")).await;
+    let application = host.web_application().await;
+    let path = format!("/applications/{}", application.id);
+    host.admin_ok(Method::PATCH, &path, json!({"name": "Grafana"}))
+        .await;
+    let [maryam, grace, _, _] = [
+        host.user("maryam").await,
+        host.user("grace").await,
+        host.user("bob").await,
+        host.user("eve").await,
+    ];
+    let group = json!({"name": "Engineering"});
+    let group = host.admin_ok(Method::POST, "/groups", group).await;
+    let members = json!({"users": [id(&maryam), id(&grace)]});
+    let path = format!("/groups/{}/members", id(&group));
+    host.admin_ok(Method::POST, &path, members).await;
+    let path = format!("/applications/{}/groups/{}", application.id, id(&group));
+    host.admin_ok(Method::PUT, &path, json!({"roles": ["editor"]}))
+        .await;
+    let device = host.authenticator(&maryam).await;
+    let login = application.login_page(&Browser::new(&host.base), &[]).await;
+    login.submit_name("maryam").await;
+    let requests = device.pending_requests(5).await;
+    let newest = requests.last().expect("a request");
+    assert_eq!(device.submit_report(newest).await, "reported");
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &link),
+        ("LOGIN_NAME", "ada"),
+        ("SUPPORT_URL", &support),
+    ];
+    run_with(&host, "console_access.mjs", &variables).await;
+}
+
+#[tokio::test]
 async fn an_administrator_operates_the_instance_and_other_roles_see_less() {
     let host = host().await;
     let (_, link) = invited_user(&host, "ada", Some("owner")).await;

@@ -28,12 +28,13 @@ use assent_model::entropy::SystemEntropy;
 use assent_model::group::AssignedAccess;
 use assent_model::id::{
     AccountId, ActionApprovalId, ApprovalId, ClientSecretId, ConsentId, DeviceId, Did, EnrolmentId,
-    KeyId, LoginId, SessionId, UserId,
+    KeyId, LoginId, ReportId, SessionId, UserId,
 };
 use assent_model::key::{KeyMaterial, KeyPurpose, KeyTimes, SigningKey};
 use assent_model::login::{BrowserContext, LocalPage, Login, LoginRequest, LoginStage};
 use assent_model::recovery::CodesOfDevice;
 use assent_model::redirect::RedirectUri;
+use assent_model::report::{NewReport, ReportSubject};
 use assent_model::scope::Scopes;
 use assent_model::secret::{Digest, Token};
 use assent_model::session::Amr;
@@ -227,6 +228,20 @@ pub async fn ada(store: &Store) -> (User, Device) {
     let device = new_device(&user);
     enrol(store, &device).await;
     (user, device)
+}
+
+/// Returns a report from a device.
+pub fn report_by(device: &Device) -> DeviceAnswer {
+    let report = NewReport {
+        id: ReportId::new(NOW, &SystemEntropy),
+        subject: ReportSubject::SignIn(None),
+        requested_from: "203.0.113.9".to_owned(),
+        requested_with: "Firefox on Linux".to_owned(),
+    };
+    DeviceAnswer::Report {
+        device: device.id,
+        report: Box::new(report),
+    }
 }
 
 async fn enrol(store: &Store, device: &Device) -> bool {

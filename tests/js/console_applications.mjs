@@ -50,7 +50,7 @@ async function begin(admin, kind) {
 
 /** Creates an account for the administrator in the application of the page. */
 async function giveAccess(admin) {
-  await admin.part('Accounts');
+  await admin.part('Access');
   await admin.desk.getByText('Give a user access').click();
   await admin.choose('User', LOGIN_NAME, new RegExp(LOGIN_NAME));
   await admin.field('Roles').fill('approver');
@@ -467,8 +467,8 @@ async function disabled(admin) {
 /** The preview shows that a slim ID token has few claims, and that a suspended account is rejected. */
 async function slimAndSuspended(admin) {
   const account = async (press, said) => {
-    await admin.part('Accounts');
-    await admin.desk.locator('tbody').getByRole('link', { name: LOGIN_NAME }).first().click();
+    await admin.part('Access');
+    await admin.desk.locator('[data-label="Account"]').getByRole('link', { name: LOGIN_NAME }).first().click();
     await admin.heading(LOGIN_NAME);
     await admin.press(press);
     const sure = admin.desk.getByRole('dialog').getByRole('button', { name: press, exact: true });

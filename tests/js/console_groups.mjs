@@ -42,7 +42,7 @@ async function create(admin) {
   await admin.look('group-new');
   await admin.press('Create');
   await admin.heading(`Staff ${MARKUP}`);
-  await admin.press('Add a member');
+  await admin.press('Add members');
   await admin.choose('User', 'bo', /bob/);
   await admin.look('group-member');
   await admin.press('Add to the group');
@@ -95,7 +95,7 @@ async function assign(admin) {
   await admin.open('/admin/applications', 'Applications');
   const stop = await counted(admin.desk);
   await admin.follow(APPLICATION_NAME);
-  await admin.part('Accounts');
+  await admin.part('Access');
   await admin.desk.getByText('Give a group access').click();
   await admin.field('Group').pressSequentially('sta');
   await admin.desk.locator('.found').getByRole('option', { name: /Staff/ }).click();

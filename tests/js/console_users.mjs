@@ -132,7 +132,7 @@ async function unsaved(admin) {
 }
 
 async function access(admin) {
-  await admin.part('Accounts');
+  await admin.part('Access');
   await admin.press('Give access to an application');
   await admin.desk.waitForFunction(() => document.activeElement.matches('dialog input'));
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);

@@ -129,10 +129,14 @@ pub struct Assignment {
 /// A group of the user that has an assignment of the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssignedGroup {
+    /// The group.
+    pub id: GroupId,
     /// The name of the group.
     pub name: String,
     /// The members' roles in the application.
     pub roles: Vec<String>,
+    /// When the access began: the later of the user's membership and the assignment.
+    pub since: Timestamp,
 }
 
 /// The access of a user to an application through assignments.

@@ -131,6 +131,8 @@ ids! {
     LoginId;
     /// An approval request.
     ApprovalId;
+    /// A user's report that an approval request was not theirs.
+    ReportId;
     /// The approval of a protected action.
     ActionApprovalId;
     /// A request that an approval channel has begun.

@@ -37,6 +37,7 @@ pub mod printable;
 pub mod purpose;
 pub mod recovery;
 pub mod redirect;
+pub mod report;
 pub mod saml;
 pub mod scope;
 pub mod search;

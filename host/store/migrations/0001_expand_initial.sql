@@ -103,7 +103,9 @@ CREATE TABLE applications (
     -- disabled.
     grants_not_before BIGINT NOT NULL DEFAULT 0,
     -- JSON: the roles of each active user; NULL if the application is not assigned to everyone.
-    everyone_roles TEXT
+    everyone_roles TEXT,
+    -- When the application was assigned to everyone.
+    everyone_since BIGINT
 );
 
 -- The origins of single-page applications, which may call endpoints from a browser (CORS).
@@ -167,6 +169,20 @@ CREATE TABLE accounts (
 );
 CREATE INDEX accounts_in_order ON accounts (application_id, id);
 CREATE INDEX accounts_by_state ON accounts (application_id, state, id);
+-- The list of users with access has the order of the users, and contains the accounts that grant access themselves.
+CREATE INDEX accounts_individual ON accounts (application_id, user_id) WHERE individual = 1;
+
+-- When a user last signed in to an application. Each instance updates it at most every ten minutes. A table of its own, because
+-- an update of the account's row would wait for its locks, and because it survives the account.
+CREATE TABLE account_use (
+    user_id        TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    application_id TEXT   NOT NULL REFERENCES applications (id) ON DELETE CASCADE,
+    signed_in_at   BIGINT NOT NULL,
+    PRIMARY KEY (user_id, application_id)
+)
+--sqlite WITHOUT ROWID
+;
+CREATE INDEX account_use_by_application ON account_use (application_id);
 
 -- The search index of accounts: the terms of the user, and the account's name.
 CREATE TABLE account_search (
@@ -209,6 +225,7 @@ CREATE TABLE group_assignments (
     group_id       TEXT   NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
     -- JSON.
     roles          TEXT   NOT NULL,
+    assigned_at    BIGINT NOT NULL,
     PRIMARY KEY (application_id, group_id)
 )
 --sqlite WITHOUT ROWID
@@ -464,6 +481,9 @@ CREATE TABLE approvals (
     requested_at       BIGINT NOT NULL,
     expires_at         BIGINT NOT NULL,
     decided_at         BIGINT,
+    -- 1 if the audit log has the entry about the expiry or the cancellation. The entry is not written with the cancellation, whose
+    -- response time would then tell whether the name belongs to a user.
+    end_recorded       BIGINT NOT NULL DEFAULT 0,
     CHECK ((login_id IS NULL) <> (action_approval_id IS NULL)),
     CHECK ((kind = 'passkey') = (number IS NULL)),
     CHECK (kind <> 'passkey' OR state IN ('approved', 'withdrawn'))
@@ -530,6 +550,28 @@ CREATE TABLE approval_dispatches (
 );
 CREATE INDEX approval_dispatches_by_lease ON approval_dispatches (leased_until);
 
+-- Users' reports that an approval request was not theirs. An open report stays until an administrator settles it.
+CREATE TABLE reports (
+    id              TEXT   NOT NULL PRIMARY KEY,
+    user_id         TEXT   NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+    device_id       TEXT   NOT NULL,
+    -- What the request was for; the application is NULL for a protected action, the console and the portal.
+    kind            TEXT   NOT NULL CHECK (kind IN ('sign-in', 'action')),
+    application_id  TEXT,
+    -- What the user saw: the place, and the browser.
+    requested_from  TEXT   NOT NULL,
+    requested_with  TEXT   NOT NULL,
+    reported_at     BIGINT NOT NULL,
+    -- When, by whom and with which note it was settled; NULL for an open report.
+    settled_at      BIGINT,
+    settled_by_kind TEXT,
+    settled_by      TEXT,
+    note            TEXT
+);
+CREATE INDEX reports_by_user ON reports (user_id, id);
+CREATE INDEX reports_open ON reports (id) WHERE settled_at IS NULL;
+CREATE INDEX reports_settled ON reports (settled_at) WHERE settled_at IS NOT NULL;
+
 -- Changes that waiting requests of any instance wait for. Each instance polls the table while requests wait. Retention deletes the
 -- rows after some minutes.
 CREATE TABLE changes (
@@ -548,6 +590,7 @@ CREATE TABLE approval_cooldowns (
     denied_at      BIGINT NOT NULL,
     cooldown_until BIGINT NOT NULL
 );
+CREATE INDEX approval_cooldowns_by_end ON approval_cooldowns (cooldown_until, user_id);
 
 -- How often a name was typed recently in a network. Above a threshold, the audit log gets one entry with the count in place of an
 -- entry for each.
@@ -888,11 +931,12 @@ CREATE TABLE audit_streams (
 CREATE TABLE sign_in_hours (
     -- Hours since 1970.
     hour              BIGINT NOT NULL PRIMARY KEY,
-    requested         BIGINT NOT NULL,
-    approved          BIGINT NOT NULL,
     completed         BIGINT NOT NULL,
     denied            BIGINT NOT NULL,
+    reported          BIGINT NOT NULL,
     number_mismatches BIGINT NOT NULL,
+    cancelled         BIGINT NOT NULL,
+    expired           BIGINT NOT NULL,
     -- JSON object, the histogram of the time until approval: from quarters of a second to the number of approvals.
     approval_times    TEXT   NOT NULL
 );

@@ -15,8 +15,9 @@ use std::sync::Arc;
 use crate::sql::{self, Connection};
 
 use crate::batch::loader::Row;
+use crate::groups::access::granting_applications;
 use crate::protocols::{OIDC, SAML};
-use crate::rows::{cell, epoch_number, from_json, moment, parse, to_json};
+use crate::rows::{NEVER, cell, epoch_number, from_json, moment, parse, to_json};
 use crate::{Result, Store, StoreError, VersionedWrite, audit, deprovisioning};
 use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
@@ -26,7 +27,7 @@ use assent_model::saml::ServiceProvider;
 pub use cursor::ApplicationCursor;
 pub(crate) use noted_secret_uses::SecretUses;
 pub(crate) use recorded_use::RecordedUse;
-pub use usage::{ApplicationUsage, MOST_COUNTED};
+pub use usage::ApplicationUsage;
 pub(crate) use version_row::{ApplicationVersionRow, VERSION_BY_ID};
 
 /// The order of a list of applications.
@@ -183,9 +184,6 @@ pub(crate) async fn delete(db: &mut Connection, id: &Did, version: i64) -> Resul
         .await?;
     Ok(VersionedWrite::of_rows(result))
 }
-
-/// The `grants_not_before` of a disabled application: no grant is valid.
-const NEVER: i64 = i64::MAX;
 
 async fn insert_origins(db: &mut Connection, application: &Application) -> Result<()> {
     for origin in application.settings.origins() {
@@ -442,13 +440,9 @@ impl Store {
             "
              FROM applications
              LEFT JOIN accounts ON accounts.application_id = applications.id AND accounts.user_id = $1
-             WHERE applications.id IN (
-                   SELECT application_id FROM accounts WHERE user_id = $1 AND individual = 1
-                   UNION SELECT group_assignments.application_id FROM group_members
-                         JOIN group_assignments ON group_assignments.group_id = group_members.group_id
-                         WHERE group_members.user_id = $1
-                   UNION SELECT id FROM applications WHERE everyone_roles IS NOT NULL)
-               AND (accounts.id IS NULL OR accounts.state IN ('invited', 'active'))
+             WHERE applications.id IN (",
+            granting_applications!(),
+            ") AND (accounts.id IS NULL OR accounts.state IN ('invited', 'active'))
              ORDER BY applications.name, applications.id LIMIT $2"
         ))
         .bind(user.to_string())

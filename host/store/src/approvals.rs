@@ -2,6 +2,7 @@
 
 mod answers;
 mod decision;
+mod ends;
 mod reading;
 mod rulings;
 

@@ -23,6 +23,8 @@ pub struct Backlogs {
     pub invitations: Backlog,
     /// Approval requests that no channel has received yet, without those that a cooldown holds.
     pub dispatches: Backlog,
+    /// Reports of users that no administrator has settled.
+    pub reports: Backlog,
     /// The first expiry among the last SAML certificates of the applications.
     pub saml_certificates_expire: Option<Timestamp>,
 }
@@ -38,6 +40,8 @@ const BACKLOGS: &str = "SELECT
        WHERE a.expires_at > $1 AND d.leased_until < $1 LIMIT 10000) AS d),
     (SELECT MIN(a.requested_at) FROM approval_dispatches d JOIN approvals a ON a.id = d.approval_id
        WHERE a.expires_at > $1 AND d.leased_until < $1),
+    (SELECT COUNT(*) FROM (SELECT 1 FROM reports WHERE settled_at IS NULL LIMIT 10000) AS r),
+    (SELECT MIN(reported_at) FROM (SELECT reported_at FROM reports WHERE settled_at IS NULL ORDER BY id LIMIT 1) AS r),
     (SELECT MIN(last) FROM (SELECT MAX(expires_at) AS last FROM saml_keys GROUP BY application_id) AS k)";
 
 impl Store {
@@ -53,13 +57,25 @@ impl Store {
             Option<i64>,
             i64,
             Option<i64>,
+            i64,
+            Option<i64>,
             Option<i64>,
         );
-        let (logouts, logout, invitations, invitation, dispatches, dispatch, certificates): Row =
-            sql::query_as(BACKLOGS)
-                .bind(now.millis())
-                .fetch_one(&self.readers)
-                .await?;
+        let row: Row = sql::query_as(BACKLOGS)
+            .bind(now.millis())
+            .fetch_one(&self.readers)
+            .await?;
+        let (
+            logouts,
+            logout,
+            invitations,
+            invitation,
+            dispatches,
+            dispatch,
+            reports,
+            report,
+            certificates,
+        ) = row;
         let backlog = |waiting: i64, oldest: Option<i64>| Backlog {
             waiting: waiting.unsigned_abs(),
             oldest: oldest.map(moment),
@@ -68,6 +84,7 @@ impl Store {
             logouts: backlog(logouts, logout),
             invitations: backlog(invitations, invitation),
             dispatches: backlog(dispatches, dispatch),
+            reports: backlog(reports, report),
             saml_certificates_expire: certificates.map(moment),
         })
     }

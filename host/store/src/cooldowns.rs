@@ -1,14 +1,56 @@
 //! Cooldowns: a running cooldown holds the requests with a name of the user (see `held_requests`). They are in the
 //! database, so that each instance knows them and they survive restarts.
 
+use std::collections::HashMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::LazyLock;
+
 use crate::sql::{self, Connection};
 
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, moment, parse};
 use crate::{Result, Store, approval_requests, audit, dispatches, held_requests};
 use assent_model::approval::CooldownPolicy;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::UserId;
+use assent_model::id::{IdError, UserId};
+
+static OF_USERS: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        "SELECT user_id, cooldown_until FROM approval_cooldowns WHERE cooldown_until > $1 AND user_id IN ({$})",
+        1,
+    )
+});
+
+/// A cooldown that has not ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RunningCooldown {
+    /// The user.
+    pub user: UserId,
+    /// When it ends.
+    pub until: Timestamp,
+}
+
+/// A place in the list of cooldowns.
+pub type CooldownCursor = RunningCooldown;
+
+impl fmt::Display for RunningCooldown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.until.millis(), self.user)
+    }
+}
+
+impl FromStr for RunningCooldown {
+    type Err = IdError;
+    fn from_str(text: &str) -> std::result::Result<Self, IdError> {
+        let (until, user) = text.split_once(' ').ok_or(IdError)?;
+        Ok(Self {
+            user: user.parse()?,
+            until: moment(until.parse().map_err(|_| IdError)?),
+        })
+    }
+}
 
 /// The number of users for which one round releases held requests.
 const RELEASED_USERS: i64 = 64;
@@ -141,23 +183,91 @@ impl Store {
     pub async fn lift_cooldown(&self, user: UserId, entry: Entry, now: Timestamp) -> Result<bool> {
         self.write(move |db| {
             let entry = entry.clone();
-            Box::pin(async move {
-                approval_requests::lock_subject(db, &user.to_string(), now).await?;
-                let lifted = sql::query(
-                    "DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2",
-                )
-                .bind(user.to_string())
-                .bind(now.millis())
-                .execute(&mut *db)
-                .await?;
-                if lifted == 0 {
-                    return Ok(false);
-                }
-                held_requests::release(db, &user.to_string(), now).await?;
-                audit::append(db, &[entry]).await?;
-                Ok(true)
-            })
+            Box::pin(async move { lift(db, user, entry, now).await })
         })
         .await
     }
+
+    /// When the running cooldown of each of these users ends. A user without one is missing.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn cooldowns_of(
+        &self,
+        users: &[UserId],
+        now: Timestamp,
+    ) -> Result<HashMap<UserId, Timestamp>> {
+        let mut found = HashMap::new();
+        for users in users.chunks(MOST) {
+            let mut query = sql::query_as::<(String, i64)>(OF_USERS.sql_for(users.len()));
+            query = query.bind(now.millis());
+            for user in OF_USERS.padded(users) {
+                query = query.bind(user.to_string());
+            }
+            for (id, until) in query.fetch_all(&self.readers).await? {
+                let user = parse(&id, cell("approval_cooldowns", "user_id", &id))?;
+                found.insert(user, moment(until));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Up to `limit` cooldowns that run at `now` and follow `after`, in the order of their ends.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn running_cooldowns(
+        &self,
+        after: Option<CooldownCursor>,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<RunningCooldown>> {
+        let (until, user) = match after {
+            Some(after) => (
+                after.until.millis().max(now.millis()),
+                after.user.to_string(),
+            ),
+            // This text is greater than each id.
+            None => (now.millis(), "g".to_owned()),
+        };
+        let rows: Vec<(String, i64)> = sql::query_as(
+            "SELECT user_id, cooldown_until FROM approval_cooldowns WHERE (cooldown_until, user_id) > ($1, $2)
+             ORDER BY cooldown_until, user_id LIMIT $3",
+        )
+        .bind(until)
+        .bind(user)
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|(id, until)| {
+                Ok(RunningCooldown {
+                    user: parse(&id, cell("approval_cooldowns", "user_id", &id))?,
+                    until: moment(until),
+                })
+            })
+            .collect()
+    }
+}
+
+/// Ends a user's cooldown: see [`Store::lift_cooldown`].
+pub(crate) async fn lift(
+    db: &mut Connection,
+    user: UserId,
+    entry: Entry,
+    now: Timestamp,
+) -> Result<bool> {
+    approval_requests::lock_subject(db, &user.to_string(), now).await?;
+    let lifted =
+        sql::query("DELETE FROM approval_cooldowns WHERE user_id = $1 AND cooldown_until > $2")
+            .bind(user.to_string())
+            .bind(now.millis())
+            .execute(&mut *db)
+            .await?;
+    if lifted == 0 {
+        return Ok(false);
+    }
+    held_requests::release(db, &user.to_string(), now).await?;
+    audit::append(db, &[entry]).await?;
+    Ok(true)
 }

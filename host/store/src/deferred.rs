@@ -11,7 +11,7 @@ use crate::sql::{self, Argument, Connection};
 use crate::{Result, StoreError};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::id::Did;
+use assent_model::id::{Did, UserId};
 
 /// The most rows of one statement. The database caches a plan for each number of rows.
 const ROWS: usize = 8;
@@ -22,6 +22,7 @@ pub(crate) struct Deferred {
     /// The changes, without duplicates.
     pub(crate) changes: Vec<Change>,
     uses: Vec<(Did, Timestamp)>,
+    account_uses: Vec<(UserId, Did, Timestamp)>,
 }
 
 tokio::task_local! {
@@ -32,6 +33,7 @@ tokio::task_local! {
 pub(crate) struct Mark {
     changes: usize,
     uses: usize,
+    account_uses: usize,
 }
 
 /// Executes the work of a transaction. Returns its output and the records.
@@ -67,6 +69,22 @@ pub(crate) fn record_use(
     record(|deferred| deferred.uses.push((application.clone(), now)))
 }
 
+/// Records that this user signed in to an application.
+///
+/// # Errors
+/// If there is no transaction.
+pub(crate) fn record_account_use(
+    _transaction: &mut Connection,
+    (user, application): &(UserId, Did),
+    now: Timestamp,
+) -> Result<()> {
+    record(|deferred| {
+        deferred
+            .account_uses
+            .push((*user, application.clone(), now));
+    })
+}
+
 fn record(add: impl FnOnce(&mut Deferred)) -> Result<()> {
     DEFERRED
         .try_with(|deferred| add(&mut deferred.borrow_mut()))
@@ -80,11 +98,13 @@ pub(crate) fn mark() -> Mark {
             Mark {
                 changes: deferred.changes.len(),
                 uses: deferred.uses.len(),
+                account_uses: deferred.account_uses.len(),
             }
         })
         .unwrap_or(Mark {
             changes: 0,
             uses: 0,
+            account_uses: 0,
         })
 }
 
@@ -95,6 +115,7 @@ pub(crate) fn restore(mark: &Mark) {
         let mut deferred = deferred.borrow_mut();
         deferred.changes.truncate(mark.changes);
         deferred.uses.truncate(mark.uses);
+        deferred.account_uses.truncate(mark.account_uses);
     });
 }
 
@@ -107,16 +128,14 @@ pub(crate) async fn insert_changes(db: &mut Connection, deferred: &Deferred) -> 
     Ok(())
 }
 
-/// Records the last use of each application, in the order of their ids. If two transactions locked the same rows in
-/// different orders, they would deadlock, and PostgreSQL would roll one of them back.
+/// Records the last use of each application, and of each by each user, in the order of their ids. If two transactions
+/// locked the same rows in different orders, they would deadlock, and PostgreSQL would roll one of them back.
 pub(crate) async fn write_uses(db: &mut Connection, deferred: &Deferred) -> Result<()> {
-    let mut last = BTreeMap::new();
-    for (application, at) in &deferred.uses {
-        let last = last.entry(application).or_insert(*at);
-        *last = (*last).max(*at);
-    }
-    let uses: Vec<_> = last.into_iter().collect();
-    for rows in uses.chunks(ROWS) {
+    let uses = deferred
+        .uses
+        .iter()
+        .map(|(application, at)| (application, *at));
+    for rows in last_of_each(uses).chunks(ROWS) {
         let values = rows
             .iter()
             .map(|(application, at)| [application.to_string().into(), at.millis().into()]);
@@ -129,7 +148,38 @@ pub(crate) async fn write_uses(db: &mut Connection, deferred: &Deferred) -> Resu
         )
         .await?;
     }
+    let uses = deferred
+        .account_uses
+        .iter()
+        .map(|(user, application, at)| ((*user, application), *at));
+    for rows in last_of_each(uses).chunks(ROWS) {
+        let values = rows.iter().map(|((user, application), at)| {
+            [
+                user.to_string().into(),
+                application.to_string().into(),
+                at.millis().into(),
+            ]
+        });
+        insert(
+            db,
+            "INSERT INTO account_use (user_id, application_id, signed_in_at)",
+            values,
+            " ON CONFLICT (user_id, application_id) DO UPDATE SET signed_in_at = excluded.signed_in_at
+              WHERE account_use.signed_in_at < excluded.signed_in_at",
+        )
+        .await?;
+    }
     Ok(())
+}
+
+/// Returns the last time of each key, in the order of the keys.
+fn last_of_each<K: Ord>(uses: impl Iterator<Item = (K, Timestamp)>) -> Vec<(K, Timestamp)> {
+    let mut last: BTreeMap<K, Timestamp> = BTreeMap::new();
+    for (key, at) in uses {
+        let last = last.entry(key).or_insert(at);
+        *last = (*last).max(at);
+    }
+    last.into_iter().collect()
 }
 
 /// Inserts several rows by one statement.

@@ -257,11 +257,13 @@ pub(crate) async fn erase_user(db: &mut Connection, user: UserId, now: Timestamp
         "DELETE FROM recovery_codes WHERE user_id = $1",
         "DELETE FROM external_authenticators WHERE user_id = $1",
         "DELETE FROM approval_cooldowns WHERE user_id = $1",
+        "DELETE FROM reports WHERE user_id = $1",
         "DELETE FROM approval_subjects WHERE subject = $1",
         "DELETE FROM consents WHERE user_id = $1",
         "DELETE FROM group_members WHERE user_id = $1",
         "DELETE FROM sessions WHERE user_id = $1",
         "DELETE FROM last_sign_ins WHERE user_id = $1",
+        "DELETE FROM account_use WHERE user_id = $1",
         "DELETE FROM claim_traces WHERE user_id = $1",
         "UPDATE accounts SET name = 'erased-' || id, roles = '[]', state = 'terminated', version = version + 1
          WHERE user_id = $1",

@@ -4,7 +4,7 @@
 //! assigned group, increments the version of the application. Requests compare these versions anyway, so each instance
 //! sees the change in the next request, and no request needs another statement.
 
-mod access;
+pub(crate) mod access;
 pub(crate) mod assignments;
 mod listing;
 mod lost_access;

@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use crate::groups::access::granting_applications;
 use crate::rows::{cell, parse};
 use crate::sql::{self, Connection, Query};
 use crate::{Result, Store, VersionedWrite, audit};
@@ -158,21 +159,17 @@ impl Store {
         Ok(row.map(|(digest,)| digest))
     }
 
-    /// The digests of the logos of a user's applications. These are the applications with an account of the user, and
-    /// those that are assigned to a group of the user or to everyone.
+    /// The digests of the logos of the applications that grant a user access.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn logos_of(&self, user: UserId) -> Result<Vec<(Did, String)>> {
-        let rows: Vec<(String, String)> = sql::query_as(
+        let rows: Vec<(String, String)> = sql::query_as(concat!(
             "SELECT logo.application_id, logo.digest FROM application_logos AS logo
-             WHERE logo.application_id IN (
-                   SELECT application_id FROM accounts WHERE user_id = $1
-                   UNION SELECT group_assignments.application_id FROM group_members
-                         JOIN group_assignments ON group_assignments.group_id = group_members.group_id
-                         WHERE group_members.user_id = $1
-                   UNION SELECT id FROM applications WHERE everyone_roles IS NOT NULL)",
-        )
+                 WHERE logo.application_id IN (",
+            granting_applications!(),
+            ")"
+        ))
         .bind(user.to_string())
         .fetch_all(&self.readers)
         .await?;

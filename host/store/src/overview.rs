@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
+use crate::audit::is_action;
 use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, from_json, moment, to_json};
 use crate::sql;
@@ -16,11 +17,8 @@ use assent_model::id::first_text_of;
 const HOUR: i64 = 60 * 60 * 1000;
 /// The unit of the counted approval times, in milliseconds.
 pub const QUARTER: u64 = 250;
-/// The events that count for sign-ins.
-const COUNTED: [Event; 6] = [
-    Event::SignInRequested,
-    Event::SignInApproved,
-    Event::SignedIn,
+/// The counted events that requests for protected actions have, too.
+const OF_ACTIONS: [Event; 3] = [
     Event::SignInDenied,
     Event::SignInReported,
     Event::NumberMatchFailed,
@@ -28,8 +26,9 @@ const COUNTED: [Event; 6] = [
 
 static INSERT_HOURS: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO sign_in_hours (hour, requested, approved, completed, denied, number_mismatches, approval_times)
-         VALUES {($, $, $, $, $, $, $)} ON CONFLICT (hour) DO NOTHING",
+        "INSERT INTO sign_in_hours (hour, completed, denied, reported, number_mismatches, cancelled, expired,
+                                    approval_times)
+         VALUES {($, $, $, $, $, $, $, $)} ON CONFLICT (hour) DO NOTHING",
         0,
     )
 });
@@ -39,29 +38,33 @@ static INSERT_HOURS: LazyLock<BulkSql> = LazyLock::new(|| {
 pub struct SignInHour {
     /// The hour, counted since 1970.
     pub hour: i64,
-    /// The number of requests with the name of a user.
-    pub requested: u64,
-    /// The number of approvals.
-    pub approved: u64,
     /// The number of completed sign-ins.
     pub completed: u64,
-    /// The number of denied and reported requests.
+    /// The number of denied requests.
     pub denied: u64,
-    /// The number of wrong numbers.
+    /// The number of reported requests.
+    pub reported: u64,
+    /// The number of typed wrong numbers.
     pub number_mismatches: u64,
+    /// The number of sign-ins that were cancelled in the browser.
+    pub cancelled: u64,
+    /// The number of requests that expired without a decision.
+    pub expired: u64,
     /// How long users took to approve: the number of approvals by the time in quarters of a second.
     pub approval_times: BTreeMap<u64, u64>,
 }
 
 impl SignInHour {
-    fn counter_for(&mut self, event: Event) -> &mut u64 {
-        match event {
-            Event::SignInRequested => &mut self.requested,
-            Event::SignInApproved => &mut self.approved,
+    const fn counter_for(&mut self, event: Event) -> Option<&mut u64> {
+        Some(match event {
             Event::SignedIn => &mut self.completed,
+            Event::SignInDenied => &mut self.denied,
+            Event::SignInReported => &mut self.reported,
             Event::NumberMatchFailed => &mut self.number_mismatches,
-            _ => &mut self.denied,
-        }
+            Event::SignInCancelled => &mut self.cancelled,
+            Event::SignInExpired => &mut self.expired,
+            _ => return None,
+        })
     }
 }
 
@@ -70,19 +73,17 @@ impl SignInHour {
 struct EntryDetail {
     #[serde(default)]
     approval_time_ms: Option<u64>,
-    /// `passkey` for a sign-in without a request on a device.
-    #[serde(default)]
-    method: Option<String>,
 }
 
 crate::sql::row! {
     struct HourRow of sign_in_hours {
         hour: i64,
-        requested: i64,
-        approved: i64,
         completed: i64,
         denied: i64,
+        reported: i64,
         number_mismatches: i64,
+        cancelled: i64,
+        expired: i64,
         approval_times: String,
     }
 }
@@ -92,11 +93,12 @@ impl TryFrom<HourRow> for SignInHour {
     fn try_from(row: HourRow) -> Result<Self> {
         Ok(Self {
             hour: row.hour,
-            requested: row.requested.unsigned_abs(),
-            approved: row.approved.unsigned_abs(),
             completed: row.completed.unsigned_abs(),
             denied: row.denied.unsigned_abs(),
+            reported: row.reported.unsigned_abs(),
             number_mismatches: row.number_mismatches.unsigned_abs(),
+            cancelled: row.cancelled.unsigned_abs(),
+            expired: row.expired.unsigned_abs(),
             approval_times: from_json(
                 &row.approval_times,
                 cell("sign_in_hours", "approval_times", &row.hour.to_string()),
@@ -164,10 +166,14 @@ impl Store {
         for (event, hour, count) in rows {
             let event =
                 Event::parse(&event).ok_or(cell("audit_entries", "event", &event).unexpected())?;
-            if let (Some(hour), true) = (hours.get_mut(&hour), COUNTED.contains(&event)) {
-                *hour.counter_for(event) += count.unsigned_abs();
+            if let Some(counter) = hours
+                .get_mut(&hour)
+                .and_then(|hour| hour.counter_for(event))
+            {
+                *counter += count.unsigned_abs();
             }
         }
+        self.subtract_actions(&since, &mut hours).await?;
         let rows: Vec<(String, i64, String)> = sql::query_as(
             "SELECT id, happened_at / 3600000, detail FROM audit_entries WHERE id >= $1 AND COALESCE(event, '') = $2",
         )
@@ -186,12 +192,37 @@ impl Store {
                     .entry((waited + QUARTER / 2) / QUARTER)
                     .or_default() += 1;
             }
-            // A sign-in with a passkey has no entry for the request.
-            if detail.method.as_deref() == Some("passkey") {
-                hour.requested += 1;
-            }
         }
         Ok(hours.into_values().collect())
+    }
+
+    /// Subtracts the requests for protected actions, whose entries have the same events. Only few entries have them.
+    async fn subtract_actions(
+        &self,
+        since: &str,
+        hours: &mut BTreeMap<i64, SignInHour>,
+    ) -> Result<()> {
+        for event in OF_ACTIONS {
+            let rows: Vec<(i64, i64)> = sql::query_as(concat!(
+                "SELECT happened_at / 3600000, COUNT(*) FROM audit_entries
+                 WHERE id >= $1 AND COALESCE(event, '') = $2 AND ",
+                is_action!(),
+                " GROUP BY happened_at / 3600000"
+            ))
+            .bind(since.to_owned())
+            .bind(event.as_str())
+            .fetch_all(&self.readers)
+            .await?;
+            for (hour, count) in rows {
+                if let Some(counter) = hours
+                    .get_mut(&hour)
+                    .and_then(|hour| hour.counter_for(event))
+                {
+                    *counter = counter.saturating_sub(count.unsigned_abs());
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Stores the counts of hours that have ended. Existing counts stay.
@@ -212,11 +243,12 @@ impl Store {
                     for hour in INSERT_HOURS.padded(rows) {
                         query = query
                             .bind(hour.hour)
-                            .bind(count(hour.requested))
-                            .bind(count(hour.approved))
                             .bind(count(hour.completed))
                             .bind(count(hour.denied))
+                            .bind(count(hour.reported))
                             .bind(count(hour.number_mismatches))
+                            .bind(count(hour.cancelled))
+                            .bind(count(hour.expired))
                             .bind(to_json(&hour.approval_times)?);
                     }
                     query.execute(&mut *db).await?;

@@ -154,18 +154,7 @@ impl Store {
             let (keep, entry) = (keep.clone(), entry.clone());
             Box::pin(async move {
                 let user = guard.lock(db).await?;
-                let open: Vec<(String,)> = sql::query_as(
-                    "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY \
-                     sid",
-                )
-                .bind(user.to_string())
-                .bind(keep)
-                .fetch_all(&mut *db)
-                .await?;
-                if !open.is_empty() {
-                    audit::append(db, &[entry.with("sessions", open.len())]).await?;
-                }
-                end_all(db, open, now).await
+                end_sessions(db, user, keep, entry, now).await
             })
         })
         .await
@@ -243,6 +232,27 @@ impl Store {
         })
         .await
     }
+}
+
+/// Ends all sessions of a user except one: see [`Store::end_other_sessions_of`].
+pub(crate) async fn end_sessions(
+    db: &mut Connection,
+    user: UserId,
+    keep: String,
+    entry: Entry,
+    now: Timestamp,
+) -> Result<SessionEnd> {
+    let open: Vec<(String,)> = sql::query_as(
+        "SELECT DISTINCT sid FROM sessions WHERE user_id = $1 AND sid <> $2 AND ended_at IS NULL ORDER BY sid",
+    )
+    .bind(user.to_string())
+    .bind(keep)
+    .fetch_all(&mut *db)
+    .await?;
+    if !open.is_empty() {
+        audit::append(db, &[entry.with("sessions", open.len())]).await?;
+    }
+    end_all(db, open, now).await
 }
 
 /// Revokes a device: see [`Store::revoke_device_of`].

@@ -218,6 +218,11 @@ impl Store {
                 now - SUBJECTS,
             ),
             (by_end!("instances", "id", "seen_at"), now - INSTANCES),
+            // An open report has no end, so it stays.
+            (
+                by_end!("reports", "id", "settled_at"),
+                now - retention.audit,
+            ),
         ] {
             deleted += self.delete_by_end(statement, before, &mut turn).await?;
         }

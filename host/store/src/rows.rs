@@ -63,6 +63,9 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<String> {
         .map_err(|_| StoreError::Internal("a value cannot be serialized as JSON"))
 }
 
+/// The `grants_not_before` of a disabled application: no grant is valid.
+pub(crate) const NEVER: i64 = i64::MAX;
+
 pub(crate) const fn moment(millis: i64) -> Timestamp {
     Timestamp::from_millis(millis)
 }

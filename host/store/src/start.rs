@@ -82,6 +82,7 @@ impl Store {
             waiters,
             old_changes: Arc::default(),
             recorded_use: Arc::default(),
+            recorded_account_use: Arc::default(),
             secret_uses: Arc::default(),
         })
     }

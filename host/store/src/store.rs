@@ -26,7 +26,7 @@ use crate::versioned_cache::VersionedCache;
 use crate::writer::Writer;
 use assent_model::application::RegisteredApplication;
 use assent_model::device::Device;
-use assent_model::id::{AccountId, Did, FamilyId};
+use assent_model::id::{AccountId, Did, FamilyId, UserId};
 use assent_model::token::CodeGrant;
 
 /// The database.
@@ -45,8 +45,9 @@ pub struct Store {
     pub(crate) chaining: Arc<ChainContext>,
     pub(crate) measurements: Arc<Measurements>,
     pub(crate) instance: Arc<Instance>,
-    /// When this instance recorded the use of applications.
-    pub(crate) recorded_use: Arc<RecordedUse>,
+    /// When this instance recorded the use of applications, and of each by each user.
+    pub(crate) recorded_use: Arc<RecordedUse<Did>>,
+    pub(crate) recorded_account_use: Arc<RecordedUse<(UserId, Did)>>,
     /// The uses of client secrets that are not written yet.
     pub(crate) secret_uses: Arc<SecretUses>,
     /// The requests of this instance that wait for changes.

@@ -13,6 +13,7 @@ use assent_tests::harness::{Admin, Application, TestHost, TestUser, id};
 use reqwest::Method;
 use serde_json::{Value, json};
 
+use super::access::{Assigned, Groups};
 use super::names::{self, Draw};
 
 /// The number of objects in one transaction.
@@ -32,6 +33,8 @@ pub struct DataSet {
     pub application: Application,
     /// An application in which few users have an account.
     pub small: Application,
+    /// The applications that are assigned to groups and to everyone.
+    pub assigned: Assigned,
     /// A user with a device and a session.
     pub ada: TestUser,
     /// A sample of the users, from the whole period.
@@ -65,6 +68,7 @@ impl DataSet {
         let (mut some, mut accounts) = (Vec::new(), Vec::new());
         let ids: [Did; 2] =
             [&large, &small].map(|application| application.id.parse().expect("an id"));
+        let groups = Groups::create(&host.host).await;
         let mut next = 0;
         while next < count {
             let numbers = next..(next + BATCH).min(count);
@@ -121,9 +125,11 @@ impl DataSet {
                 .save_accounts(writes, host.host.now())
                 .await
                 .expect("stored");
+            groups.add(&host.host, numbers.start as usize, &users).await;
             next = numbers.end;
             host.advance(PASS);
         }
+        let assigned = groups.assign(host).await;
         let mut left = count - 2 * (count / LATELY);
         let mut middle = String::new();
         while left > 0 {
@@ -150,6 +156,7 @@ impl DataSet {
             admin,
             application: large,
             small,
+            assigned,
             ada,
             some,
             accounts,

@@ -5,6 +5,7 @@
 //! A hundred requests of each kind then measure the response times. The benchmark fails if the 99th percentile of a
 //! kind is 100 ms or longer. Without a number it creates 20,000, and without a database it measures both.
 
+mod access;
 mod data_set;
 mod names;
 mod requests;

@@ -235,7 +235,51 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
             )],
         ),
         ("overview", one("/overview")),
+        (
+            "applications, with the numbers of their users",
+            one("/applications?order=name"),
+        ),
+        ("reports that are open", one("/reports?open=true")),
+        ("users whose requests are paused", one("/cooldowns")),
+        (
+            "a user's access",
+            of_users(&|id| format!("/users/{id}/access")),
+        ),
     ];
+    let access = |application: &str| format!("/applications/{application}/access");
+    let assigned = &made.assigned;
+    for (name, application) in [
+        ("access by accounts", application),
+        ("access of few", &made.small.id),
+        ("access by a large group", &assigned.large.id),
+        ("access by a small group", &assigned.small.id),
+        ("access by everyone", &assigned.everyone.id),
+    ] {
+        let path = access(application);
+        let letters = ('a'..='z').map(|letter| format!("{path}?q={letter}"));
+        kinds.extend([
+            (
+                name,
+                vec![path.clone(), format!("{path}?limit=200&after={user}")],
+            ),
+            (
+                name,
+                vec![
+                    format!("{path}?denied=true"),
+                    format!("{path}?denied=true&after={user}"),
+                ],
+            ),
+            (
+                name,
+                letters
+                    .chain([
+                        format!("{path}?q={}", q(&words)),
+                        format!("{path}?q=nobody-has-this"),
+                    ])
+                    .collect(),
+            ),
+        ]);
+    }
     let audit = |filter: &str| format!("/audit?{filter}");
     let since = &made.middle;
     kinds.extend([

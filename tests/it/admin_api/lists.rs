@@ -88,7 +88,7 @@ async fn lists_show_the_last_sign_in(database: Database) {
     let usage = first("/applications?order=name").await["usage"].clone();
     assert_eq!(
         usage,
-        json!({"logo_url": null, "accounts": 1, "more_accounts": false, "last_sign_in_at": null})
+        json!({"logo_url": null, "users": 1, "more_users": false, "last_sign_in_at": null})
     );
     let browser = Browser::new(&host.base);
     ada.sign_in(&browser).await;

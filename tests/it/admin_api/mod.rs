@@ -1,5 +1,6 @@
 //! The admin API and its callers: the console, service applications and the operator token.
 
+mod access;
 mod candidates;
 mod clients;
 mod conditional;
@@ -15,8 +16,10 @@ mod names;
 mod nulls;
 mod operation;
 mod other_user;
+mod overview;
 mod protected_actions;
 mod recipe_member;
+mod reports;
 mod role_changes;
 mod roles;
 mod search;

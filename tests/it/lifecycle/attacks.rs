@@ -13,7 +13,7 @@ use crate::harness::{
 };
 use crate::oidc::refresh::{OFFLINE, refresh, refresh_token};
 use crate::oidc::token::userinfo;
-use crate::store::{NOW, ada, audited, fixture, requested};
+use crate::store::{NOW, ada, audited, fixture, report_by, requested};
 
 #[tokio::test]
 async fn requests_codes_and_tokens_are_not_interchangeable() {
@@ -166,7 +166,7 @@ async fn of_fifty_decisions_on_two_instances_one_counts_and_none_after_a_restart
             passkey: None,
         },
         DeviceAnswer::Deny { device: device.id },
-        DeviceAnswer::Report { device: device.id },
+        report_by(&device),
     ];
     let mut attempts = JoinSet::new();
     for count in 0..50 {

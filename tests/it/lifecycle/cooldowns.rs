@@ -19,7 +19,9 @@ use super::{entries, events};
 use crate::harness::{
     Browser, Database, HostOptions, Page, Respond, Run, TestHost, TestUser, http_client, id,
 };
-use crate::store::{Fixture, NOW, ada, approval, audited, entry, fixture, login, request};
+use crate::store::{
+    Fixture, NOW, ada, approval, audited, entry, fixture, login, report_by, request,
+};
 
 /// Begins a sign-in with this name, in a browser of its own. Returns the waiting page.
 async fn request_as(host: &TestHost, ada: &TestUser, name: &str) -> Page {
@@ -647,8 +649,7 @@ async fn a_request_concurrent_with_a_report_reaches_no_device(database: Database
         assert_eq!(requested, RequestOutcome::Prompted(user.id));
         let mut audited = audited(&[30]);
         audited.cooldown.0.report = Some(Duration::from_secs(30));
-        let report =
-            store.answer_approval(id, DeviceAnswer::Report { device: device.id }, audited, NOW);
+        let report = store.answer_approval(id, report_by(&device), audited, NOW);
         let (reported, (other, _)) =
             tokio::join!(report, requested_by(store, &user, "ada@example.org"));
         assert_eq!(

@@ -1,6 +1,7 @@
 use super::*;
 use crate::entropy::SystemEntropy;
 use crate::group::AssignedGroup;
+use crate::id::GroupId;
 
 fn account(individual: bool, assigned: AssignedAccess) -> Account {
     let now = Timestamp::from_millis(1);
@@ -27,8 +28,10 @@ fn roles(names: &[&str]) -> Vec<String> {
 fn roles_are_the_union_of_the_account_and_all_assignments() {
     let assigned = AssignedAccess {
         groups: vec![AssignedGroup {
+            id: GroupId::new(Timestamp::from_millis(1), &SystemEntropy),
             name: "Staff".to_owned(),
             roles: roles(&["viewer", "editor"]),
+            since: Timestamp::from_millis(1),
         }],
         everyone: Some(roles(&["guest", "viewer"])),
     };

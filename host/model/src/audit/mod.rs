@@ -267,11 +267,17 @@ events! {
     SignInDenied = "sign-in.denied",
     /// The user reported that the sign-in was not theirs.
     SignInReported = "sign-in.reported",
+    /// An administrator settled a user's report, with a note.
+    ReportSettled = "report.settled",
     /// The user typed a wrong number for the sign-in.
     NumberMatchFailed = "sign-in.number-match-failed",
     /// The user approved, and may not sign in to the application. `reason` in the detail says why; the page that the
     /// user saw has the `reference`.
     SignInRejected = "sign-in.rejected",
+    /// The sign-in was cancelled in the browser, before the user decided on the device.
+    SignInCancelled = "sign-in.cancelled",
+    /// The request for the sign-in on the user's devices expired without a decision.
+    SignInExpired = "sign-in.expired",
     /// The user signed in.
     SignedIn = "sign-in.completed",
     /// The user signed out.
@@ -343,6 +349,9 @@ events! {
     AccountsExported = "accounts.exported",
     /// A table of an application's accounts was imported. Each created or changed account has an event of its own.
     AccountsImported = "accounts.imported",
+    /// A list of the users with access to an application, or of the applications that a user can open, was exported to
+    /// a file.
+    AccessExported = "access.exported",
     /// A group was created.
     GroupCreated = "group.created",
     /// The name or description of a group changed.

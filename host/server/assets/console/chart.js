@@ -29,11 +29,12 @@ function svg(tag, attributes, ...children) {
 }
 
 /**
- * The end of an axis for values up to `most`: 1, 2 or 5 times a power of ten, but an even number of whole units.
+ * The end of an axis for values up to `most`: an even number of whole units, so that its middle is a whole number. Beyond
+ * ten units it is 1, 2 or 5 times a power of ten.
  * @param {number} most
  */
 export function axisEnd(most) {
-  if (most <= 2) return 2;
+  if (most <= 10) return Math.max(2, 2 * Math.ceil(most / 2));
   const power = 10 ** Math.floor(Math.log10(most));
   return ([1, 2, 5].find((step) => step * power >= most) ?? 10) * power;
 }

@@ -39,6 +39,10 @@ pub(super) async fn delete_expired(services: Arc<Services>) {
         denials: services.settings.approvals.denial_reset_after.get(),
     };
     loop {
+        // Retention deletes the requests.
+        if let Err(error) = domain::approvals::approval::record_ends(&services).await {
+            tracing::warn!(%error, "ends of sign-ins not recorded");
+        }
         services.store.forget_cached_rows();
         services.claim_results.clear();
         if let Err(error) = domain::audit::sum_up_repeated(&services).await {

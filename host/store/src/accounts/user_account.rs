@@ -67,7 +67,7 @@ pub struct UserAccount {
 crate::sql::row! {
     pub(crate) struct UserAccountRow {
         pub(crate) account_id: String,
-        application_id: String,
+        pub(crate) application_id: String,
         account_name: String,
         roles: String,
         short_code: String,
@@ -97,35 +97,50 @@ impl Row for UserAccountRow {
     }
 }
 
+impl UserAccountRow {
+    fn into_parts(self) -> Result<(User, AccountRow)> {
+        let user = User::try_from(self.user)?;
+        let account = AccountRow {
+            id: self.account_id,
+            user_id: user.id.to_string(),
+            application_id: self.application_id,
+            name: self.account_name,
+            roles: self.roles,
+            short_code: self.short_code,
+            state: self.account_state,
+            individual: self.individual,
+            assigned: self.assigned,
+            version: self.account_version,
+            created_at: self.account_created_at,
+        };
+        Ok((user, account))
+    }
+
+    /// Returns the user, the account if its id is not empty, and the user's access by assignments.
+    pub(crate) fn into_access(self) -> Result<(User, Option<Account>, AssignedAccess)> {
+        let (user, account) = self.into_parts()?;
+        let (account, assigned) = account.into_access()?;
+        Ok((user, account, assigned))
+    }
+}
+
 impl TryFrom<UserAccountRow> for HeldAccount {
     type Error = StoreError;
     fn try_from(row: UserAccountRow) -> Result<Self> {
-        let user = User::try_from(row.user)?;
-        let account = AccountRow {
-            id: row.account_id,
-            user_id: user.id.to_string(),
-            application_id: row.application_id,
-            name: row.account_name,
-            roles: row.roles,
-            short_code: row.short_code,
-            state: row.account_state,
-            individual: row.individual,
-            assigned: row.assigned,
-            version: row.account_version,
-            created_at: row.account_created_at,
-        };
+        let application_version = (row.application_version, row.application_updated_at);
+        let (user, account) = row.into_parts()?;
         Ok(Self {
             user_account: UserAccount {
                 user,
                 account: account.try_into()?,
             },
-            application_version: (row.application_version, row.application_updated_at),
+            application_version,
         })
     }
 }
 
 impl AccountRow {
-    /// Returns the account, if [`ACCESS`] found one, and the user's access by assignments.
+    /// Returns the account, if its id is not empty as without one, and the user's access by assignments.
     pub(crate) fn into_access(self) -> Result<(Option<Account>, AssignedAccess)> {
         if self.id.is_empty() {
             return Ok((None, self.assigned.try_into()?));

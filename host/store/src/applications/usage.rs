@@ -4,20 +4,18 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::effective_access::count_users;
 use crate::rows::{cell, moment, parse};
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::Did;
 
-/// The number up to which users of an application are counted.
-pub const MOST_COUNTED: u32 = 1000;
-
 /// The usage of an application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationUsage {
-    /// The number of its accounts; one more than [`MOST_COUNTED`] if there are more.
-    pub accounts: u32,
+    /// The number of users who can open it; one more than [`MOST_COUNTED`](crate::MOST_COUNTED) if there are more.
+    pub users: u32,
     /// When a user last signed in to it. The time may be up to ten minutes too early.
     pub last_sign_in_at: Option<Timestamp>,
     /// The digest of its logo.
@@ -27,19 +25,14 @@ pub struct ApplicationUsage {
 crate::sql::row! {
     struct UsageRow {
         id: String,
-        accounts: i64,
         signed_in_at: Option<i64>,
         logo: Option<String>,
     }
 }
 
-// An application may have a million accounts, so they are counted up to a limit.
 static USAGE: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "SELECT applications.id,
-                (SELECT COUNT(*) FROM (SELECT 1 FROM accounts WHERE accounts.application_id = applications.id
-                                       LIMIT 1001) AS counted) AS accounts,
-                application_use.signed_in_at, application_logos.digest AS logo
+        "SELECT applications.id, application_use.signed_in_at, application_logos.digest AS logo
          FROM applications
          LEFT JOIN application_use ON application_use.application_id = applications.id
          LEFT JOIN application_logos ON application_logos.application_id = applications.id
@@ -57,6 +50,7 @@ impl Store {
         &self,
         applications: &[Did],
     ) -> Result<HashMap<Did, ApplicationUsage>> {
+        let users = count_users(self, applications).await?;
         let mut found = HashMap::with_capacity(applications.len());
         for applications in applications.chunks(MOST) {
             let mut query = sql::query_as::<UsageRow>(USAGE.sql_for(applications.len()));
@@ -66,7 +60,7 @@ impl Store {
             for row in query.fetch_all(&self.readers).await? {
                 let id = parse(&row.id, cell("applications", "id", &row.id))?;
                 let usage = ApplicationUsage {
-                    accounts: u32::try_from(row.accounts).unwrap_or(u32::MAX),
+                    users: users.get(&id).copied().unwrap_or_default(),
                     last_sign_in_at: row.signed_in_at.map(moment),
                     logo: row.logo,
                 };

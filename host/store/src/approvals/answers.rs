@@ -3,11 +3,12 @@
 use super::decision::{AuditNote, lock_user_of, record_decision};
 use crate::rows::to_json;
 use crate::sql::{self, Connection};
-use crate::{Result, Store, audit, deliveries, devices, held_requests, passkeys};
+use crate::{Result, Store, audit, deliveries, devices, held_requests, passkeys, reports};
 use assent_model::approval::RequestKind;
 use assent_model::clock::Timestamp;
 use assent_model::id::{ApprovalId, DeviceId};
 use assent_model::passkey::PasskeyUse;
+use assent_model::report::NewReport;
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 
@@ -33,6 +34,8 @@ pub enum DeviceAnswer {
     Report {
         /// The device with the verified proof.
         device: DeviceId,
+        /// The report for administrators.
+        report: Box<NewReport>,
     },
     /// The user approved, but typed another number. The same number counts once per device, no matter how often its
     /// proof arrives.
@@ -92,7 +95,9 @@ impl Store {
                         (device, DeviceDecision::Approved(to_json(&amr)?))
                     }
                     DeviceAnswer::Deny { device } => (device, DeviceDecision::Denied),
-                    DeviceAnswer::Report { device } => (device, DeviceDecision::Reported),
+                    DeviceAnswer::Report { device, report } => {
+                        (device, DeviceDecision::Reported(report))
+                    }
                 };
                 record_answer(db, id, decision, noted, now).await
             })
@@ -106,7 +111,7 @@ enum DeviceDecision {
     /// With these authentication methods, in JSON.
     Approved(String),
     Denied,
-    Reported,
+    Reported(Box<NewReport>),
 }
 
 async fn record_answer(
@@ -119,9 +124,9 @@ async fn record_answer(
     let (state, amr) = match &decided {
         DeviceDecision::Approved(amr) => ("approved", Some(amr.clone())),
         DeviceDecision::Denied => ("denied", None),
-        DeviceDecision::Reported => ("reported", None),
+        DeviceDecision::Reported(_) => ("reported", None),
     };
-    let is_report = matches!(decided, DeviceDecision::Reported);
+    let is_report = matches!(decided, DeviceDecision::Reported(_));
     devices::lock_device(db, device).await?;
     lock_user_of(db, id, now).await?;
     // A report keeps the state of a request that ended before, because the page shows that state already.
@@ -153,8 +158,9 @@ async fn record_answer(
     };
     deliveries::approval_ended(db, &id.to_string()).await?;
     devices::record_use(db, device, now).await?;
-    if is_report {
+    if let DeviceDecision::Reported(report) = &decided {
         end_reported(db, &user, &kind, device, now).await?;
+        reports::insert(db, report, &user, device, now).await?;
     }
     record_decision(
         db,

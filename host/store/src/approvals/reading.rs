@@ -139,6 +139,23 @@ impl TryFrom<ApprovalRow> for Approval {
 }
 
 impl Store {
+    pub(super) async fn approvals_ended(
+        &self,
+        now: Timestamp,
+        limit: u32,
+    ) -> Result<Vec<Approval>> {
+        let rows: Vec<ApprovalRow> = sql::query_as(approvals_where!(
+            "approvals.login_id IS NOT NULL AND approvals.user_id IS NOT NULL AND approvals.end_recorded = 0
+             AND (approvals.state = 'cancelled' OR approvals.state = 'requested' AND approvals.expires_at <= $1)
+             ORDER BY approvals.id LIMIT $2"
+        ))
+        .bind(now.millis())
+        .bind(i64::from(limit))
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter().map(Approval::try_from).collect()
+    }
+
     /// The approval with this id.
     ///
     /// # Errors

@@ -129,7 +129,17 @@ pub struct AuditFilter {
     pub since: Option<Timestamp>,
     /// Only entries before this time.
     pub until: Option<Timestamp>,
+    /// Only entries about protected actions (`true`), or only others (`false`).
+    pub action: Option<bool>,
 }
+
+/// The condition that the detail of an entry names a protected action.
+macro_rules! is_action {
+    () => {
+        "detail LIKE '%\"action\":\"%'"
+    };
+}
+pub(crate) use is_action;
 
 /// Adds entries to the log. The last step of this connection's transaction chains them, so they are committed with the
 /// change that they describe.
@@ -205,6 +215,9 @@ macro_rules! entries_where {
             $range,
             " AND ($1 = '' OR user_id = $1) AND ($2 = '' OR application_id = $2) AND ($3 = '' OR event = $3)
              AND ($4 = '' OR actor = $4) AND happened_at >= $5 AND happened_at < $6
+             AND ($10 = '' OR $10 = CASE WHEN ",
+            is_action!(),
+            " THEN 'action' ELSE 'other' END)
              ORDER BY ",
             $order,
             " LIMIT $9"
@@ -479,6 +492,11 @@ impl Store {
             .bind(first.clone())
             .bind(end.clone())
             .bind(i64::from(limit))
+            .bind(match filter.action {
+                None => "",
+                Some(true) => "action",
+                Some(false) => "other",
+            })
             .fetch_all(&self.readers)
             .await?;
         rows.into_iter().map(StoredEntry::try_from).collect()

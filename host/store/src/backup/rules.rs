@@ -86,6 +86,10 @@ pub const RESTORE_RULES: &[TableRule] = &[
         "approval_cooldowns",
         "a cooldown only protects its user, and ends by time",
     ),
+    keep(
+        "reports",
+        "a report that was settled after the backup is open again; an administrator settles it again",
+    ),
     keep("repeated_requests", "counts for the audit log"),
     keep(
         "changes",
@@ -205,6 +209,7 @@ pub const RESTORE_RULES: &[TableRule] = &[
     keep("application_origins", "settings of applications"),
     keep("application_logos", "settings of applications"),
     keep("application_use", "history"),
+    keep("account_use", "history"),
     keep("client_secret_use", "history"),
     change(
         "accounts",

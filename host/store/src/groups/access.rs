@@ -1,20 +1,54 @@
-//! A user's access to an application by assignments, as columns of other statements.
+//! A user's access to an application by assignments, as conditions and columns of other statements.
 
-use crate::rows::{cell, from_json};
+use crate::rows::{cell, from_json, moment, parse};
 use crate::sql::{self, Field, Row};
 use crate::{Result, StoreError};
 use assent_model::group::{AssignedAccess, AssignedGroup};
 
-/// The separator between the groups, and between a group's name and roles. Names of groups and JSON contain no control
+/// The separators between the groups, and between the values of a group. Names of groups and JSON contain no control
 /// characters.
 const BETWEEN_GROUPS: char = '\u{1e}';
-const BEFORE_ROLES: char = '\u{1f}';
+const BETWEEN_VALUES: char = '\u{1f}';
+
+/// The condition that an application is assigned to a group of a user.
+macro_rules! in_assigned_group {
+    ($user:literal, $application:literal) => {
+        concat!(
+            "EXISTS (SELECT 1 FROM group_members AS membership
+                     JOIN group_assignments ON group_assignments.group_id = membership.group_id
+                     WHERE membership.user_id = ",
+            $user,
+            " AND group_assignments.application_id = ",
+            $application,
+            ")"
+        )
+    };
+}
+pub(crate) use in_assigned_group;
+
+/// The applications that grant the user `$1` access: by an own account, by a group, or because they are assigned to
+/// everyone, which means all users who are not terminated.
+macro_rules! granting_applications {
+    () => {
+        "SELECT application_id FROM accounts WHERE user_id = $1 AND individual = 1
+         UNION SELECT group_assignments.application_id FROM group_members
+               JOIN group_assignments ON group_assignments.group_id = group_members.group_id
+               WHERE group_members.user_id = $1
+         UNION SELECT id FROM applications
+               WHERE everyone_roles IS NOT NULL
+                 AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state <> 'terminated')"
+    };
+}
+pub(crate) use granting_applications;
 
 /// The groups of a user that an application is assigned to, as one text, so that statements need no row for each group.
 macro_rules! assigned_groups {
     ($user:literal, $application:literal) => {
         concat!(
-            "(SELECT string_agg(user_groups.name || '\u{1f}' || group_assignments.roles, '\u{1e}')
+            "(SELECT string_agg(user_groups.id || '\u{1f}' || user_groups.name || '\u{1f}' || group_assignments.roles
+                                || '\u{1f}' || CAST(CASE WHEN group_members.added_at > group_assignments.assigned_at
+                                                         THEN group_members.added_at
+                                                         ELSE group_assignments.assigned_at END AS TEXT), '\u{1e}')
               FROM group_members
               JOIN group_assignments ON group_assignments.group_id = group_members.group_id
               JOIN user_groups ON user_groups.id = group_members.group_id
@@ -37,6 +71,11 @@ impl AssignedAccessRow {
     /// The columns for a statement with the tables `accounts` and `applications`.
     pub(crate) const OF_ACCOUNT: &'static str = concat!(
         assigned_groups!("accounts.user_id", "accounts.application_id"),
+        ", applications.everyone_roles"
+    );
+    /// The columns for a statement with the tables `users` and `applications`.
+    pub(crate) const OF_USER_AND_APPLICATION: &'static str = concat!(
+        assigned_groups!("users.id", "applications.id"),
         ", applications.everyone_roles"
     );
     /// The columns for the user `$1`, for a statement with the table `applications`.
@@ -69,15 +108,19 @@ impl Field for AssignedAccessRow {
 impl TryFrom<AssignedAccessRow> for AssignedAccess {
     type Error = StoreError;
     fn try_from(row: AssignedAccessRow) -> Result<Self> {
-        let roles =
-            |text: &str, name: &str| from_json(text, cell("group_assignments", "roles", name));
         let group = |text: &str| {
-            let (name, json) = text
-                .split_once(BEFORE_ROLES)
-                .ok_or_else(|| cell("user_groups", "name", text).unexpected())?;
+            let column = |column| cell("group_assignments", column, text);
+            let mut values = text.split(BETWEEN_VALUES);
+            let mut next = |column| {
+                values
+                    .next()
+                    .ok_or_else(|| cell("user_groups", column, text).unexpected())
+            };
             Ok(AssignedGroup {
-                name: name.to_owned(),
-                roles: roles(json, name)?,
+                id: parse(next("id")?, cell("user_groups", "id", text))?,
+                name: next("name")?.to_owned(),
+                roles: from_json(next("roles")?, column("roles"))?,
+                since: moment(parse(next("assigned_at")?, column("assigned_at"))?),
             })
         };
         let mut groups = row
@@ -100,16 +143,30 @@ impl TryFrom<AssignedAccessRow> for AssignedAccess {
 
 #[cfg(test)]
 mod tests {
+    use assent_model::entropy::SystemEntropy;
+    use assent_model::id::GroupId;
+
     use super::*;
 
     #[test]
     fn groups_are_read_in_the_order_of_their_names() {
+        let [one, other] = [1, 2].map(|at| GroupId::new(moment(at), &SystemEntropy));
         let row = AssignedAccessRow {
-            assigned_groups: Some("Staff\u{1f}[\"a\"]\u{1e}Admins\u{1f}[]".to_owned()),
+            assigned_groups: Some(format!(
+                "{one}\u{1f}Staff\u{1f}[\"a\"]\u{1f}5\u{1e}{other}\u{1f}Admins\u{1f}[]\u{1f}7"
+            )),
             everyone_roles: Some("[\"guest\"]".to_owned()),
         };
         let access = AssignedAccess::try_from(row).unwrap();
         assert_eq!(access.group_names(), ["Admins", "Staff"]);
+        let ids: Vec<GroupId> = access.groups.iter().map(|group| group.id).collect();
+        assert_eq!(ids, [other, one]);
+        let since: Vec<i64> = access
+            .groups
+            .iter()
+            .map(|group| group.since.millis())
+            .collect();
+        assert_eq!(since, [7, 5]);
         let roles: Vec<&String> = access.roles().collect();
         assert_eq!(roles, ["a", "guest"]);
     }

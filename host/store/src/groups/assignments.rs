@@ -177,20 +177,26 @@ pub(crate) async fn assign(
     let (application, roles) = (application.to_string(), to_json(&roles)?);
     let assignment = match to {
         Assignee::Everyone => {
-            sql::query("UPDATE applications SET everyone_roles = $2 WHERE id = $1")
-                .bind(application.clone())
-                .bind(roles)
+            sql::query(
+                "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3 ELSE everyone_since END,
+                                         everyone_roles = $2
+                 WHERE id = $1",
+            )
+            .bind(application.clone())
+            .bind(roles)
+            .bind(now.millis())
         }
         Assignee::Group(group) => {
             // Groups are locked before applications, as in all transactions.
             lock(db, group).await?;
             sql::query(
-                "INSERT INTO group_assignments (application_id, group_id, roles) VALUES ($1, $2, $3)
+                "INSERT INTO group_assignments (application_id, group_id, roles, assigned_at) VALUES ($1, $2, $3, $4)
                  ON CONFLICT (application_id, group_id) DO UPDATE SET roles = excluded.roles",
             )
             .bind(application.clone())
             .bind(group.to_string())
             .bind(roles)
+            .bind(now.millis())
         }
     };
     increment_version(db, &application, now).await?;
@@ -286,7 +292,7 @@ pub(super) async fn remove(
 
 async fn remove_everyone(db: &mut Connection, application: &str, now: Timestamp) -> Result<bool> {
     let removed = sql::query(
-        "UPDATE applications SET everyone_roles = NULL, everyone_managed_by = NULL
+        "UPDATE applications SET everyone_roles = NULL, everyone_since = NULL, everyone_managed_by = NULL
          WHERE id = $1 AND everyone_roles IS NOT NULL",
     )
     .bind(application.to_owned())

@@ -4,6 +4,7 @@
 use std::sync::LazyLock;
 
 use crate::batch::bulk_sql::{BulkSql, MOST};
+use crate::groups::access::in_assigned_group;
 use crate::sql::{self, Connection};
 use crate::{Result, deprovisioning, logout};
 use assent_model::clock::Timestamp;
@@ -12,12 +13,13 @@ use assent_model::id::GroupId;
 /// The accounts of the application `$1` without access: they grant no access individually, and there is no assignment.
 macro_rules! without_access {
     () => {
-        "accounts.application_id = $1 AND accounts.individual = 0
-         AND NOT EXISTS (SELECT 1 FROM applications
-                         WHERE applications.id = $1 AND applications.everyone_roles IS NOT NULL)
-         AND NOT EXISTS (SELECT 1 FROM group_members AS other
-                         JOIN group_assignments ON group_assignments.group_id = other.group_id
-                         WHERE other.user_id = accounts.user_id AND group_assignments.application_id = $1)"
+        concat!(
+            "accounts.application_id = $1 AND accounts.individual = 0
+             AND NOT EXISTS (SELECT 1 FROM applications
+                             WHERE applications.id = $1 AND applications.everyone_roles IS NOT NULL)
+             AND NOT ",
+            in_assigned_group!("accounts.user_id", "$1")
+        )
     };
 }
 

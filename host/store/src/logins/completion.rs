@@ -10,7 +10,7 @@ use crate::{
 use assent_model::audit::{Entry, Origin};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, LoginId, SessionId};
+use assent_model::id::{Did, LoginId, SessionId, UserId};
 use assent_model::saml::Participation;
 use assent_model::secret::Digest;
 use assent_model::session::Session;
@@ -74,11 +74,15 @@ pub enum IssuedGrant {
 }
 
 impl IssuedGrant {
-    /// The application that a user signs in to with it; `None` for a test sign-in.
-    fn application(&self) -> Option<&Did> {
+    /// The user and the application that the user signs in to with it; `None` for a test sign-in.
+    fn user_in_application(&self) -> Option<(UserId, &Did)> {
         match self {
-            Self::Code(code) if code.context.purpose.is_application() => Some(&code.application),
-            Self::Assertion(_, Some(participation)) => Some(&participation.application),
+            Self::Code(code) if code.context.purpose.is_application() => {
+                Some((code.subject.user_id, &code.application))
+            }
+            Self::Assertion(_, Some(participation)) => {
+                Some((participation.user_id, &participation.application))
+            }
             Self::Code(_) | Self::Assertion(_, None) => None,
         }
     }
@@ -116,7 +120,7 @@ impl Store {
                     }
                     insert_grant(db, &grant).await?;
                     insert_record(db, &record, now).await?;
-                    record_use(db, used.as_ref(), now)?;
+                    used.record(db, now)?;
                     Ok(Transition::Done)
                 })
             });
@@ -153,7 +157,7 @@ impl Store {
             Box::pin(async move {
                 let outcome = complete(db, id, &completion, now).await?;
                 if outcome.is_done() {
-                    record_use(db, used.as_ref(), now)?;
+                    used.record(db, now)?;
                 }
                 Ok(outcome)
             })
@@ -163,18 +167,54 @@ impl Store {
         Ok(outcome)
     }
 
-    /// The application of the sign-in, if this instance must record its use.
-    fn unrecorded_use(&self, grant: Option<&IssuedGrant>, now: Timestamp) -> Option<Did> {
-        let application = grant?.application()?;
-        let is_due = self.recorded_use.is_due(application, now);
-        is_due.then(|| application.clone())
+    /// The uses of the sign-in that this instance must record.
+    fn unrecorded_use(&self, grant: Option<&IssuedGrant>, now: Timestamp) -> UnrecordedUse {
+        let Some((user, application)) = grant.and_then(IssuedGrant::user_in_application) else {
+            return UnrecordedUse::default();
+        };
+        let of_user = (user, application.clone());
+        UnrecordedUse {
+            application: self
+                .recorded_use
+                .is_due(application, now)
+                .then(|| application.clone()),
+            of_user: self
+                .recorded_account_use
+                .is_due(&of_user, now)
+                .then_some(of_user),
+        }
     }
 
-    /// Remembers that the use of an application was recorded, if it was.
-    fn remember_use(&self, outcome: Transition, used: Option<Did>, now: Timestamp) {
-        if let (Transition::Done, Some(application)) = (outcome, used) {
+    /// Remembers the uses that were recorded.
+    fn remember_use(&self, outcome: Transition, used: UnrecordedUse, now: Timestamp) {
+        if !outcome.is_done() {
+            return;
+        }
+        if let Some(application) = used.application {
             self.recorded_use.recorded(application, now);
         }
+        if let Some(of_user) = used.of_user {
+            self.recorded_account_use.recorded(of_user, now);
+        }
+    }
+}
+
+/// The uses that a sign-in must record: that of the application, and that by the user.
+#[derive(Clone, Debug, Default)]
+struct UnrecordedUse {
+    application: Option<Did>,
+    of_user: Option<(UserId, Did)>,
+}
+
+impl UnrecordedUse {
+    fn record(&self, db: &mut Connection, now: Timestamp) -> Result<()> {
+        if let Some(application) = &self.application {
+            deferred::record_use(db, application, now)?;
+        }
+        if let Some(of_user) = &self.of_user {
+            deferred::record_account_use(db, of_user, now)?;
+        }
+        Ok(())
     }
 }
 
@@ -283,13 +323,6 @@ async fn insert_grant(db: &mut Connection, grant: &IssuedGrant) -> Result<()> {
         }
         IssuedGrant::Assertion(_, None) => Ok(()),
     }
-}
-
-/// Records the use of an application, if this instance must record it.
-fn record_use(db: &mut Connection, used: Option<&Did>, now: Timestamp) -> Result<()> {
-    used.map_or(Ok(()), |application| {
-        deferred::record_use(db, application, now)
-    })
 }
 
 async fn insert_record(db: &mut Connection, record: &SignInRecord, now: Timestamp) -> Result<()> {

@@ -11,6 +11,7 @@ use super::issuance_queues::{
 };
 use crate::batch::batched_writes::{BatchedWrites, first_of_each};
 use crate::batch::bulk_sql::BulkSql;
+use crate::groups::access::in_assigned_group;
 use crate::rows::{cell, epoch_number};
 use crate::sql::{self, Connection, DatabaseKind};
 use crate::writer::Writer;
@@ -76,16 +77,16 @@ const RETRY_LIMIT: Duration = Duration::from_secs(25);
 /// the application was not disabled since.
 macro_rules! holder_is_active {
     () => {
-        "EXISTS (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id
-                        JOIN applications ON applications.id = token_families.application_id
-                 WHERE accounts.id = token_families.account_id AND accounts.state = 'active'
-                   AND users.state = 'active' AND accounts.grants_not_before <= token_families.created_at
-                   AND applications.grants_not_before <= token_families.created_at
-                   AND (accounts.individual = 1 OR applications.everyone_roles IS NOT NULL
-                        OR EXISTS (SELECT 1 FROM group_members
-                                   JOIN group_assignments ON group_assignments.group_id = group_members.group_id
-                                   WHERE group_members.user_id = accounts.user_id
-                                     AND group_assignments.application_id = accounts.application_id)))"
+        concat!(
+            "EXISTS (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id
+                     JOIN applications ON applications.id = token_families.application_id
+                     WHERE accounts.id = token_families.account_id AND accounts.state = 'active'
+                       AND users.state = 'active' AND accounts.grants_not_before <= token_families.created_at
+                       AND applications.grants_not_before <= token_families.created_at
+                       AND (accounts.individual = 1 OR applications.everyone_roles IS NOT NULL OR ",
+            in_assigned_group!("accounts.user_id", "accounts.application_id"),
+            "))"
+        )
     };
 }
 

@@ -113,14 +113,14 @@ impl UserOrder {
 }
 
 /// The begin and the end of a page of a search.
-struct PageRange {
-    after: (Vec<u8>, String),
-    first: Vec<u8>,
-    end: Vec<u8>,
+pub(crate) struct PageRange {
+    pub(crate) after: (Vec<u8>, String),
+    pub(crate) first: Vec<u8>,
+    pub(crate) end: Vec<u8>,
 }
 
 impl PageRange {
-    fn new(prefix: &Prefix, after: &Cursor) -> Self {
+    pub(crate) fn new(prefix: &Prefix, after: &Cursor) -> Self {
         let first = prefix.first().as_bytes().to_vec();
         // A cursor of another search must not precede the begin of this one.
         let after =
@@ -134,13 +134,13 @@ impl PageRange {
 }
 
 /// Merges the results of several lists in their order, and returns the first `limit`.
-fn merge_sorted<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
+pub(crate) fn merge_sorted<T>(mut found: Vec<(Cursor, T)>, limit: u32) -> Vec<(Cursor, T)> {
     found.sort_by(|(one, _), (other, _)| one.cmp(other));
     found.truncate(limit as usize);
     found
 }
 
-fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
+pub(crate) fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
     let term = String::from_utf8(term).map_err(|_| cell("user_search", "term", id).unexpected())?;
     Ok(Cursor {
         term,

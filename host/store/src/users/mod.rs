@@ -31,6 +31,7 @@ pub use row::UserSummary;
 pub use update::{UserUpdateOutcome, UserWrite};
 
 pub use listing::UserOrder;
+pub(crate) use listing::{PageRange, cursor, merge_sorted};
 pub(crate) use row::UserRow;
 pub(crate) use sign_ins::record_sign_in;
 

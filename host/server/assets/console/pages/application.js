@@ -2,31 +2,26 @@
 
 import { get, getFile, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { apiSentence } from '../api_texts.js';
-import { FieldError, form, select, text } from '../form.js';
-import { t, translated } from '../language.js';
-import { searched, table } from '../lists.js';
-import { roleChips } from '../role_chips.js';
+import { form } from '../form.js';
+import { t } from '../language.js';
 import {
   anchorOf,
   ask,
   badge,
   button,
   contents,
-  dialog,
   el,
   exportButton,
   link,
   makeReadOnly,
-  moment,
   notice,
   panel,
   say,
   screen,
-  sectionWithActions,
   showOnce,
   tabs,
 } from '../view.js';
-import { accountAddress } from './account.js';
+import { usersWithAccess } from './access.js';
 import { applicationAddress, kindOf } from './applications.js';
 import { assignments } from './assignments.js';
 import { previewOf } from './claims.js';
@@ -36,14 +31,12 @@ import { credentials } from './credentials.js';
 import { guide } from './guide.js';
 import { managementNotice } from './management.js';
 import { metadataOf } from './metadata.js';
-import { picker } from './picker.js';
 import { fromForm, providerFields, toForm } from './provider_fields.js';
 import { testSignIn } from './test_sign_in.js';
-import { foundUser } from './user_cell.js';
 import { unconfirmedUsers } from './unconfirmed.js';
-import { importer, roleName, STATES } from './users.js';
+import { importer, roleName } from './users.js';
 
-/** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
+/** @import { Child, Context, PageFunction, Schema } from '../types.d.ts' */
 
 /**
  * A page about one application, below its name and the links to its other pages.
@@ -61,7 +54,7 @@ function page(content) {
       [at, 'Connect', true],
       [`${at}/settings`, 'Settings', true],
       [`${at}/credentials`, value.protocol === 'saml' ? 'Certificates' : 'Credentials', true],
-      [`${at}/accounts`, 'Accounts', may('accounts:read')],
+      [`${at}/accounts`, 'Access', may('accounts:read')],
       [`${at}/claims`, 'Claims', may('claims:read')],
       [`${at}/try`, 'Test sign-in', may('applications:write')],
       [`${at}/delete`, 'Delete', may('applications:write')],
@@ -335,50 +328,15 @@ function metadata(application, reload) {
  * @param {Schema<'Application'>} application
  * @param {Context} context
  */
-async function accounts(application, context) {
-  const { may, reload } = context;
+async function access(application, context) {
+  const { may } = context;
   const { items: known } = await get('/applications/{id}/roles', { id: application.id });
-  /** @type {Array<Column<Schema<'Account'>>>} */
-  const columns = [
-    { label: 'Account', cell: (row) => link(accountAddress(row.id), el('bdi', {}, row.name)) },
-    {
-      label: 'User',
-      cell: (row) =>
-        may('users:read')
-          ? link(`/admin/users/${row.user_id}`, el('bdi', {}, row.user_name ?? row.user_id))
-          : (row.user_name ?? row.user_id),
-    },
-    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || translated('None') },
-    { label: 'Access by', cell: accessBy },
-    { label: 'State', cell: (row) => badge(row.state) },
-    { label: 'Created', cell: (row) => moment(row.created_at) },
-  ];
-  const give = async () => {
-    if (!(await newAccount(application, known))) return;
-    await reload();
-    say('The account was created.');
-  };
-  const list = await searched(
-    [
-      text('q', 'Account or user', {
-        type: 'search',
-        hint: 'The first letters of the account’s name, or of the user’s name or email address.',
-      }),
-      select('state', 'State', STATES, { none: '' }),
-    ],
-    (values, after) => get('/applications/{id}/accounts', { ...values, id: application.id, after }),
-    table(columns, [], {
-      empty: 'No one has access yet.',
-      unmatched: 'There is no such account.',
-      caption: 'Accounts',
-    }),
-  );
   const transfer =
     may('accounts:write') &&
     el(
       'details',
       { class: 'panel' },
-      el('summary', {}, 'Import and export'),
+      el('summary', {}, 'Import and export accounts'),
       el(
         'div',
         { class: 'opened' },
@@ -405,51 +363,7 @@ async function accounts(application, context) {
         ),
       ),
     );
-  return [
-    await assignments(application, known, context),
-    sectionWithActions('Accounts', [may('accounts:write') && button('Give a user access', give)], list, transfer),
-  ];
-}
-
-/**
- * The reason why the user of an account has access.
- * @param {Schema<'Account'>} account
- */
-function accessBy({ individual, groups, everyone }) {
-  const names = groups.map(({ name }) => name);
-  const all = [
-    ...(individual ? [translated('Own account')] : []),
-    ...names,
-    ...(everyone ? [translated('Everyone')] : []),
-  ];
-  return all.join(', ') || translated('None');
-}
-
-/**
- * Asks for a user, and creates the account. Returns whether it was created.
- * @param {Schema<'Application'>} application
- * @param {string[]} known
- */
-function newAccount(application, known) {
-  const userField = picker('user_id', 'User', {
-    hint: 'The first letters of the name or the email address.',
-    load: (q) => get('/users', { q, limit: 8 }),
-    label: (one) => foundUser(one),
-  });
-  const name = text('name', 'Account name', {
-    hint: 'The name of the user in the application. If empty, the user’s own name.',
-  });
-  return dialog('Give a user access', (/** @type {(isCreated?: boolean) => void} */ close) => [
-    form([userField, name, roleChips('roles', 'Roles', { known })], {
-      submit: 'Give access',
-      send: async ({ user_id: user, ...values }) => {
-        if (!user) throw new FieldError('user_id', 'Choose a user from the list.');
-        await post('/applications/{id}/accounts', { id: application.id }, { ...values, user_id: user });
-        close(true);
-      },
-      cancel: () => close(),
-    }),
-  ]);
+  return [await assignments(application, known, context), await usersWithAccess(application, known, context, transfer)];
 }
 
 /**
@@ -494,7 +408,7 @@ export const applicationPages = {
   guide: page((application, _version, context) => guide(application, context)),
   settings: page(settings),
   credentials: page(credentials),
-  accounts: page((application, _version, context) => accounts(application, context)),
+  accounts: page((application, _version, context) => access(application, context)),
   claims: page((application, _version, context) => previewOf(application, context)),
   testSignIn: page((application, _version, context) => testSignIn(application, context)),
   remove: page(removal),

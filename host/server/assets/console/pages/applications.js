@@ -52,7 +52,7 @@ const COLUMNS = [
   {
     label: 'Users',
     figure: true,
-    cell: ({ usage }) => `${usage?.more_accounts ? translated('over ') : ''}${figure(usage?.accounts ?? 0)}`,
+    cell: ({ usage }) => `${usage?.more_users ? translated('over ') : ''}${figure(usage?.users ?? 0)}`,
   },
   { label: 'Last sign-in', cell: ({ usage }) => moment(usage?.last_sign_in_at) },
 ];

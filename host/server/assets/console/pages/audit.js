@@ -2,8 +2,8 @@
 
 import { get } from '../api.js';
 import { apiText } from '../api_texts.js';
-import { groupedSelect, text } from '../form.js';
-import { t, translated } from '../language.js';
+import { groupedSelect, select, text } from '../form.js';
+import { locale, t, translated } from '../language.js';
 import { pages, rowList, searched, valuesOf } from '../lists.js';
 import { button, code, download, el, explain, facts, figure, moment, more, notice, panel, screen } from '../view.js';
 import { auditEntry } from './audit_entry.js';
@@ -11,12 +11,14 @@ import { eventOptions, sentenceOf, textOf } from './audit_events.js';
 import { picker } from './picker.js';
 import { foundUser } from './user_cell.js';
 
-/** @import { Context, Schema } from '../types.d.ts' */
+/** @import { Context, Field, Schema } from '../types.d.ts' */
+
+/** @typedef {'action' | 'other'} Subject */
 
 /**
  * The search: days are those of the browser, and both are included.
  * @typedef {{ text?: string, event?: string, user?: string, application?: string, actor?: string, since?: string,
- *   until?: string }} Search
+ *   until?: string, subject?: Subject, from?: string }} Search
  */
 
 /**
@@ -66,8 +68,8 @@ function dayAgo(ago) {
  * @param {string} [after]
  * @returns {Promise<EntryPage>}
  */
-async function find({ text: wanted = '', since, until, ...filters }, may, after) {
-  const query = { ...filters, since: startOf(since), until: startOf(until, 1) };
+async function find({ text: wanted = '', since, until, from, ...filters }, may, after) {
+  const query = { ...filters, since: startOf(since) ?? from, until: startOf(until, 1) };
   if (wanted === '') return get('/audit', { ...query, after });
   const words = wanted.toLowerCase().split(/\s+/);
   const fits = (/** @type {Schema<'AuditEntry'>} */ entry) => {
@@ -135,9 +137,38 @@ function searchFields(may, events) {
       user('user', 'About the user'),
       application,
       user('actor', 'By the user'),
+      select('subject', 'About', [
+        ['', 'Any'],
+        ['other', 'Sign-ins and all others'],
+        ['action', 'Actions in the console and the portal'],
+      ]),
       since,
       until,
+      exactBegin(),
     ],
+  };
+}
+
+/**
+ * The exact time from which the figures of the overview count. It is only in the address of the page, and shown as an
+ * active filter.
+ * @returns {Field<'from', string | undefined>}
+ */
+function exactBegin() {
+  /** @type {string | undefined} */
+  let value;
+  const input = el('input', { type: 'hidden', id: 'exact-begin' });
+  return {
+    name: 'from',
+    element: el('div', { hidden: true }, el('label', {}, 'Since'), input),
+    fail: () => {},
+    focus: () => {},
+    read: () => value,
+    write: (text) => {
+      const date = new Date(text ?? '');
+      value = Number.isNaN(date.valueOf()) ? undefined : date.toISOString();
+      input.value = value ? date.toLocaleString(locale(), { dateStyle: 'medium', timeStyle: 'short' }) : '';
+    },
   };
 }
 

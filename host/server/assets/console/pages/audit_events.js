@@ -156,6 +156,28 @@ export const GROUPS = [
         'bad',
         ({ user, application }) => [user, ' reported a sign-in to ', application, ' that was not theirs'],
       ],
+      'sign-in.cancelled': [
+        'Sign-in cancelled',
+        'calm',
+        ({ user, application }) => ['The sign-in of ', user, ' to ', application, ' was cancelled in the browser'],
+      ],
+      'sign-in.expired': [
+        'Sign-in expired',
+        'calm',
+        ({ user, application }) => ['The request of a sign-in of ', user, ' to ', application, ' expired'],
+      ],
+      'report.settled': [
+        'Report settled',
+        'calm',
+        ({ who, user, detail }) => [
+          who,
+          ' settled the report of ',
+          user,
+          detail.end_cooldown === true && '; ended the pause',
+          detail.end_sessions === true && '; ended the sessions',
+          Boolean(detail.revoke_device) && '; removed a device',
+        ],
+      ],
       'sign-in.number-match-failed': [
         'Wrong number typed',
         'warn',
@@ -314,6 +336,14 @@ export const GROUPS = [
         'Access removed',
         'warn',
         ({ who, user, application }) => [who, ' removed the access of ', user, ' to ', application],
+      ],
+      'access.exported': [
+        'Access exported',
+        'warn',
+        ({ who, user, application, detail }) =>
+          detail.denied === undefined
+            ? [who, ' exported the access of ', user]
+            : [who, ' exported the users with access to ', application],
       ],
       'accounts.exported': [
         'Accounts exported',

@@ -99,10 +99,23 @@ const ACCOUNTS_SHOWN = 8;
 const ofAccount = ({ id, name, user_name: user }) => ({ id: `account ${id}`, names: [name, user !== name && user] });
 
 /**
+ * A user with access, used or not.
+ * @param {Schema<'Access'>} access
+ * @returns {Previewed}
+ */
+const ofAccess = ({ account, granted, user_id: user, user_name: name, display_name: full }) =>
+  account
+    ? {
+        id: `account ${account.id}`,
+        names: [account.name, account.name !== name && name, !granted && translated('access denied')],
+      }
+    : { id: `user ${user}`, names: [name, full !== name && full, granted ? t`no account yet` : t`access denied`] };
+
+/**
  * @param {Schema<'User'>} user
  * @returns {Previewed}
  */
-const ofUser = ({ id, name, email }) => ({ id: `user ${id}`, names: [name, email, t`no account yet`] });
+const ofUser = ({ id, name, email }) => ({ id: `user ${id}`, names: [name, email, translated('no access')] });
 
 /**
  * The parameter of a preview for a choice.
@@ -114,16 +127,16 @@ function parameter(chosen) {
 }
 
 /**
- * Accounts, and after them users without one.
+ * The users with access, and after them users without it.
  * @param {string} application
  * @param {string} q
  */
 async function previewed(application, q) {
-  const accounts = (await get('/applications/{id}/accounts', { id: application, q, limit: ACCOUNTS_SHOWN })).items;
-  if (accounts.length === ACCOUNTS_SHOWN) return { items: accounts.map(ofAccount) };
+  const { items: access } = await get('/applications/{id}/access', { id: application, q, limit: ACCOUNTS_SHOWN });
+  if (access.length === ACCOUNTS_SHOWN) return { items: access.map(ofAccess) };
   const users = (await get('/users', { q, limit: ACCOUNTS_SHOWN })).items;
-  const others = users.filter(({ id }) => !accounts.some((account) => account.user_id === id));
-  return { items: [...accounts.map(ofAccount), ...others.map(ofUser)].slice(0, ACCOUNTS_SHOWN) };
+  const others = users.filter(({ id }) => !access.some(({ user_id: user }) => user === id));
+  return { items: [...access.map(ofAccess), ...others.map(ofUser)].slice(0, ACCOUNTS_SHOWN) };
 }
 
 /**

@@ -28,7 +28,8 @@ import {
 import { applicationAddress } from './applications.js';
 import { managementNotice } from './management.js';
 import { picker } from './picker.js';
-import { foundUser, userCell } from './user_cell.js';
+import { chosenUsers } from './several_users.js';
+import { userCell } from './user_cell.js';
 import { importer } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -185,33 +186,38 @@ async function members(group, { may, reload }) {
     table(columns, [], { empty: 'The group has no members yet.', caption: 'Members' }),
   );
   const add = async () => {
-    const chosen = await newMember();
+    const chosen = await newMembers();
     if (!chosen) return;
-    const { added } = await post('/groups/{id}/members', { id }, { users: [chosen] });
+    const { added } = await post('/groups/{id}/members', { id }, { users: chosen });
     await reload();
-    say(added > 0 ? 'The user is a member.' : 'The user was a member already.');
+    say(addedWords(added, chosen.length));
   };
   const writes = may('accounts:write');
   return [
-    sectionWithActions('Members', [writes && button('Add a member', add)], list, writes && transfer(group, reload)),
+    sectionWithActions('Members', [writes && button('Add members', add)], list, writes && transfer(group, reload)),
   ];
 }
 
 /**
- * Asks for a user. The window closes before the user is added, because the device may have to approve the change.
- * @returns {Promise<string | undefined>}
+ * @param {number} added
+ * @param {number} chosen
  */
-function newMember() {
-  const user = picker('user', 'User', {
-    hint: 'The first letters of the name or the email address.',
-    load: (q) => get('/users', { q, limit: 8 }),
-    label: (one) => foundUser(one),
-  });
-  return dialog('Add a member', (/** @type {(answer?: string) => void} */ close) => [
-    form([user], {
+function addedWords(added, chosen) {
+  if (chosen === 1) return added > 0 ? 'The user is a member.' : 'The user was a member already.';
+  return added === 1 ? t`${1} user was added to the group.` : t`${figure(added)} users were added to the group.`;
+}
+
+/**
+ * Asks for users. The window closes before they are added, because the device may have to approve the change.
+ * @returns {Promise<string[] | undefined>}
+ */
+function newMembers() {
+  const users = chosenUsers();
+  return dialog('Add members', (/** @type {(answer?: string[]) => void} */ close) => [
+    form([users], {
       submit: 'Add to the group',
-      send: async ({ user: chosen }) => {
-        if (!chosen) throw new FieldError('user', 'Choose a user from the list.');
+      send: async ({ users: chosen }) => {
+        if (chosen.length === 0) throw new FieldError('users', 'Choose a user from the list.');
         close(chosen);
       },
       cancel: () => close(),
@@ -252,6 +258,7 @@ function transfer(group, reload) {
  * @param {Context} context
  */
 async function applicationsOf(group, { may, reload }) {
+  const writes = may('accounts:write') && may('applications:read');
   const { items } = await get('/groups/{id}/applications', { id: group.id });
   /** @type {Array<Column<Schema<'AssignedApplication'>>>} */
   const columns = [
@@ -267,6 +274,12 @@ async function applicationsOf(group, { may, reload }) {
     },
     { label: 'Roles of the members', cell: (row) => row.roles.join(', ') || translated('None') },
   ];
+  if (writes)
+    columns.push({
+      label: 'Actions',
+      cell: (row) =>
+        el('div', { class: 'ways' }, rolesButton(group, row, reload), removeAccessButton(group, row, reload)),
+    });
   const give = async () => {
     const given = await newAccess();
     if (!given) return;
@@ -277,10 +290,58 @@ async function applicationsOf(group, { may, reload }) {
   };
   return [
     table(columns, items, { empty: 'The group grants access to no application yet.', caption: 'Applications' }),
-    may('accounts:write') &&
-      may('applications:read') &&
-      el('div', { class: 'ways' }, button('Give access to an application', give)),
+    writes && el('div', { class: 'ways' }, button('Give access to an application', give)),
   ];
+}
+
+/**
+ * A button that changes the roles of the group in an application.
+ * @param {Schema<'Group'>} group
+ * @param {Schema<'AssignedApplication'>} row
+ * @param {Context['reload']} reload
+ */
+function rolesButton(group, { application_id: id, application_name: name, roles: given }, reload) {
+  const edit = async () => {
+    const { items: known } = await get('/applications/{id}/roles', { id });
+    const roles = await dialog(t`Roles in ${name ?? id}`, (/** @type {(answer?: string[]) => void} */ close) => [
+      form([roleChips('roles', 'Roles of the members', { known })], {
+        values: { roles: given },
+        submit: 'Save',
+        send: async (values) => close(values.roles),
+        cancel: () => close(),
+      }),
+    ]);
+    if (!roles) return;
+    await put('/applications/{id}/groups/{group}', { id, group: group.id }, { roles });
+    await reload();
+    say('Saved.');
+  };
+  const press = button('Roles', edit);
+  press.setAttribute('aria-label', t`Change the roles in ${name ?? id}`);
+  return press;
+}
+
+/**
+ * A button that ends the access of the group to an application.
+ * @param {Schema<'Group'>} group
+ * @param {Schema<'AssignedApplication'>} row
+ * @param {Context['reload']} reload
+ */
+function removeAccessButton(group, { application_id: id, application_name: name }, reload) {
+  const drop = async () => {
+    const yes = await ask(
+      t`Remove the access of ${group.name} to ${name ?? id}?`,
+      'Members who have access to it only by this group lose it at once, and are signed out of it.',
+      'Remove',
+    );
+    if (!yes) return;
+    await remove('/applications/{id}/groups/{group}', { id, group: group.id });
+    await reload();
+    say('The access was removed.');
+  };
+  const press = button('Remove', drop, 'danger');
+  press.setAttribute('aria-label', t`Remove the access to ${name ?? id}`);
+  return press;
 }
 
 /**

@@ -6,22 +6,27 @@ import { locale, t, translated } from '../language.js';
 import { table } from '../lists.js';
 import { badge, el, figure, link, panel, screen, section, tabs, way } from '../view.js';
 import { gettingStarted } from './getting_started.js';
+import { alerts, noAlerts } from './reports.js';
 import { roleName } from './users.js';
 
-/** @import { ChartOptions, Context, Schema } from '../types.d.ts' */
+/** @import { ChartOptions, Child, Context, Schema } from '../types.d.ts' */
 
 /**
  * @param {Context} context
  */
 export async function overview(context) {
   const { me, may } = context;
-  const content = may('overview:read') ? await figures(context) : [firstStep(may)];
+  const shown = may('users:read') ? await alerts(context) : [];
+  const content = may('overview:read')
+    ? await figures(context)
+    : [may('users:read') && !shown.some(Boolean) && noAlerts(), firstStep(may)];
   const role = me.role ? roleName(me.role) : '';
   return screen(
     {
       title: 'Overview',
       lead: t`You are signed in as ${me.name ?? translated('an administrator')}, with the role ${role}.`,
     },
+    ...shown,
     ...content,
   );
 }
@@ -38,59 +43,47 @@ async function figures(context) {
   const allUsers = users.active + users.invited + users.suspended + users.terminated;
   const clients = applications.openid_connect + applications.saml;
   const sum = (/** @type {Outcome} */ outcome) => periods.reduce((total, period) => total + period[outcome], 0);
-  const [good, expired, failed] = [sum('completed'), sum('expired'), sum('denied') + sum('number_mismatches')];
   const since = range === 'day' ? 'in the last 24 hours' : 'in the last 30 days';
   const labels = range === 'day' ? HOURS : DAYS;
+  // Exactly the counted entries: those since the beginning of the first period, without those about actions.
+  const entriesOf = (/** @type {string} */ event) => {
+    const query = new URLSearchParams({ event, subject: 'other', from: periods[0]?.from ?? '' });
+    return may('audit:read') ? `/admin/audit?${query}` : undefined;
+  };
+  const ended = (
+    /** @type {Outcome} */ outcome,
+    /** @type {string} */ event,
+    /** @type {(n: string) => string} */ words,
+  ) => part(entriesOf(event), words(figure(sum(outcome))));
+  const good = sum('completed');
+  const failed = sum('denied') + sum('reported') + sum('number_mismatches');
+  const open = sum('cancelled') + sum('expired');
   return [
     started ?? (clients === 0 && may('applications:write') && firstApplication()),
     el(
       'ul',
       { class: 'figures' },
-      tile(
-        '/admin/users?state=active',
-        figure(users.active),
-        users.active === 1 ? 'active user' : 'active users',
-        t`${figure(allUsers)} in all, ${figure(users.invited)} invited, ${figure(users.suspended)} suspended`,
-      ),
-      tile(
-        '/admin/applications',
-        figure(clients),
-        clients === 1 ? 'application' : 'applications',
-        t`${figure(applications.openid_connect)} OpenID Connect, ${figure(applications.saml)} SAML`,
-      ),
-      tile('/admin/audit?event=sign-in.completed', figure(good), good === 1 ? 'sign-in' : 'sign-ins', since),
-      el(
-        'li',
-        {},
-        el(
-          'div',
-          {},
-          el('strong', {}, figure(failed)),
-          el('b', {}, failed === 1 ? 'failure' : 'failures'),
-          el(
-            'span',
-            {},
-            link('/admin/audit?event=sign-in.denied', t`${figure(sum('denied'))} denied`),
-            ', ',
-            link(
-              '/admin/audit?event=sign-in.number-match-failed',
-              t`${figure(sum('number_mismatches'))} with a wrong number`,
-            ),
-          ),
-        ),
-      ),
-      el(
-        'li',
-        {},
-        el(
-          'div',
-          {},
-          el('strong', {}, figure(expired)),
-          el('b', {}, 'without a decision'),
-          el('span', {}, 'The approval request expired.'),
-        ),
-      ),
+      tile('/admin/users?state=active', figure(users.active), users.active === 1 ? 'active user' : 'active users', [
+        part('/admin/users', t`${figure(allUsers)} in all`),
+        part('/admin/users?state=invited', t`${figure(users.invited)} invited`),
+        part('/admin/users?state=suspended', t`${figure(users.suspended)} suspended`),
+      ]),
+      tile('/admin/applications', figure(clients), clients === 1 ? 'application' : 'applications', [
+        part('/admin/applications?protocol=openid_connect', t`${figure(applications.openid_connect)} OpenID Connect`),
+        part('/admin/applications?protocol=saml', t`${figure(applications.saml)} SAML`),
+      ]),
+      tile(entriesOf('sign-in.completed'), figure(good), good === 1 ? 'sign-in' : 'sign-ins', [el('span', {}, since)]),
+      tile(undefined, figure(failed), 'denied, reported or wrong', [
+        ended('denied', 'sign-in.denied', (n) => t`${n} sign-ins denied`),
+        ended('reported', 'sign-in.reported', (n) => t`${n} reported`),
+        ended('number_mismatches', 'sign-in.number-match-failed', (n) => t`${n} wrong numbers typed`),
+      ]),
+      tile(undefined, figure(open), 'without a decision', [
+        ended('cancelled', 'sign-in.cancelled', (n) => t`${n} cancelled in the browser`),
+        ended('expired', 'sign-in.expired', (n) => t`${n} expired`),
+      ]),
     ),
+    el('p', { class: 'muted' }, 'Sign-ins only; approvals of actions in the console are not counted.'),
     tabs('Period', [
       ['/admin', 'The last 24 hours'],
       ['/admin?range=month', 'The last 30 days'],
@@ -100,8 +93,8 @@ async function figures(context) {
       periods,
       [
         { name: 'signed in', tone: 'good', of: (period) => period.completed },
-        { name: 'no decision', tone: 'warn', of: (period) => period.expired },
-        { name: 'denied, or a wrong number', tone: 'bad', of: (period) => period.denied + period.number_mismatches },
+        { name: 'cancelled or expired', tone: 'warn', of: (period) => period.cancelled + period.expired },
+        { name: 'denied or reported', tone: 'bad', of: (period) => period.denied + period.reported },
       ],
       { ...labels, empty: 'No sign-ins in this period.' },
     ),
@@ -119,19 +112,29 @@ async function figures(context) {
 }
 
 /**
- * The outcome of a sign-in.
- * @typedef {'completed' | 'denied' | 'expired' | 'number_mismatches'} Outcome
+ * The outcome of a sign-in, or a typed wrong number.
+ * @typedef {'completed' | 'denied' | 'reported' | 'number_mismatches' | 'cancelled' | 'expired'} Outcome
  */
 
 /**
- * A figure that links to a list.
- * @param {string} to
+ * A figure that links to a list of exactly what it counts, with the figures of its parts.
+ * @param {string | undefined} to
  * @param {string} number
  * @param {string} label
- * @param {string} about
+ * @param {Child[]} parts
  */
-const tile = (to, number, label, about) =>
-  el('li', {}, link(to, el('strong', {}, number), el('b', {}, label), el('span', {}, about)));
+function tile(to, number, label, parts) {
+  const whole = [el('strong', {}, number), el('b', {}, label)];
+  const separated = parts.flatMap((one, index) => (index > 0 ? [' · ', one] : [one]));
+  return el('li', {}, el('div', {}, ...(to ? [link(to, ...whole)] : whole), el('span', {}, ...separated)));
+}
+
+/**
+ * A part of a figure, with a link to its list.
+ * @param {string | undefined} to
+ * @param {string} words
+ */
+const part = (to, words) => (to ? link(to, words) : el('span', {}, words));
 
 /**
  * The beginning of a period.

@@ -4,14 +4,12 @@ import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { apiSentence } from '../api_texts.js';
 import { area, FieldError, folded, form, group, select, text, toggle } from '../form.js';
 import { t, translated } from '../language.js';
-import { pages, table } from '../lists.js';
-import { roleChips } from '../role_chips.js';
+import { table } from '../lists.js';
 import {
   ask,
   badge,
   button,
   code,
-  dialog,
   el,
   facts,
   figure,
@@ -25,11 +23,11 @@ import {
   section,
   tabs,
 } from '../view.js';
-import { accountAddress } from './account.js';
+import { applicationsOfUser } from './access.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
 import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
-import { picker } from './picker.js';
+import { alertMarks, reportsOf } from './reports.js';
 import { confirmAddresses } from './unconfirmed.js';
 import { called, userAddress } from './user_cell.js';
 import { groupsOfUser } from './user_groups.js';
@@ -56,7 +54,11 @@ function page(content) {
   return async (context, { id }) => {
     const { value: user, version } = await getVersion('/users/{id}', { id });
     const at = userAddress(user.id);
-    const [summary, shown] = await Promise.all([summaryOf(user), content(user, version, context)]);
+    const [listed, reports, shown] = await Promise.all([
+      listedUser(user),
+      reportsOf(user.id, context),
+      content(user, version, context),
+    ]);
     return screen(
       {
         title: user.profile.name ?? user.name,
@@ -67,14 +69,16 @@ function page(content) {
         badges: [
           badge(user.state),
           user.console_role && user.state !== 'terminated' && badge(roleName(user.console_role), 'kind'),
+          ...(listed ? alertMarks(listed) : []),
         ],
       },
-      summary,
+      reports || '',
+      await summaryOf(user, listed),
       tabs('Parts of the user', [
         [at, 'Profile'],
         [`${at}/devices`, 'Devices'],
         [`${at}/sessions`, 'Sessions and consents'],
-        [`${at}/accounts`, 'Accounts', context.may('accounts:read')],
+        [`${at}/accounts`, 'Access', context.may('accounts:read')],
         [`${at}/groups`, 'Groups', context.may('accounts:read')],
         [`${at}/activity`, 'Activity'],
       ]),
@@ -84,16 +88,23 @@ function page(content) {
 }
 
 /**
- * The facts that administrators need first, as links: the last sign-in, and the devices.
+ * The user as lists show it: with the last sign-in, the open reports, and the pause.
  * @param {Schema<'User'>} user
  */
-async function summaryOf({ id }) {
-  const [{ items: found }, { items: devices }] = await Promise.all([
-    get('/users', { q: id, limit: 1 }),
-    get('/users/{id}/devices', { id }),
-  ]);
+async function listedUser({ id }) {
+  const { items } = await get('/users', { q: id, limit: 1 });
+  return items.find((one) => one.id === id);
+}
+
+/**
+ * The facts that administrators need first, as links: the last sign-in, and the devices.
+ * @param {Schema<'User'>} user
+ * @param {Schema<'ListedUser'> | undefined} listed
+ */
+async function summaryOf({ id }, listed) {
+  const { items: devices } = await get('/users/{id}/devices', { id });
   const at = userAddress(id);
-  const last = found.find((one) => one.id === id)?.last_sign_in_at;
+  const last = listed?.last_sign_in_at;
   const count = devices.length === 1 ? t`${1} device` : t`${figure(devices.length)} devices`;
   return el(
     'p',
@@ -708,63 +719,6 @@ async function sessions(user, _version, context) {
  * @param {string | null} _version
  * @param {Context} context
  */
-async function accounts(user, _version, { may, reload }) {
-  /** @type {Array<Column<Schema<'Account'>>>} */
-  const columns = [
-    {
-      label: 'Application',
-      cell: (row) =>
-        may('applications:read')
-          ? link(applicationAddress(row.application_id), el('bdi', {}, row.application_name ?? row.application_id))
-          : (row.application_name ?? row.application_id),
-    },
-    { label: 'Account', cell: (row) => link(accountAddress(row.id), el('bdi', {}, row.name)) },
-    { label: 'Roles', cell: (row) => row.effective_roles.join(', ') || translated('None') },
-    { label: 'State', cell: (row) => badge(row.state) },
-  ];
-  const writes = may('accounts:write') && may('applications:read');
-  const give = async () => {
-    if (!(await newAccount(user))) return;
-    await reload();
-    say('The account was created.');
-  };
-  const list = await pages(
-    (after) => get('/users/{id}/accounts', { id: user.id, after }),
-    table(columns, [], { empty: 'No access to any application yet.', caption: 'Accounts' }),
-  );
-  return [list, writes && el('div', { class: 'ways' }, button('Give access to an application', give))];
-}
-
-/**
- * Asks for an application, and creates the user's account there. Returns whether it was created.
- * @param {Schema<'User'>} user
- */
-function newAccount(user) {
-  const roles = roleChips('roles', 'Roles');
-  const application = picker('application', 'Application', {
-    load: (q) => get('/applications', { q, limit: 8 }),
-    label: (one) => one.name,
-    chosen: async (one) => roles.suggest((await get('/applications/{id}/roles', { id: one.id })).items),
-  });
-  const name = text('name', 'Account name', { hint: 'If empty, the user’s own name.' });
-  return dialog('Give access to an application', (/** @type {(isCreated?: boolean) => void} */ close) => [
-    form([application, name, roles], {
-      submit: 'Give access',
-      send: async ({ application: chosen, ...values }) => {
-        if (!chosen) throw new FieldError('application', 'Choose an application from the list.');
-        await post('/applications/{id}/accounts', { id: chosen }, { ...values, user_id: user.id });
-        close(true);
-      },
-      cancel: () => close(),
-    }),
-  ]);
-}
-
-/**
- * @param {Schema<'User'>} user
- * @param {string | null} _version
- * @param {Context} context
- */
 async function activity(user, _version, context) {
   return [
     notice('What the user did, and what was changed about the user, newest first.', 'calm'),
@@ -776,7 +730,7 @@ export const userPages = {
   profile: page(profile),
   devices: page(devices),
   sessions: page(sessions),
-  accounts: page(accounts),
+  accounts: page((user, _version, context) => applicationsOfUser(user, context)),
   groups: page((user, _version, context) => groupsOfUser(user, context)),
   activity: page(activity),
 };

@@ -22,6 +22,7 @@ import {
   way,
 } from '../view.js';
 import { selection } from './bulk.js';
+import { alertMarks } from './reports.js';
 import { userAddress, userCell } from './user_cell.js';
 
 /** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
@@ -71,8 +72,14 @@ const COLUMNS = [
   {
     label: 'State',
     // A terminated user can't use the role.
-    cell: ({ state, console_role: role }) =>
-      el('span', { class: 'badges' }, badge(state), role && state !== 'terminated' && badge(roleName(role), 'kind')),
+    cell: (row) =>
+      el(
+        'span',
+        { class: 'badges' },
+        badge(row.state),
+        row.console_role && row.state !== 'terminated' && badge(roleName(row.console_role), 'kind'),
+        ...alertMarks(row),
+      ),
   },
   { label: 'Last sign-in', cell: (row) => moment(row.last_sign_in_at) },
   { label: 'Created', sort: 'created', cell: (row) => moment(row.created_at) },

@@ -1,5 +1,6 @@
 //! The use cases of administrators: applications, users, accounts, groups, enrolments.
 
+mod access;
 mod accounts;
 pub mod action_approvals;
 mod activity;
@@ -28,11 +29,16 @@ mod manifests;
 mod names;
 mod overview;
 mod plugins;
+mod reports;
 mod scopes;
 mod service_providers;
 mod user_table;
 mod users;
 
+pub use access::{
+    ACCESS_COLUMNS, AccessGrant, AccessQuery, AccessRow, GrantSource, UserAccess, access_cells,
+    access_of, access_to, find_access,
+};
 pub use accounts::{
     AccountChange, CreateAccount, DeleteAccount, NewAccount, UpdateAccount, account, accounts,
     accounts_of_user,
@@ -87,6 +93,7 @@ pub use manifests::{
 pub use names::Names;
 pub use overview::{Overview, Range, SignIns, count_sign_ins, overview};
 pub use plugins::{ReloadPlugins, RollBackPlugins};
+pub use reports::{SettleReport, Settlement, reports, running_cooldowns};
 pub use service_providers::{
     AcsChange, ActivateCertificate, CertificateOf, CreateServiceProvider, IssueCertificate,
     ServiceProviderChange, ServiceProviderUpdate, SingleLogoutChange, UpdateServiceProvider,
@@ -97,7 +104,7 @@ pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
     ConfirmEmails, CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser,
-    UserChange, count_users, devices, last_sign_ins, new_user, unconfirmed_users, user,
+    UserChange, UserNotes, count_users, devices, new_user, notes_of_users, unconfirmed_users, user,
 };
 
 use error::invalid;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Result;
+use crate::domain::approvals::approval;
 use crate::domain::{InternalError, Services};
 use assent_model::clock::Timestamp;
 use assent_model::user::LifecycleState;
@@ -48,13 +49,16 @@ pub struct SignIns {
     pub from: Timestamp,
     /// The number of completed sign-ins.
     pub completed: u64,
-    /// The number of denied and reported requests.
+    /// The number of denied requests.
     pub denied: u64,
-    /// The number of undecided requests: expired, cancelled by the user in the browser, or replaced by a newer request.
-    /// Includes the pending requests.
-    pub expired: u64,
-    /// The number of wrong numbers.
+    /// The number of reported requests.
+    pub reported: u64,
+    /// The number of typed wrong numbers.
     pub number_mismatches: u64,
+    /// The number of sign-ins that were cancelled in the browser.
+    pub cancelled: u64,
+    /// The number of requests that expired without a decision.
+    pub expired: u64,
     /// The median time to an approval in milliseconds, rounded to 250 ms.
     pub approval_ms_p50: Option<u64>,
     /// The 95th percentile of the time to an approval in milliseconds, rounded to 250 ms.
@@ -71,6 +75,7 @@ pub async fn overview(services: &Services, range: Range) -> Result<Overview> {
         Range::Day => (this_hour - (DAY - 1), 1),
         Range::Month => ((this_hour.div_euclid(DAY) - (DAYS - 1)) * DAY, DAY),
     };
+    approval::record_ends(services).await?;
     let hours = counted(services, first, services.now()).await?;
     let beginnings = (0..)
         .map(|number| first + number * each)
@@ -140,11 +145,12 @@ async fn counted(
 fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
     let mut all = SignInHour::default();
     for hour in hours {
-        all.requested += hour.requested;
-        all.approved += hour.approved;
         all.completed += hour.completed;
         all.denied += hour.denied;
+        all.reported += hour.reported;
         all.number_mismatches += hour.number_mismatches;
+        all.cancelled += hour.cancelled;
+        all.expired += hour.expired;
         for (quarters, count) in &hour.approval_times {
             *all.approval_times.entry(*quarters).or_default() += count;
         }
@@ -153,8 +159,10 @@ fn sum<'a>(from: i64, hours: impl Iterator<Item = &'a SignInHour>) -> SignIns {
         from: Timestamp::from_millis(from * HOUR),
         completed: all.completed,
         denied: all.denied,
-        expired: all.requested.saturating_sub(all.approved + all.denied),
+        reported: all.reported,
         number_mismatches: all.number_mismatches,
+        cancelled: all.cancelled,
+        expired: all.expired,
         approval_ms_p50: quantile(&all.approval_times, 50),
         approval_ms_p95: quantile(&all.approval_times, 95),
     }

@@ -4,6 +4,7 @@ mod application_name;
 mod audit_note;
 mod device_answer;
 mod draft;
+mod ends;
 mod name_owner;
 mod request;
 
@@ -18,6 +19,7 @@ pub(crate) use application_name::application_name;
 pub(crate) use audit_note::{audit_note, passkey_entry};
 pub use device_answer::{DecisionResult, DeviceProof, answer};
 pub(crate) use draft::RequestedAction;
+pub use ends::record_ends;
 pub use request::{ask, refuse};
 pub(crate) use request::{ask_about_action, ask_by_scan};
 

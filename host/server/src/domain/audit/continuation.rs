@@ -139,7 +139,10 @@ const fn effect(event: Event) -> Effect {
         | Event::SignInApproved
         | Event::SignInDenied
         | Event::SignInReported
+        | Event::ReportSettled
         | Event::NumberMatchFailed
+        | Event::SignInCancelled
+        | Event::SignInExpired
         | Event::SignedIn
         | Event::SignedOut
         | Event::SessionEnded
@@ -175,6 +178,7 @@ const fn effect(event: Event) -> Effect {
         | Event::AccountCreated
         | Event::AccountsExported
         | Event::AccountsImported
+        | Event::AccessExported
         | Event::GroupCreated
         | Event::GroupMemberAdded
         | Event::GroupMembersExported

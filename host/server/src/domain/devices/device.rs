@@ -284,10 +284,7 @@ pub async fn revoke_of(
     codes: CodesOfDevice,
     by: &AuditContext,
 ) -> Result<Option<SessionEnd>, StoreError> {
-    let entry = audit::entry(services, Event::DeviceRevoked, by)
-        .about(device.user_id)
-        .with("device", device.id.to_string())
-        .personal("name", device.name.as_str());
+    let entry = revocation_entry(services, device, by);
     let ended = services
         .store
         .revoke_device_of(owner, device.id, codes, entry, services.now())
@@ -298,4 +295,12 @@ pub async fn revoke_of(
         account_notifications::notify(services, device.user_id, Some(device.id));
     }
     Ok(ended)
+}
+
+/// Returns the entry of the audit log about the revocation of a device.
+pub fn revocation_entry(services: &Services, device: &Device, by: &AuditContext) -> Entry {
+    audit::entry(services, Event::DeviceRevoked, by)
+        .about(device.user_id)
+        .with("device", device.id.to_string())
+        .personal("name", device.name.as_str())
 }

@@ -94,6 +94,16 @@ async fn deliveries(services: &Services) -> Vec<Family> {
             "The age of the oldest delivery that waits, of all instances",
             kinds.map(|(kind, backlog)| (label("kind", kind), age(backlog))),
         ),
+        Family::gauge(
+            "assent_reports_open",
+            "Users' reports of foreign approval requests that no administrator has settled, of all instances",
+            number(backlogs.reports.waiting),
+        ),
+        Family::gauge(
+            "assent_reports_oldest_seconds",
+            "The age of the oldest report that no administrator has settled, of all instances",
+            age(backlogs.reports),
+        ),
         Family::gauges(
             "assent_saml_certificate_expiry_timestamp_seconds",
             "When the first service provider has no valid certificate of this server any more, as a Unix timestamp",

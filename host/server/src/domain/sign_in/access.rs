@@ -13,7 +13,7 @@ use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::Did;
 use assent_model::user::{LifecycleState, User};
-use assent_store::{FamilyState, UserAccount};
+use assent_store::{EffectiveAccess, FamilyState, UserAccount};
 
 /// The user's access to an application.
 #[derive(Clone, Debug)]
@@ -50,6 +50,19 @@ pub enum AccessDenied {
 }
 
 impl AccessDenied {
+    /// Returns the name of the reason in the admin API and in exports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::NoDevice => "no_device",
+            Self::UserSuspended => "user_suspended",
+            Self::UserTerminated => "user_terminated",
+            Self::NoAccount => "no_account",
+            Self::AccountSuspended => "account_suspended",
+            Self::AccountTerminated => "account_terminated",
+            Self::NoName => "no_name",
+        }
+    }
+
     /// Returns the reason and its remedy.
     pub const fn words(self) -> &'static str {
         match self {
@@ -98,20 +111,45 @@ impl AccessDenied {
 
 /// Returns the reason why a user with this account, or without one, has no access.
 pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> {
-    match (user.state, account.map(|account| account.state)) {
+    let account = account.map(|account| (account.state, account.gives_access()));
+    obstacle_of(user.state, account)
+}
+
+/// Returns the reason why a user with this effective access has none at the moment. Lists show the same decision as a
+/// sign-in makes.
+pub fn obstacle_to(access: &EffectiveAccess) -> Option<AccessDenied> {
+    let stored = access.account.as_ref();
+    let account = match stored {
+        Some(account) => Some((account.state, account.gives_access())),
+        // The first sign-in creates the account that an assignment implies.
+        None => access
+            .assigned
+            .gives_access()
+            .then_some((LifecycleState::Active, true)),
+    };
+    obstacle_of(access.user.state, account)
+}
+
+/// Decides by the state of the user, and by the state of the account and whether something grants access.
+fn obstacle_of(
+    user: LifecycleState,
+    account: Option<(LifecycleState, bool)>,
+) -> Option<AccessDenied> {
+    match (user, account) {
         (LifecycleState::Invited, _) => Some(AccessDenied::NoDevice),
         (LifecycleState::Suspended, _) => Some(AccessDenied::UserSuspended),
         (LifecycleState::Terminated, _) => Some(AccessDenied::UserTerminated),
         (LifecycleState::Active, None) => Some(AccessDenied::NoAccount),
-        (LifecycleState::Active, Some(LifecycleState::Suspended)) => {
+        (LifecycleState::Active, Some((LifecycleState::Suspended, _))) => {
             Some(AccessDenied::AccountSuspended)
         }
-        (LifecycleState::Active, Some(LifecycleState::Terminated)) => {
+        (LifecycleState::Active, Some((LifecycleState::Terminated, _))) => {
             Some(AccessDenied::AccountTerminated)
         }
-        (LifecycleState::Active, Some(LifecycleState::Invited | LifecycleState::Active)) => account
-            .is_some_and(|account| !account.gives_access())
-            .then_some(AccessDenied::NoAccount),
+        (
+            LifecycleState::Active,
+            Some((LifecycleState::Invited | LifecycleState::Active, grants)),
+        ) => (!grants).then_some(AccessDenied::NoAccount),
     }
 }
 

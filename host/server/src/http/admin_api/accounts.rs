@@ -33,7 +33,7 @@ pub(super) fn routes() -> Area {
     Area::new()
         .noun(
             "accounts",
-            "Accounts: the users of an application, with their roles there.",
+            "Accounts: the memberships of users in an application, with their roles there.",
         )
         .noun("users.accounts", "The accounts of a user.")
         .route("accounts.list", Permission::AccountsRead, routes!(list))
@@ -142,7 +142,7 @@ fn account_view(account: Account, names: &Names) -> AccountView {
         created_at,
     } = account;
     let everyone = assigned.everyone.is_some();
-    let group = |AssignedGroup { name, roles }| AccountGroupView { name, roles };
+    let group = |AssignedGroup { name, roles, .. }| AccountGroupView { name, roles };
     AccountView {
         user_name: names.user(user_id),
         application_name: names.application(&application_id),
@@ -205,6 +205,9 @@ struct AccountsQuery {
 }
 
 /// List and search an application's accounts.
+///
+/// An account is created for a user, or at the first sign-in of a user with access by a group or by everyone. So the
+/// list does not contain all users with access: see `/applications/{id}/access`.
 ///
 /// The accounts are in the order of creation; with `q`, in the order of the matching terms.
 #[utoipa::path(
@@ -272,6 +275,8 @@ pub(super) async fn page(
 }
 
 /// List a user's accounts.
+///
+/// The list does not contain all applications that the user can open: see `/users/{id}/access`.
 #[utoipa::path(
     get,
     path = "/users/{id}/accounts",

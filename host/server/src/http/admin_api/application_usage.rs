@@ -14,10 +14,11 @@ use assent_store::{ApplicationUsage, MOST_COUNTED};
 pub(super) struct UsageView {
     /// The URL of its logo.
     logo_url: Option<String>,
-    /// The number of its accounts, up to 1,000.
-    accounts: u32,
-    /// Whether it has more than 1,000 accounts.
-    more_accounts: bool,
+    /// The number of users who can open it, by an own account, by a group or because it is assigned to everyone; up to
+    /// 1,000.
+    users: u32,
+    /// Whether more than 1,000 users can open it.
+    more_users: bool,
     /// When a user last signed in to it, with an accuracy of ten minutes.
     #[schema(format = DateTime)]
     last_sign_in_at: Option<String>,
@@ -26,14 +27,14 @@ pub(super) struct UsageView {
 /// Returns the view of an application's usage.
 pub(super) fn view(application: &Did, usage: ApplicationUsage) -> UsageView {
     let ApplicationUsage {
-        accounts,
+        users,
         last_sign_in_at,
         logo,
     } = usage;
     UsageView {
         logo_url: logo.map(|digest| address(application, &digest)),
-        accounts: accounts.min(MOST_COUNTED),
-        more_accounts: accounts > MOST_COUNTED,
+        users: users.min(MOST_COUNTED),
+        more_users: users > MOST_COUNTED,
         last_sign_in_at: last_sign_in_at.map(moment),
     }
 }

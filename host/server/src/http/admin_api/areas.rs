@@ -2,9 +2,9 @@
 
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
-    accounts, action_approvals, activity, applications, assignments, audit, claims, client_secrets,
-    email_confirmations, error_references, external_authenticators, groups, invitations, keys,
-    logos, mail, managed_applications, manifests, me, operation, plugins, service_providers,
+    access, accounts, action_approvals, activity, applications, assignments, audit, claims,
+    client_secrets, email_confirmations, error_references, external_authenticators, groups, invitations,
+    keys, logos, mail, managed_applications, manifests, me, operation, plugins, reports, service_providers,
     test_sign_ins, transfers, users,
 };
 
@@ -19,6 +19,7 @@ pub(super) fn areas() -> Vec<Area> {
         invitations::routes(),
         activity::routes(),
         external_authenticators::routes(),
+        access::routes(),
         accounts::routes(),
         transfers::of_accounts(),
         groups::routes(),
@@ -32,6 +33,7 @@ pub(super) fn areas() -> Vec<Area> {
         test_sign_ins::routes(),
         claims::routes(),
         audit::routes(),
+        reports::routes(),
         error_references::routes(),
         keys::routes(),
         plugins::routes(),

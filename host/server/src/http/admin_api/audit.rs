@@ -224,9 +224,23 @@ pub(super) struct AuditQuery {
     since: Option<String>,
     /// Only entries before this time or day (RFC 3339).
     until: Option<String>,
+    /// Only entries about protected actions, or only others. Requests for actions have the events of sign-ins.
+    #[param(inline)]
+    subject: Option<SubjectQuery>,
     after: Option<String>,
     #[param(minimum = 1, maximum = 200)]
     limit: Option<u32>,
+}
+
+/// What entries are about.
+#[derive(Clone, Copy, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = AuditSubject)]
+enum SubjectQuery {
+    /// Protected actions.
+    Action,
+    /// All others, such as sign-ins.
+    Other,
 }
 
 /// List the audit log, the latest first.
@@ -247,7 +261,7 @@ async fn list(
 ) -> Result<Json<List<EntryView>>, Problem> {
     let Query(query) = query.map_err(|_| {
         let detail = "the query may have `user`, `application`, `event`, `actor`, `since` and `until` (RFC 3339), \
-                      `after` and `limit` (1 to 200)";
+                      `subject`, `after` and `limit` (1 to 200)";
         Problem::new(StatusCode::BAD_REQUEST, detail)
     })?;
     let unfit = |detail: &str| Problem::new(StatusCode::UNPROCESSABLE_ENTITY, detail);
@@ -291,6 +305,9 @@ async fn list(
         actor: query.actor,
         since: at("since", query.since.as_deref())?,
         until: at("until", query.until.as_deref())?,
+        action: query
+            .subject
+            .map(|subject| matches!(subject, SubjectQuery::Action)),
     };
     let page = audit::list(&services, &filter, before, limit).await?;
     let items = views(&services, &caller, page.entries, language).await?;

@@ -1,4 +1,4 @@
-//! Exports of users and accounts, streamed row by row.
+//! Exports of users, accounts and access, streamed row by row.
 
 use std::sync::Arc;
 
@@ -12,11 +12,13 @@ use futures_util::stream;
 use serde::Deserialize;
 use utoipa::IntoParams;
 
-use crate::domain::admin::{ACCOUNT_COLUMNS, Caller, MEMBER_COLUMNS, USER_COLUMNS};
+use crate::domain::admin::{
+    ACCESS_COLUMNS, ACCOUNT_COLUMNS, AccessRow, Caller, MEMBER_COLUMNS, USER_COLUMNS,
+};
 use crate::domain::{InternalError, Services, admin, audit};
 use crate::http::admin_api::input::{Query, Search, after};
-use crate::http::admin_api::values::id_of;
-use crate::http::admin_api::{accounts, table, users};
+use crate::http::admin_api::values::{id_of, moment};
+use crate::http::admin_api::{access, accounts, table, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::audit::Event;
@@ -231,6 +233,76 @@ pub(super) async fn export_accounts(
         })
     };
     Ok(streamed("accounts", &ACCOUNT_COLUMNS, page))
+}
+
+/// The users with access to an application as CSV.
+pub(super) async fn access_to(
+    services: Arc<Services>,
+    caller: &Caller,
+    application: Did,
+    (q, denied): (Option<String>, bool),
+) -> Result<Response, Problem> {
+    admin::registered(&services, &application).await?;
+    let entry = audit::entry(&services, Event::AccessExported, &caller.by)
+        .in_application(application.clone())
+        .with("searched", q.is_some())
+        .with("denied", denied);
+    services
+        .store
+        .append_audit(vec![entry])
+        .await
+        .map_err(InternalError::from)?;
+    let page = move |after: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
+        let (services, q, application) = (Arc::clone(&services), q.clone(), application.clone());
+        Box::pin(async move {
+            let found =
+                access::page(&services, &application, (q, denied), after.as_deref(), ROWS).await?;
+            Ok(access_rows(&found))
+        })
+    };
+    Ok(streamed("access", &ACCESS_COLUMNS, page))
+}
+
+/// The applications that a user can open as CSV.
+pub(super) async fn access_of(
+    services: Arc<Services>,
+    caller: &Caller,
+    user: UserId,
+) -> Result<Response, Problem> {
+    admin::user(&services, user).await?;
+    let entry = audit::entry(&services, Event::AccessExported, &caller.by).about(user);
+    services
+        .store
+        .append_audit(vec![entry])
+        .await
+        .map_err(InternalError::from)?;
+    let page = move |cursor: Option<String>| -> BoxFuture<'static, Result<Rows, Problem>> {
+        let services = Arc::clone(&services);
+        Box::pin(async move {
+            let after = after(cursor.as_deref())?;
+            let found = admin::access_of(&services, user, after.as_ref(), ROWS).await?;
+            Ok(access_rows(&found))
+        })
+    };
+    Ok(streamed("access", &ACCESS_COLUMNS, page))
+}
+
+/// Access that ended while the page was read has no row.
+fn access_rows(found: &[AccessRow]) -> Rows {
+    let Rows { rows, next } = Rows::from_records(
+        found,
+        |(cursor, _)| cursor.clone(),
+        |(_, access)| {
+            let access = access.as_ref();
+            access
+                .map(|access| admin::access_cells(access, moment))
+                .unwrap_or_default()
+        },
+    );
+    Rows {
+        rows: rows.into_iter().filter(|row| !row.is_empty()).collect(),
+        next,
+    }
 }
 
 /// The members of a group as CSV.

@@ -2,6 +2,7 @@
 //! token, a session of the console or an access token of a service account. Each route names the permission that it
 //! needs. Lists have `items` and, if there is another page, `next`, which is the value of `after` in the next request.
 
+mod access;
 mod accounts;
 mod action_approvals;
 mod activity;
@@ -37,6 +38,7 @@ mod me;
 mod openapi;
 mod operation;
 mod plugins;
+mod reports;
 mod routes;
 mod saml_metadata;
 mod service_provider_view;

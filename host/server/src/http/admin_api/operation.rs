@@ -100,14 +100,18 @@ struct SignInsView {
     /// The start of the hour or day.
     #[schema(format = DateTime)]
     from: String,
-    /// The number of completed sign-ins.
+    /// The number of completed sign-ins: the entries `sign-in.completed` of the audit log.
     completed: u64,
-    /// The number of denied and reported requests.
+    /// The number of denied requests: the entries `sign-in.denied` of the audit log, without those about actions.
     denied: u64,
-    /// The number of requests without a decision: expired, cancelled or replaced. Pending requests are among them.
-    expired: u64,
-    /// The number of wrong numbers.
+    /// The number of reported requests: the entries `sign-in.reported`, without those about actions.
+    reported: u64,
+    /// The number of typed wrong numbers: the entries `sign-in.number-match-failed`, without those about actions.
     number_mismatches: u64,
+    /// The number of sign-ins that were cancelled in the browser: the entries `sign-in.cancelled`.
+    cancelled: u64,
+    /// The number of requests that expired without a decision: the entries `sign-in.expired`.
+    expired: u64,
     /// The median of the time from request to approval, in milliseconds, to a
     /// quarter of a second; `null` without an approval.
     approval_ms_p50: Option<u64>,
@@ -120,8 +124,10 @@ fn sign_ins(counts: SignIns) -> SignInsView {
         from,
         completed,
         denied,
-        expired,
+        reported,
         number_mismatches,
+        cancelled,
+        expired,
         approval_ms_p50,
         approval_ms_p95,
     } = counts;
@@ -129,8 +135,10 @@ fn sign_ins(counts: SignIns) -> SignInsView {
         from: moment(from),
         completed,
         denied,
-        expired,
+        reported,
         number_mismatches,
+        cancelled,
+        expired,
         approval_ms_p50,
         approval_ms_p95,
     }

@@ -113,6 +113,11 @@ struct ListedUserView {
     /// When the user last signed in with an approval.
     #[schema(format = DateTime)]
     last_sign_in_at: Option<String>,
+    /// The number of reports of the user that no administrator has settled.
+    open_reports: u64,
+    /// Until when the user's approval requests are paused; `null` without a cooldown.
+    #[schema(format = DateTime)]
+    paused_until: Option<String>,
 }
 
 /// A page of users.
@@ -270,13 +275,15 @@ async fn list(
     let filter = (state, role, order.into());
     let rows = page(&services, q, filter, cursor.as_deref(), limit.and_one()).await?;
     let ids: Vec<UserId> = rows.iter().map(|(_, user)| user.id).collect();
-    let sign_ins = admin::last_sign_ins(&services, &ids).await?;
+    let notes = admin::notes_of_users(&services, &ids).await?;
     let List { items, next } = List::from_rows(
         rows,
         limit.get(),
         |(cursor, _)| cursor.clone(),
         |(_, user)| ListedUserView {
-            last_sign_in_at: sign_ins.get(&user.id).copied().map(moment),
+            last_sign_in_at: notes.sign_ins.get(&user.id).copied().map(moment),
+            open_reports: notes.reports.get(&user.id).copied().unwrap_or_default(),
+            paused_until: notes.cooldowns.get(&user.id).copied().map(moment),
             user: user_view(user),
         },
     );

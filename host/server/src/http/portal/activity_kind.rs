@@ -97,7 +97,10 @@ impl ActivityKind {
             | Event::SignInApproved
             | Event::SignInDenied
             | Event::SignInReported
+            | Event::ReportSettled
             | Event::NumberMatchFailed
+            | Event::SignInCancelled
+            | Event::SignInExpired
             | Event::SignedIn
             | Event::SignedOut
             | Event::SessionEnded

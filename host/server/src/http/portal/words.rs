@@ -130,6 +130,8 @@ pub(super) fn activity_message(
         | Event::SignInReported
         | Event::NumberMatchFailed
         | Event::SignInRejected
+        | Event::SignInCancelled
+        | Event::SignInExpired
         | Event::SignedIn => sign_in_activity(entry, application()),
         Event::DeviceEnrolled
         | Event::DeviceRenamed
@@ -172,7 +174,9 @@ pub(super) fn activity_message(
         Event::ClaimsCompared => {
             Message::new("activity-claims-compared").message("application", application())
         }
-        Event::SignedOut
+        Event::ReportSettled
+        | Event::AccessExported
+        | Event::SignedOut
         | Event::SessionEnded
         | Event::CooldownStarted
         | Event::CooldownLifted
@@ -230,6 +234,12 @@ fn sign_in_activity(entry: &Entry, application: Message) -> Message {
             Message::new("activity-rejected")
                 .message("application", application)
                 .text("reference", reference.unwrap_or_default())
+        }
+        Event::SignInCancelled => {
+            Message::new("activity-cancelled").message("application", application)
+        }
+        Event::SignInExpired => {
+            Message::new("activity-expired").message("application", application)
         }
         Event::SignedIn => Message::new("activity-signed-in").message("application", application),
         _ => Message::new("activity-requested").message("application", application),
@@ -328,6 +338,8 @@ fn account_activity(entry: &Entry, application: Message) -> Message {
 /// Returns the message of an event without values.
 const fn plain_activity(event: Event) -> Message {
     match event {
+        Event::ReportSettled => Message::new("activity-report-settled"),
+        Event::AccessExported => Message::new("activity-access-exported"),
         Event::SignedOut => Message::new("activity-signed-out"),
         Event::SessionEnded => Message::new("activity-session-ended"),
         Event::CooldownStarted => Message::new("activity-cooldown-started"),

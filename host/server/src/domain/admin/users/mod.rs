@@ -17,4 +17,4 @@ pub(super) use entries::{changed, creation, differences};
 pub use new_user::new_user;
 pub(super) use new_user::user_with;
 pub(super) use queries::named_users;
-pub use queries::{count_users, last_sign_ins, user};
+pub use queries::{UserNotes, count_users, notes_of_users, user};

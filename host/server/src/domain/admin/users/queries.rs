@@ -20,15 +20,33 @@ pub async fn count_users(services: &Services, state: Option<LifecycleState>) -> 
     Ok(wanted.map(|(_, count)| count).sum())
 }
 
-/// Returns the time of each user's last sign-in with an approval. Users without one are missing.
+/// What lists show of users besides the users themselves. A user without a value is missing.
+#[derive(Clone, Debug, Default)]
+pub struct UserNotes {
+    /// The time of the last sign-in with an approval.
+    pub sign_ins: HashMap<UserId, Timestamp>,
+    /// The number of open reports.
+    pub reports: HashMap<UserId, u64>,
+    /// The end of the running cooldown.
+    pub cooldowns: HashMap<UserId, Timestamp>,
+}
+
+/// Returns what lists show of these users.
 ///
 /// # Errors
 /// If the database fails.
-pub async fn last_sign_ins(
-    services: &Services,
-    users: &[UserId],
-) -> Result<HashMap<UserId, Timestamp>> {
-    Ok(services.store.last_sign_ins(users).await?)
+pub async fn notes_of_users(services: &Services, users: &[UserId]) -> Result<UserNotes> {
+    let store = &services.store;
+    let (sign_ins, reports, cooldowns) = tokio::try_join!(
+        store.last_sign_ins(users),
+        store.open_reports_of(users),
+        store.cooldowns_of(users, services.now()),
+    )?;
+    Ok(UserNotes {
+        sign_ins,
+        reports,
+        cooldowns,
+    })
 }
 
 /// Returns the user with this identifier.

@@ -15,9 +15,10 @@ use assent_model::action_approval::ActionRequester;
 use assent_model::approval::{Approval, ApprovalStage, ApprovalSubject, MatchingNumber};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::device::Device;
-use assent_model::id::{ActionApprovalId, ApprovalId};
+use assent_model::id::{ActionApprovalId, ApprovalId, ReportId};
 use assent_model::language::Language;
 use assent_model::passkey::PasskeyPurpose;
+use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
@@ -193,6 +194,9 @@ pub async fn answer(
     {
         end_console(services, action, &by).await?;
     }
+    if (counted, proof.decision) == (AnswerOutcome::Counted, Decision::Report) {
+        tracing::warn!(user = %device.user_id, approval = %id, "approval request reported by its user");
+    }
     let decision = match (&counted, proof.decision) {
         (AnswerOutcome::Counted, Decision::Approve) => Some(DecisionKind::Approved),
         (AnswerOutcome::Counted, Decision::Deny) => Some(DecisionKind::Denied),
@@ -255,7 +259,13 @@ async fn verdict(
 ) -> Result<Result<DeviceAnswer, DecisionResult>, InternalError> {
     let device_id = device.id;
     match proof.decision {
-        Decision::Report => return Ok(Ok(DeviceAnswer::Report { device: device_id })),
+        Decision::Report => {
+            let report = Box::new(report_of(services, approval));
+            return Ok(Ok(DeviceAnswer::Report {
+                device: device_id,
+                report,
+            }));
+        }
         Decision::Deny => return Ok(Ok(DeviceAnswer::Deny { device: device_id })),
         Decision::Approve => {}
     }
@@ -294,6 +304,20 @@ async fn verdict(
         amr,
         passkey,
     }))
+}
+
+/// Returns the report for administrators, with the details of the request that the user saw.
+fn report_of(services: &Services, approval: &Approval) -> NewReport {
+    let shown = &approval.shown;
+    NewReport {
+        id: ReportId::new(services.now(), &*services.entropy),
+        subject: match &approval.subject {
+            ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
+            ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
+        },
+        requested_from: shown.place.clone(),
+        requested_with: shown.browser.clone(),
+    }
 }
 
 /// Ends the console session of a reported action, because an attacker uses the session. A caller with a token has no

@@ -1,0 +1,285 @@
+//! Users' reports that an approval request was not theirs, and the users with a running cooldown.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use serde::{Deserialize, Serialize};
+use utoipa::{IntoParams, ToSchema};
+use utoipa_axum::routes;
+
+use super::context::Context;
+use super::input::{Body, List, Page, PageLimit, Query, after};
+use super::routes::Area;
+use crate::domain::Services;
+use crate::domain::admin::{self, Names, SettleReport, Settlement};
+use crate::http::admin_api::values::{id_of, moment};
+use crate::http::problem::Problem;
+use assent_model::administration::{Permission, ProtectedActionKind};
+use assent_model::audit::Actor;
+use assent_model::report::{NewReport, Report, ReportSettlement, ReportSubject};
+use assent_store::ReportFilter;
+
+/// The routes of reports and cooldowns. A settlement needs an action approval if it revokes the device of a user with a
+/// console role, like the revocation itself.
+pub(super) fn routes() -> Area {
+    Area::new()
+        .noun(
+            "reports",
+            "Reports: users' statements that an approval request was not theirs.",
+        )
+        .noun("cooldowns", "The users whose approval requests are paused.")
+        .route("reports.list", Permission::UsersRead, routes!(list))
+        .protected(
+            "reports.settle",
+            Permission::UsersManage,
+            ProtectedActionKind::RevokeDevice,
+            routes!(settle),
+        )
+        .route("cooldowns.list", Permission::UsersRead, routes!(cooldowns))
+}
+
+/// A user's report that an approval request was not theirs ("This wasn't me").
+#[derive(Serialize, ToSchema)]
+#[schema(as = Report)]
+struct ReportView {
+    id: String,
+    user_id: String,
+    /// The user's name at sign-in.
+    user_name: Option<String>,
+    /// The device on which the user reported the request.
+    device_id: String,
+    kind: ReportKindView,
+    /// The application of the sign-in; `null` for the console, the portal and an action.
+    application_id: Option<String>,
+    /// The display name of the application.
+    application_name: Option<String>,
+    /// Where the request came from, as the user saw it.
+    requested_from: String,
+    /// The browser of the request, as the user saw it.
+    requested_with: String,
+    #[schema(format = DateTime)]
+    reported_at: String,
+    /// How an administrator settled the report; `null` while it is open.
+    settlement: Option<SettlementView>,
+}
+
+/// What a reported request was for.
+#[derive(Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = ReportKind)]
+enum ReportKindView {
+    /// A sign-in.
+    SignIn,
+    /// An action in the console or the portal.
+    Action,
+}
+
+/// The end of a report.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ReportSettlement)]
+struct SettlementView {
+    #[schema(format = DateTime)]
+    settled_at: String,
+    /// The id of the administrator, or of the operator token or service account.
+    settled_by: Option<String>,
+    /// The administrator's name at sign-in.
+    settled_by_name: Option<String>,
+    /// The note of the administrator.
+    note: String,
+}
+
+fn report_view(report: Report, names: &Names) -> ReportView {
+    let Report {
+        content:
+            NewReport {
+                id,
+                subject,
+                requested_from,
+                requested_with,
+            },
+        user,
+        device,
+        reported_at,
+        settlement,
+    } = report;
+    let (kind, application) = match subject {
+        ReportSubject::SignIn(application) => (ReportKindView::SignIn, application),
+        ReportSubject::Action => (ReportKindView::Action, None),
+    };
+    let application_name = application.as_ref().and_then(|id| names.application(id));
+    ReportView {
+        id: id.to_string(),
+        user_id: user.to_string(),
+        user_name: names.user(user),
+        device_id: device.to_string(),
+        kind,
+        application_id: application.map(|id| id.to_string()),
+        application_name,
+        requested_from,
+        requested_with,
+        reported_at: moment(reported_at),
+        settlement: settlement.map(|settlement| settlement_view(settlement, names)),
+    }
+}
+
+fn settlement_view(settlement: ReportSettlement, names: &Names) -> SettlementView {
+    let ReportSettlement {
+        settled_at,
+        settled_by,
+        note,
+    } = settlement;
+    SettlementView {
+        settled_at: moment(settled_at),
+        settled_by_name: match &settled_by {
+            Actor::User(user) => names.user(*user),
+            _ => None,
+        },
+        settled_by: settled_by.id(),
+        note,
+    }
+}
+
+/// Reads the names of the users and applications of these reports.
+async fn names(services: &Services, reports: &[Report]) -> Result<Names, Problem> {
+    let settled_by = reports.iter().filter_map(|report| {
+        match report
+            .settlement
+            .as_ref()
+            .map(|settlement| &settlement.settled_by)
+        {
+            Some(Actor::User(user)) => Some(*user),
+            _ => None,
+        }
+    });
+    let users = reports.iter().map(|report| report.user).chain(settled_by);
+    let applications = reports
+        .iter()
+        .filter_map(|report| match &report.content.subject {
+            ReportSubject::SignIn(application) => application.clone(),
+            ReportSubject::Action => None,
+        });
+    Ok(Names::read(services, users.collect(), applications.collect()).await?)
+}
+
+/// The filters of the list of reports.
+#[derive(Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+struct ReportsQuery {
+    /// Only reports of the user with this id.
+    user: Option<String>,
+    /// Only reports that no administrator has settled.
+    #[serde(default)]
+    #[param(required = false)]
+    open: bool,
+    /// The beginning of the page: `next` of the previous page.
+    after: Option<String>,
+    /// The maximum number of items on the page.
+    #[serde(default)]
+    #[param(value_type = u32, minimum = 1, maximum = 200, default = 50, required = false)]
+    limit: PageLimit,
+}
+
+/// List reports.
+///
+/// A report stays open until an administrator settles it. Settled reports are deleted after the retention of the audit
+/// log.
+#[utoipa::path(
+    get,
+    path = "/reports",
+    params(ReportsQuery),
+    responses((status = 200, description = "A page of reports, the latest first.", body = List<ReportView>))
+)]
+async fn list(
+    State(services): State<Arc<Services>>,
+    Query(query): Query<ReportsQuery>,
+) -> Result<Json<List<ReportView>>, Problem> {
+    let ReportsQuery {
+        user,
+        open,
+        after: cursor,
+        limit,
+    } = query;
+    let user = user.as_deref().map(|id| id_of(id, "user")).transpose()?;
+    let before = after(cursor.as_deref())?;
+    let filter = ReportFilter { user, open };
+    let rows = admin::reports(&services, filter, before, limit.and_one()).await?;
+    let names = names(&services, &rows).await?;
+    Ok(Json(List::from_rows(
+        rows,
+        limit.get(),
+        |row| row.content.id.to_string(),
+        |row| report_view(row, &names),
+    )))
+}
+
+/// Settle a report.
+///
+/// Of two concurrent settlements one succeeds, and the other one fails with a conflict. The chosen effects and the
+/// settlement happen together, or not at all.
+#[utoipa::path(
+    post,
+    path = "/reports/{id}/settlement",
+    request_body = Settlement,
+    responses((status = 200, description = "The settled report.", body = ReportView))
+)]
+async fn settle(
+    State(services): State<Arc<Services>>,
+    context: Context,
+    Path(id): Path<String>,
+    Body(settlement): Body<Settlement>,
+) -> Result<Json<ReportView>, Problem> {
+    let report = id_of(&id, "report")?;
+    let report = context.run(SettleReport { report, settlement }).await?;
+    let names = names(&services, std::slice::from_ref(&report)).await?;
+    Ok(Json(report_view(report, &names)))
+}
+
+/// A user whose approval requests are paused.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Cooldown)]
+struct CooldownView {
+    user_id: String,
+    /// The user's name at sign-in.
+    user_name: Option<String>,
+    /// When the cooldown ends.
+    #[schema(format = DateTime)]
+    until: String,
+}
+
+/// List the users whose approval requests are paused.
+///
+/// A cooldown begins after denials or a report. Until its end, requests that someone begins with the user's name do not
+/// reach the user's devices.
+#[utoipa::path(
+    get,
+    path = "/cooldowns",
+    params(Page),
+    responses(
+        (
+            status = 200,
+            description = "A page of cooldowns that have not ended, the earliest end first.",
+            body = List<CooldownView>,
+        ),
+    )
+)]
+async fn cooldowns(
+    State(services): State<Arc<Services>>,
+    Query(page): Query<Page>,
+) -> Result<Json<List<CooldownView>>, Problem> {
+    let rows = admin::running_cooldowns(&services, page.after()?, page.limit.and_one()).await?;
+    let users = rows.iter().map(|row| row.user).collect();
+    let names = Names::read(&services, users, BTreeSet::new()).await?;
+    Ok(Json(List::from_rows(
+        rows,
+        page.limit.get(),
+        ToString::to_string,
+        |row| CooldownView {
+            user_id: row.user.to_string(),
+            user_name: names.user(row.user),
+            until: moment(row.until),
+        },
+    )))
+}

@@ -1,0 +1,107 @@
+//! Groups and assignments, for the lists and the counts of effective access.
+
+use assent::domain::Services;
+use assent_model::entropy::SystemEntropy;
+use assent_model::group::{Assignee, Group};
+use assent_model::id::{Did, GroupId};
+use assent_model::user::User;
+use assent_store::MemberChange;
+use assent_tests::harness::{Application, TestHost};
+
+/// The number of applications of each kind: for the large group, and for everyone.
+const APPLICATIONS: usize = 25;
+/// One in this number of users is in the small group; every second one is in the large group.
+const IN_SMALL: usize = 500;
+
+/// The groups.
+pub struct Groups {
+    large: GroupId,
+    small: GroupId,
+}
+
+/// The applications that are assigned.
+pub struct Assigned {
+    /// The application of the large group.
+    pub large: Application,
+    /// The application of the small group.
+    pub small: Application,
+    /// The application of everyone.
+    pub everyone: Application,
+}
+
+impl Groups {
+    pub async fn create(services: &Services) -> Self {
+        Self {
+            large: group(services, "Everybody else").await,
+            small: group(services, "A few").await,
+        }
+    }
+
+    /// Adds users with these numbers from `first` on.
+    pub async fn add(&self, services: &Services, first: usize, users: &[User]) {
+        for (group, one_in) in [(self.large, 2), (self.small, IN_SMALL)] {
+            let members = users
+                .iter()
+                .enumerate()
+                .filter(|(index, _)| (first + index).is_multiple_of(one_in));
+            // The first change increments the versions of its members, which are among those of the second one.
+            let changed = i64::from(one_in != 2);
+            let added: Vec<_> = members
+                .map(|(_, user)| (user.id, user.version + changed))
+                .collect();
+            let change = MemberChange {
+                added,
+                removed: Vec::new(),
+            };
+            services
+                .store
+                .change_members(group, change, Vec::new(), services.now())
+                .await
+                .expect("added");
+        }
+    }
+
+    /// Assigns applications to the groups and to everyone.
+    pub async fn assign(&self, host: &TestHost) -> Assigned {
+        let mut made = Vec::new();
+        for place in 0..2 * APPLICATIONS + 1 {
+            let application = host.web_application().await;
+            let to = match place {
+                0 => Assignee::Group(self.small),
+                place if place.is_multiple_of(2) => Assignee::Everyone,
+                _ => Assignee::Group(self.large),
+            };
+            let id: Did = application.id.parse().expect("an id");
+            let now = host.host.now();
+            let roles = ["reader".to_owned()];
+            let store = &host.host.store;
+            store
+                .assign(&id, to, &roles, Vec::new(), now)
+                .await
+                .expect("assigned");
+            made.push(application);
+        }
+        let [small, large, everyone] = [0, 1, 2].map(|place| made[place].clone());
+        Assigned {
+            large,
+            small,
+            everyone,
+        }
+    }
+}
+
+async fn group(services: &Services, name: &str) -> GroupId {
+    let group = Group {
+        id: GroupId::new(services.now(), &SystemEntropy),
+        name: name.parse().expect("a name"),
+        description: String::new(),
+        version: 1,
+        created_at: services.now(),
+    };
+    services
+        .store
+        .insert_group(group.clone(), Vec::new())
+        .await
+        .expect("inserted");
+    group.id
+}
