@@ -46,5 +46,6 @@ pub mod statement;
 pub mod syslog;
 pub mod test_sign_in;
 pub mod token;
+pub mod token_text;
 pub mod user;
 pub mod wrapped_key;
