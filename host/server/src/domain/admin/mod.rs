@@ -38,7 +38,7 @@ pub use accounts::{
     accounts_of_user,
 };
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
-pub use admin_tokens::{admin_token, issue_admin_token, issue_admin_token_for};
+pub use admin_tokens::{AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for};
 pub use applications::{
     ApplicationQuery, ClientChange, ClientSecretUse, CreateClient, CreateClientSecret,
     DeleteApplication, DeleteClientSecret, NewClientSecret, RotateClientSecret, SubjectKind,
@@ -96,8 +96,8 @@ pub use service_providers::{
 pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
-    CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser, UserChange,
-    count_users, devices, last_sign_ins, new_user, user,
+    CreateUser, DeleteUser, EndEnrolmentLink, EnrolDevice, EraseUser, RevokeDevice, UpdateUser,
+    UserChange, count_users, devices, last_sign_ins, new_user, open_links, user,
 };
 
 use error::invalid;
