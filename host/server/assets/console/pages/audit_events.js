@@ -208,9 +208,9 @@ export const GROUPS = [
         ({ who, user }) => [who, ' sent the invitation of ', user, ' again; the earlier link ended'],
       ],
       'invitation.withdrawn': [
-        'Invitation withdrawn',
+        'Setup link withdrawn',
         'warn',
-        ({ who, user }) => [who, ' withdrew the invitation of ', user],
+        ({ who, user }) => [who, ' withdrew the setup link of ', user],
       ],
       'device.enrolled': [
         'Device enrolled',

@@ -32,6 +32,7 @@ import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
 import { picker } from './picker.js';
 import { userAddress } from './user_cell.js';
 import { groupsOfUser } from './user_groups.js';
+import { enrolledCell, openLinks } from './user_links.js';
 import { ROLES, roleName } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -470,10 +471,11 @@ async function devices(user, _version, context) {
   const { handover, reload } = context;
   const { id } = user;
   const writes = mayChange(user, context) && user.state !== 'terminated';
-  const [{ items: devices }, { unused: left }, { items: addresses }] = await Promise.all([
+  const [{ items: devices }, { unused: left }, { items: addresses }, links] = await Promise.all([
     get('/users/{id}/devices', { id }),
     get('/users/{id}/recovery-codes', { id }),
     get('/users/{id}/external-authenticators', { id }),
+    openLinks(id, writes, reload),
   ]);
   const revoke = async (/** @type {Schema<'Device'>} */ row) => {
     if (
@@ -492,7 +494,7 @@ async function devices(user, _version, context) {
     [
       { label: 'Device', cell: (row) => row.name },
       { label: 'Protection and features', cell: featuresOf },
-      { label: 'Enrolled', cell: (row) => moment(row.created_at) },
+      { label: 'Enrolled', cell: enrolledCell },
       { label: 'Last used', cell: (row) => moment(row.used_at) },
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
@@ -501,7 +503,7 @@ async function devices(user, _version, context) {
   );
   const enrol = button(
     devices.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
-    () => showNewLink(user, context.me),
+    () => showNewLink(user, context.me).then(reload),
     canSend(user, context.me) ? '' : 'primary',
   );
   const send = button('Send the invitation by email', () => sendInvitation(user), 'primary');
@@ -512,6 +514,7 @@ async function devices(user, _version, context) {
   }
   return [
     section('Devices', list, writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, enrol)),
+    links,
     section(
       'Recovery codes',
       el(
