@@ -23,6 +23,7 @@ mod login;
 mod mail;
 mod migrations;
 mod oidc;
+mod one_time;
 mod pages;
 mod passkeys;
 mod plugins;

@@ -7,9 +7,13 @@ import http from 'node:http';
 import { after, before, test } from 'node:test';
 
 import { axe, complaints, inspect, launch, phone } from './browser.mjs';
+import { tokenOf } from './tokens.mjs';
 
 const host = new URL('../../host/server/', import.meta.url);
 const ISSUER = 'https://id.example.com/oidc';
+/** The tokens of enrolment links, and of a login page's code. */
+const [FIRST, SECOND, ANOTHER] = [1, 2, 3].map((number) => tokenOf('en', number));
+const CODE = tokenOf('lc', 4);
 
 /** Returns the messages of the catalogue, each on one line as a list of parts. A message with plurals is its id. */
 async function messages() {
@@ -132,7 +136,7 @@ async function answered(method, path, query, body) {
       const now = Math.floor(Date.now() / 1000);
       return [
         200,
-        { link: `${base}/authenticator#enrol=second`, link_qr: null, created_at: now, expires_at: now + 600 },
+        { link: `${base}/authenticator#enrol=${SECOND}`, link_qr: null, created_at: now, expires_at: now + 600 },
       ];
     }
     case 'POST /notifications/read':
@@ -240,7 +244,7 @@ async function enrolling(says, prepare = async () => {}) {
   Object.assign(server, { cooldownUntil: null, devices: [own], deviceName: null, languages: new Set(), ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
-  await page.goto(`${base}/authenticator#enrol=token`);
+  await page.goto(`${base}/authenticator#enrol=${FIRST}`);
   await page.getByRole('button', { name: /set up this/i }).click();
   return page;
 }
@@ -353,9 +357,9 @@ test('the user leaves codes that are shown once only after a confirmation', asyn
   list(request('f6'));
   await page.getByRole('button', { name: 'Show it' }).click();
   await keep.click();
-  await page.evaluate(() => {
-    location.hash = '#enrol=another';
-  });
+  await page.evaluate((token) => {
+    location.hash = `#enrol=${token}`;
+  }, ANOTHER);
   await keep.click();
   await page.waitForFunction(() => location.hash === '');
   await code.waitFor();
@@ -488,9 +492,9 @@ test('the screen of a link says which device it enrolled, and the home screen ha
 test('a scanned code shows a preview, and the cooldown of its account is ended beside the request', async () => {
   const { page, wrong } = await enrolled();
   server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
-  await page.evaluate(() => {
-    location.hash = '#login=AAAA';
-  });
+  await page.evaluate((token) => {
+    location.hash = `#login=${token}`;
+  }, CODE);
   const heading = page.getByRole('heading', { name: /Sign in to .*Shop/ });
   await heading.waitFor();
   assert.ok(await heading.evaluate((element) => element === document.activeElement));
@@ -775,9 +779,9 @@ test('Back goes from a picked request to the list, and from a link to where it w
   await page.evaluate(() => history.back());
   await focusIn(page, '#requests-title');
   list();
-  await page.evaluate(() => {
-    location.hash = '#enrol=another';
-  });
+  await page.evaluate((token) => {
+    location.hash = `#enrol=${token}`;
+  }, ANOTHER);
   await page.getByRole('button', { name: 'Set up this device' }).waitFor();
   await page.evaluate(() => history.back());
   await page.getByRole('button', { name: 'Set up this device' }).waitFor({ state: 'detached' });
@@ -788,11 +792,11 @@ test('Back goes from a picked request to the list, and from a link to where it w
 
 test('a link is opened during a change of the screen', async () => {
   const { page, wrong } = await enrolled();
-  await page.evaluate(() => {
-    location.hash = '#enrol=another';
+  await page.evaluate((token) => {
+    location.hash = `#enrol=${token}`;
     // The screen is rendered before the event of the link.
     window.dispatchEvent(new Event('offline'));
-  });
+  }, ANOTHER);
   await page.getByRole('button', { name: 'Set up this device' }).waitFor();
   assert.deepEqual(wrong(), []);
   await page.context().close();
