@@ -49,6 +49,18 @@ async fn a_lost_response_to_an_enrolment_is_repeated_with_the_same_key(database:
     device.call_ok(Method::GET, "/devices", None).await;
 }
 
+#[tokio::test]
+async fn an_enrolment_whose_commit_reply_was_lost_is_repeated() {
+    let (host, proxy) = TestHost::start_behind_proxy().await;
+    let user = host.user("ada").await;
+    let link = new_link(&host, &user).await;
+    proxy.drop_reply_to_commit_of("Unlucky phone");
+    let device = Device::enrol(&link, "Unlucky phone").await;
+    assert_eq!(proxy.dropped(), 1);
+    device.call_ok(Method::GET, "/devices", None).await;
+    assert_eq!(device_count(&host, &user).await, 1);
+}
+
 #[both_databases]
 async fn only_the_key_that_used_a_link_gets_its_result_again(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -4,7 +4,7 @@ use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::json;
 
-use crate::harness::{Browser, Database, Device, Json, Page, TestHost, Text};
+use crate::harness::{Browser, Database, Device, Page, TestHost, Text};
 use crate::lifecycle::{entries, events};
 use crate::qr_sign_in::code;
 
