@@ -9,6 +9,7 @@ mod encoded;
 mod fault_proxy;
 mod keys;
 mod log;
+mod lossy_proxy;
 pub mod postgres_messages;
 mod process;
 mod read;
@@ -42,6 +43,7 @@ pub use device::{Device, parse_codes};
 pub use encoded::{EncodedCertificate, EncodedKey, rsa_key};
 pub use fault_proxy::{FaultProxy, HeldCommit};
 pub use log::{Log, Statements, let_one_thread_listen};
+pub use lossy_proxy::LossyProxy;
 pub use postgres_messages::Commit;
 pub use process::ServerProcess;
 pub use read::{

@@ -537,7 +537,7 @@ async fn an_enrolment_link_is_valid_once_for_a_day() {
     let late = Authenticator::enrol(&link, "Phone", None)
         .await
         .expect_err("too late");
-    assert!(late.to_string().starts_with("link_not_found"), "{late}");
+    assert!(late.to_string().starts_with("link_expired"), "{late}");
     let (start, last) = link.split_at(link.len() - 1);
     let forged = format!("{start}{}", if last == "x" { "y" } else { "x" });
     assert!(Authenticator::enrol(&forged, "Phone", None).await.is_err());

@@ -24,6 +24,7 @@ mod mail;
 mod migrations;
 mod names;
 mod oidc;
+mod one_time;
 mod pages;
 mod passkeys;
 mod plugins;

@@ -69,7 +69,11 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
             .await
             .expect_err("rejected")
             .to_string();
-        assert!(error.starts_with("sign_in_not_found"), "{link}: {error}");
+        let is_damaged = error.starts_with("the link is damaged");
+        assert!(
+            is_damaged || error.starts_with("sign_in_not_found"),
+            "{link}: {error}"
+        );
     };
     let (start, token) = link.split_once("#login=").expect("a token");
     // The id of another sign-in with the proof of this one, a truncated proof, a proof of zeros, and texts that are no
@@ -104,7 +108,8 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
     for scan in futures_util::future::join_all(scans).await {
         taken += usize::from(scan.is_ok());
     }
-    assert_eq!(taken, 1);
+    // A repeated scan of the same device may get the same request again.
+    assert!((1..=5).contains(&taken), "{taken}");
     let requested = [&ada, &bob].map(|user| async { user.device.pending_requests(0).await.len() });
     assert_eq!(
         futures_util::future::join_all(requested)
@@ -113,7 +118,18 @@ async fn a_qr_code_is_valid_once_and_for_its_browser_only() {
             .sum::<usize>(),
         1
     );
-    refused(&link).await;
+    let has_it = !ada.device.pending_requests(0).await.is_empty();
+    let (first, other) = match has_it {
+        true => (&ada, &bob),
+        false => (&bob, &ada),
+    };
+    first.device.scan_code(&link).await;
+    let error = other.device.scan(&link).await.expect_err("taken");
+    assert!(
+        error.to_string().starts_with("sign_in_not_found"),
+        "{error}"
+    );
+    assert_eq!(first.device.pending_requests(0).await.len(), 1);
 
     // An expired sign-in.
     let late = code(
@@ -277,7 +293,9 @@ async fn scanning_a_waiting_page_replaces_its_typed_request() {
                 .expect_err("replaced");
             assert!(late.to_string().starts_with("already_decided"), "{late}");
         }
-        ada.device.scan(&code(&waiting)).await.expect_err("once");
+        // The same device gets the same request again.
+        ada.device.scan_code(&code(&waiting)).await;
+        assert_eq!(ada.device.pending_requests(0).await.len(), 1, "{name}");
         ada.approve(&scanned).await;
         assert!(
             browser

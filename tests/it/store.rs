@@ -260,12 +260,12 @@ async fn enrol(store: &Store, device: &Device) -> bool {
         .await
         .expect("inserted");
     let enrolled = store
-        .enrol_device(id, device.clone(), Vec::new(), None)
+        .enrol_device(id, (device.clone(), None), Vec::new(), None)
         .await
         .expect("enrolled");
     assert_eq!(
         store
-            .enrol_device(id, device.clone(), Vec::new(), None)
+            .enrol_device(id, (device.clone(), None), Vec::new(), None)
             .await
             .expect("answered"),
         Transition::NotOpen,

@@ -5,7 +5,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 
 import {
+  ANOTHER,
   assertAbove,
+  CODE,
   enrolled,
   enrolling,
   field,
@@ -115,9 +117,9 @@ test('the user leaves codes that are shown once only after a confirmation', asyn
   list(request('f6'));
   await page.getByRole('button', { name: 'Show it' }).click();
   await keep.click();
-  await page.evaluate(() => {
-    location.hash = '#enrol=another';
-  });
+  await page.evaluate((token) => {
+    location.hash = `#enrol=${token}`;
+  }, ANOTHER);
   await keep.click();
   await page.waitForFunction(() => location.hash === '');
   await code.waitFor();
@@ -250,9 +252,9 @@ test('the screen of a link says which device it enrolled, and the home screen ha
 test('a scanned code shows a preview, and the cooldown of its account is ended beside the request', async () => {
   const { page, wrong } = await enrolled();
   server.cooldownUntil = Math.floor(Date.now() / 1000) + 600;
-  await page.evaluate(() => {
-    location.hash = '#login=AAAA';
-  });
+  await page.evaluate((token) => {
+    location.hash = `#login=${token}`;
+  }, CODE);
   const heading = page.getByRole('heading', { name: /Sign in to .*Shop/ });
   await heading.waitFor();
   assert.ok(await heading.evaluate((element) => element === document.activeElement));
@@ -525,9 +527,9 @@ test('Back goes from the list to a request, and from a link to where it was open
   await page.locator('#request-t1-number').waitFor();
   await page.waitForFunction(() => history.state.name === 'home');
   list();
-  await page.evaluate(() => {
-    location.hash = '#enrol=another';
-  });
+  await page.evaluate((token) => {
+    location.hash = `#enrol=${token}`;
+  }, ANOTHER);
   await page.getByRole('button', { name: 'Set up this device' }).waitFor();
   await page.evaluate(() => history.back());
   await page.getByRole('button', { name: 'Set up this device' }).waitFor({ state: 'detached' });
@@ -538,11 +540,11 @@ test('Back goes from the list to a request, and from a link to where it was open
 
 test('a link is opened during a change of the screen', async () => {
   const { page, wrong } = await enrolled();
-  await page.evaluate(() => {
-    location.hash = '#enrol=another';
+  await page.evaluate((token) => {
+    location.hash = `#enrol=${token}`;
     // The screen is rendered before the event of the link.
     window.dispatchEvent(new Event('offline'));
-  });
+  }, ANOTHER);
   await page.getByRole('button', { name: 'Set up this device' }).waitFor();
   assert.deepEqual(wrong(), []);
   await page.context().close();

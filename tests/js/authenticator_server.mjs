@@ -6,9 +6,14 @@ import http from 'node:http';
 import { after, before } from 'node:test';
 
 import { complaints, launch, phone } from './browser.mjs';
+import { tokenOf } from './tokens.mjs';
 
 const host = new URL('../../host/server/', import.meta.url);
 const ISSUER = 'https://id.example.com/oidc';
+/** The tokens of enrolment links, and of a login page's code. */
+const [FIRST, SECOND] = [1, 2].map((number) => tokenOf('en', number));
+export const ANOTHER = tokenOf('en', 3);
+export const CODE = tokenOf('lc', 4);
 
 /** Returns the messages of the catalogue, each on one line as a list of parts. A message with plurals is its id. */
 async function messages() {
@@ -131,7 +136,7 @@ async function answered(method, path, query, body) {
       const now = Math.floor(Date.now() / 1000);
       return [
         200,
-        { link: `${base}/authenticator#enrol=second`, link_qr: null, created_at: now, expires_at: now + 600 },
+        { link: `${base}/authenticator#enrol=${SECOND}`, link_qr: null, created_at: now, expires_at: now + 600 },
       ];
     }
     case 'POST /notifications/read':
@@ -239,7 +244,7 @@ export async function enrolling(says, prepare = async () => {}) {
   Object.assign(server, { cooldownUntil: null, devices: [own], deviceName: null, languages: new Set(), ...says });
   const page = await (await phone(browser)).newPage();
   await prepare(page);
-  await page.goto(`${base}/authenticator#enrol=token`);
+  await page.goto(`${base}/authenticator#enrol=${FIRST}`);
   await page.getByRole('button', { name: /set up this/i }).click();
   return page;
 }

@@ -6,7 +6,7 @@ import { mock, test } from 'node:test';
 
 import { consoleModule } from './console_module.mjs';
 
-const { address, get, post, reloadWith, whoAmI } = await consoleModule('api.js');
+const { address, askWith, get, post, reloadWith, whoAmI } = await consoleModule('api.js');
 
 test('a parameter replaces its segment of the path, or stands in the query', () => {
   const path = '/applications/{id}/accounts';
@@ -132,4 +132,43 @@ test('each call names the user of the page, and none is repeated as another user
   assert.equal(offers, 3);
   const asGrace = calls.filter(([, , user, token]) => user === 'grace' || token === 'of-grace');
   assert.deepEqual(asGrace, []);
+});
+
+/** Answers the calls of `fetch` with these in turn, a status and a body. Returns the headers of the calls. */
+function answering(t, answers) {
+  const sent = [];
+  t.mock.method(globalThis, 'fetch', async (_url, { headers }) => {
+    sent.push(headers);
+    const [status, body] = answers[sent.length - 1];
+    if (status === 0) throw new TypeError('fetch failed');
+    return new Response(JSON.stringify(body ?? {}), { status });
+  });
+  return sent;
+}
+
+test('a request without a response is sent again with the same key', async (t) => {
+  const sent = answering(t, [[0], [503], [201, { link: 'x' }], [201], [422], [201]]);
+  const create = () => post('/users/{id}/enrolments', { id: 'ada' });
+  await assert.rejects(create(), { status: 0 });
+  await assert.rejects(create(), { status: 503 });
+  assert.deepEqual(await create(), { link: 'x' });
+  // After a response, and for another request, the key is another one.
+  await create();
+  await assert.rejects(create(), { status: 422 });
+  await create();
+  const keys = sent.map((headers) => headers['Idempotency-Key']);
+  assert.equal(new Set(keys.slice(0, 3)).size, 1);
+  assert.equal(new Set(keys).size, 4);
+});
+
+test('a protected request without a response is sent again with its approval', async (t) => {
+  askWith(async () => true);
+  const approval = { type: 'urn:assent:problem:approval-required', action_approval: { id: 'approval-1' } };
+  const sent = answering(t, [[403, approval], [0], [201, { link: 'x' }]]);
+  const create = () => post('/users/{id}/enrolments', { id: 'owner' });
+  await assert.rejects(create(), { status: 0 });
+  assert.deepEqual(await create(), { link: 'x' });
+  assert.equal(new Set(sent.map((headers) => headers['Idempotency-Key'])).size, 1);
+  const approvals = sent.map((headers) => headers['X-Assent-Action-Approval']);
+  assert.deepEqual(approvals, [undefined, 'approval-1', 'approval-1']);
 });

@@ -46,7 +46,7 @@ async function inviteOne(admin) {
 async function ended(admin, browser, link) {
   const theirs = await (await phone(browser)).newPage();
   await theirs.goto(link);
-  await theirs.getByText('It was already used or withdrawn, or it has expired.').waitFor();
+  await theirs.getByText('This link was withdrawn, or replaced by a newer one.').waitFor();
   assert.equal(await theirs.getByRole('button', { name: /set up this/i }).count(), 0);
   await theirs.close();
   await admin.desk.bringToFront();
@@ -100,6 +100,20 @@ async function printSheet(admin) {
   assert.equal(await admin.desk.locator('#parts').isVisible(), false);
   assert.equal(await sheet.getByRole('button', { name: 'Print' }).isVisible(), false);
   await admin.desk.emulateMedia({ media: null });
+  // The sheet is in the order of the names.
+  assert.deepEqual(await sheet.getByRole('heading', { level: 3 }).allTextContents(), ['Linus', 'Margaret']);
+  // A click on another page does not lose the links, which are shown once.
+  const leaving = admin.desk.getByRole('dialog').filter({ hasText: 'Leave this page?' });
+  await admin.desk.getByRole('link', { name: 'Users', exact: true }).first().click();
+  await leaving.getByText('It shows something that is not shown again.').waitFor();
+  await admin.look('invitations-sheet-leave');
+  await leaving.getByRole('button', { name: 'Cancel' }).click();
+  await sheet.getByRole('heading', { name: 'Margaret' }).waitFor();
+  await admin.desk.goBack();
+  await leaving.getByRole('button', { name: 'Cancel' }).click();
+  await sheet.getByRole('heading', { name: 'Margaret' }).waitFor();
+  await sheet.getByRole('button', { name: 'I have handed them over' }).click();
+  await sheet.waitFor({ state: 'detached' });
 }
 
 async function sendMany(admin) {
@@ -120,8 +134,16 @@ async function withdraw(admin, browser) {
   await admin.part('Devices');
   await admin.press('Create a link to enrol a device');
   await admin.approveAction();
-  const link = await admin.desk.getByRole('dialog').locator('code').first().textContent();
+  const shown = admin.desk.getByRole('dialog').locator('code').first();
+  const link = await shown.textContent();
+  // Neither Escape nor the Back button loses the link, which is shown once.
+  for (let times = 0; times < 3; times += 1) await admin.desk.keyboard.press('Escape');
+  assert.equal(await shown.textContent(), link);
+  await admin.desk.mouse.click(5, 5);
+  assert.equal(await shown.isVisible(), true);
   await admin.press('Done');
+  await admin.desk.getByRole('cell', { name: 'Handed over by an administrator' }).waitFor();
+  await admin.look('user-open-link');
   await admin.open('/admin/invitations', 'Open invitations');
   await admin.desk.getByLabel('Select linus').check();
   await admin.press('Withdraw');
@@ -150,6 +172,22 @@ async function lift(admin) {
   await admin.desk.getByText('Invited: the user has no device yet to approve with.').waitFor();
 }
 
+/** An open link is visible at its user, and can be ended there. */
+async function endOpenLink(admin, browser) {
+  await admin.open('/admin/users?q=margaret', 'Users');
+  await admin.follow('margaret');
+  await admin.part('Devices');
+  await admin.press('Create a link to enrol a device');
+  const link = await admin.desk.getByRole('dialog').locator('code').first().textContent();
+  await admin.press('Done');
+  const open = admin.desk.getByRole('row', { name: /Handed over by an administrator/ });
+  await open.getByRole('button', { name: 'End' }).click();
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'End it' }).click();
+  await admin.said('The link ended.');
+  await open.waitFor({ state: 'detached' });
+  await ended(admin, browser, link);
+}
+
 async function settings(admin) {
   await admin.open('/admin/settings', 'Settings');
   await admin.desk.getByText('Preview of the invitation').click();
@@ -174,6 +212,7 @@ await run(
     if (hasMail) await sendMany(admin);
     await withdraw(admin, browser);
     await lift(admin);
+    await endOpenLink(admin, browser);
     await settings(admin);
   },
   { expected: [ASKED] },

@@ -57,7 +57,7 @@ async function enrol(page) {
   await page.getByRole('heading', { name: 'Mit diesem Gerät anmelden' }).waitFor();
   await look(page, 'authenticator-empty');
   await page.goto(`${BASE_URL}/authenticator#enrol=nonsense`);
-  await page.getByRole('heading', { name: 'Dieser Link ist nicht mehr gültig' }).waitFor();
+  await page.getByRole('heading', { name: 'Dieser Link funktioniert nicht' }).waitFor();
   await look(page, 'enrol-unusable');
   await page.goto(ENROL_URL);
   const confirm = page.getByRole('button', { name: 'Dieses Gerät einrichten' });

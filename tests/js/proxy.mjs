@@ -5,10 +5,11 @@ import http from 'node:http';
 
 /**
  * Starts a proxy to the server at `base`. `proxy.offline` drops connections; `proxy.hangs` leaves requests without an
- * answer; `proxy.newer` changes the app's files.
+ * answer; `proxy.newer` changes the app's files;
+ * `proxy.loses(request)` chooses responses that are lost after the server has executed the request.
  */
 export async function startProxy(base) {
-  const proxy = { offline: false, hangs: false, newer: false };
+  const proxy = { offline: false, hangs: false, newer: false, loses: () => false };
   const target = new URL(base);
   const server = http.createServer((request, response) => {
     if (proxy.offline) return request.socket.destroy();
@@ -21,6 +22,7 @@ export async function startProxy(base) {
       headers: request.headers,
     };
     const onward = http.request(options, (answer) => {
+      if (proxy.loses(request)) return request.socket.destroy();
       const changes = proxy.newer && change(request.url);
       const headers = { ...answer.headers };
       if (!changes || answer.statusCode !== 200) {

@@ -21,6 +21,7 @@ import {
   phone,
   shot,
 } from './browser.mjs';
+import { tokenOf } from './tokens.mjs';
 
 const { BASE_URL, ENROL_URL, SECOND_ENROL_URL } = process.env;
 assert.ok(BASE_URL && ENROL_URL && SECOND_ENROL_URL, 'BASE_URL, ENROL_URL or SECOND_ENROL_URL is missing');
@@ -150,7 +151,7 @@ async function withoutTheCookie(desk, mobile) {
   await confirm(desk, 'ada');
 }
 
-const used = `${BASE_URL}/authenticator#login=${'A'.repeat(43)}`;
+const used = `${BASE_URL}/authenticator#login=${tokenOf('lc', 1)}`;
 
 async function usedCode(mobile) {
   await mobile.goto('about:blank');

@@ -13,6 +13,8 @@ use url::Url;
 
 use assent_model::secret::Secret;
 use assent_model::text::{decoded, without_mark};
+use assent_model::token::prefix;
+use assent_model::token_text;
 
 use crate::error::{CommandError, ErrorKind};
 use crate::listener;
@@ -314,6 +316,18 @@ impl ServerConnection {
         let text = text
             .map(|text| without_mark(&text).trim().to_owned())
             .filter(|text| !text.is_empty());
+        // A token of `assent admin token` shows damage itself. Quotes and line breaks that were copied with it do not count.
+        let bare = |text: &str| {
+            text.trim_matches(|sign: char| !sign.is_alphanumeric())
+                .to_owned()
+        };
+        let text = match text.as_deref().map(bare) {
+            Some(bare) if bare.starts_with(prefix::ADMIN) => {
+                let found = token_text::find::<48>(prefix::ADMIN, &bare);
+                Some(found.map_err(|error| CommandError::usage(error.to_string()))?)
+            }
+            _ => text,
+        };
         if text
             .as_deref()
             .is_some_and(|text| !text.bytes().all(|byte| byte.is_ascii_graphic()))

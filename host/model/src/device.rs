@@ -46,6 +46,75 @@ pub struct Enrolment {
     pub created_by: Option<LinkMaker>,
 }
 
+/// The state of an enrolment link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkState {
+    /// It can enrol a device.
+    Open,
+    /// It enrolled a device.
+    Used,
+    /// It was ended before its use: by an administrator, by a newer link, or by a change of the user.
+    Withdrawn,
+    /// It was not used in time.
+    Expired,
+}
+
+/// The way in which a device's enrolment link reached its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EnrolledBy {
+    /// The server sent it by email.
+    Email,
+    /// An administrator, or the operator, handed it over.
+    Link,
+    /// Another device of the user created it.
+    Device,
+    /// A recovery code created it.
+    RecoveryCode,
+}
+
+impl EnrolledBy {
+    /// Returns the name in the database and in the admin API.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Email => "email",
+            Self::Link => "link",
+            Self::Device => "device",
+            Self::RecoveryCode => "recovery_code",
+        }
+    }
+
+    /// Returns the way with this name.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Email, Self::Link, Self::Device, Self::RecoveryCode]
+            .into_iter()
+            .find(|way| way.as_str() == name)
+    }
+}
+
+/// The origin of a device: its link, and the request that used it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceOrigin {
+    /// The way in which the link reached the user.
+    pub by: EnrolledBy,
+    /// The time at which the link was sent, or created if it was not sent.
+    pub link_issued_at: Timestamp,
+    /// The IP address from which the device enrolled.
+    pub address: Option<String>,
+}
+
+/// An enrolment link that can still be used, as an administrator sees it.
+#[derive(Clone, Debug)]
+pub struct OpenLink {
+    /// The row's id.
+    pub id: EnrolmentId,
+    /// The way in which the link reaches the user.
+    pub by: EnrolledBy,
+    /// The time of its creation.
+    pub created_at: Timestamp,
+    /// The time at which it expires.
+    pub expires_at: Timestamp,
+}
+
 /// The source of a link with which users enrol another device themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMaker {

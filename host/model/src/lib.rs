@@ -48,6 +48,7 @@ pub mod syslog;
 pub mod test_sign_in;
 pub mod text;
 pub mod token;
+pub mod token_text;
 pub mod typed;
 pub mod user;
 pub mod wrapped_key;

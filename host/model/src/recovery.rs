@@ -46,6 +46,15 @@ impl RecoveryCode {
         Self((0..LENGTH).map(draw).collect())
     }
 
+    /// Returns the code of these bytes, which must be as secret as random ones.
+    pub fn derived(bytes: &[u8; LENGTH]) -> Self {
+        let draw = |byte: &u8| {
+            let place = usize::from(byte % 32);
+            ALPHABET.get(place).copied().unwrap_or('0')
+        };
+        Self(bytes.iter().map(draw).collect())
+    }
+
     /// Parses a typed code. It accepts any width, any dash or space between the characters, digits of any script, either
     /// case, and letters that look like digits.
     pub fn parse(typed: &str) -> Option<Self> {

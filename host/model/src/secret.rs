@@ -8,6 +8,7 @@ use subtle::ConstantTimeEq;
 use zeroize::Zeroizing;
 
 use crate::entropy::Entropy;
+use crate::token_text::{self, TokenTextError};
 
 /// A secret text. It prints as `***`, and its memory is zeroed when it is dropped.
 #[derive(Clone)]
@@ -126,6 +127,33 @@ impl Token {
         }
     }
 
+    /// Returns a new token that people open and copy, in the form of [`token_text`].
+    pub fn for_people(prefix: &str, id: &[u8; 16], entropy: &dyn Entropy) -> Self {
+        Self::derived(prefix, id, &Zeroizing::new(entropy.bytes::<32>()))
+    }
+
+    /// Returns a token like [`Self::for_people`], with a secret that the server can derive again.
+    pub fn derived(prefix: &str, id: &[u8; 16], secret: &[u8; 32]) -> Self {
+        let value = Zeroizing::new([&id[..], &secret[..]].concat());
+        Self {
+            id: *id,
+            text: Secret(token_text::write(prefix, &value)),
+        }
+    }
+
+    /// Parses a token in the form of [`token_text`].
+    ///
+    /// # Errors
+    /// [`TokenTextError`] if the text is not exactly such a token.
+    pub fn parse_for_people(prefix: &str, text: &str) -> Result<Self, TokenTextError> {
+        let value = token_text::read::<48>(prefix, text)?;
+        let id = value.first_chunk().ok_or(TokenTextError::Damaged)?;
+        Ok(Self {
+            id: *id,
+            text: Secret::new(text),
+        })
+    }
+
     /// Parses a token of the kind `prefix`. Returns `None` for other texts.
     pub fn parse(prefix: &str, text: &str) -> Option<Self> {
         let encoded = text.strip_prefix(prefix)?.strip_prefix('_')?;
@@ -195,6 +223,14 @@ mod tests {
         fn a_token_round_trips_through_text(id in any::<[u8; 16]>()) {
             let token = Token::new("ac", &id, &SystemEntropy);
             let read = Token::parse("ac", token.expose()).expect("well formed");
+            prop_assert_eq!(read.id(), id);
+            prop_assert_eq!(read.digest(), token.digest());
+        }
+
+        #[test]
+        fn a_token_for_people_round_trips_through_text(id in any::<[u8; 16]>()) {
+            let token = Token::for_people("en", &id, &SystemEntropy);
+            let read = Token::parse_for_people("en", token.expose()).expect("well formed");
             prop_assert_eq!(read.id(), id);
             prop_assert_eq!(read.digest(), token.digest());
         }

@@ -30,6 +30,8 @@ pub mod prefix {
     pub const SESSION: &str = "se";
     /// The token in an enrolment link.
     pub const ENROLMENT: &str = "en";
+    /// The token in the QR code of a login page.
+    pub const LOGIN_CODE: &str = "lc";
 }
 
 /// The data of an authorization code. Its row outlives the code. The row is the token family of the authorization, and

@@ -2,28 +2,25 @@
 //! key, so that automation and tests use the same path as the users' devices.
 
 mod enrolled;
+mod enrolment;
 mod exchange;
+mod link;
 
 use std::time::Duration;
 
-use anyhow::Context;
-use openssl::ec::{EcGroup, EcKey};
-use openssl::nid::Nid;
 use reqwest::Method;
 use serde::Deserialize;
 
-use crate::authenticator::exchange::{agreed, client, public_key, signature, token_of};
-use crate::http::devices::{
-    DecisionOutcome, EnrolledDevice, EnrolmentBody, EnrolmentPreview, EnrolmentToken, PushBody,
-};
+use crate::authenticator::exchange::token_of;
+use crate::http::devices::DecisionOutcome;
 use crate::http::sign_in::qr_sign_in::QrSignInPreview;
 use assent_model::clock::{Clock, SystemClock};
-use assent_model::device::PushSubscription;
 use assent_model::id::{AuditId, DeviceId};
-use assent_model::statement::{ApprovalStatement, Decision, EnrolmentStatement};
+use assent_model::statement::{ApprovalStatement, Decision};
 
 pub use enrolled::{Application, Authenticator, LoginPreview, PendingRequest};
-pub use exchange::Reply;
+pub use enrolment::PendingEnrolment;
+pub use exchange::{NoResponse, Reply};
 
 /// The pending requests and notifications of a user: the members that this client reads.
 #[derive(Deserialize)]
@@ -40,73 +37,6 @@ struct Notification {
 }
 
 impl Authenticator {
-    /// Enrols with an enrolment link: creates a key, proves its possession, and uses up the link.
-    ///
-    /// # Errors
-    /// If the link is invalid, or the server cannot be reached or rejects the enrolment.
-    pub async fn enrol(
-        link: &str,
-        name: &str,
-        push: Option<PushSubscription>,
-    ) -> anyhow::Result<Self> {
-        let (page, token) = link
-            .split_once("#enrol=")
-            .context("the link has no #enrol= in it")?;
-        let origin = url::Url::parse(page)
-            .context("the link is not a URL")?
-            .origin()
-            .ascii_serialization();
-        let api = format!("{origin}/authenticator/api");
-        let EnrolmentPreview { issuer, .. } = agreed(
-            client()
-                .await?
-                .post(format!("{api}/enrolments/preview"))
-                .json(&EnrolmentToken {
-                    token: token.to_owned(),
-                }),
-        )
-        .await?;
-        let key = EcKey::generate(&*EcGroup::from_curve_name(Nid::X9_62_PRIME256V1)?)?;
-        let public = public_key(&key)?;
-        let thumbprint = public.thumbprint();
-        let statement = EnrolmentStatement {
-            issuer: &issuer,
-            token,
-            device_name: name,
-            key_thumbprint: &thumbprint,
-        };
-        let body = EnrolmentBody {
-            token: token.to_owned(),
-            device_name: name.to_owned(),
-            public_key: public,
-            signature: signature(&key, &statement.text())?,
-        };
-        let EnrolledDevice {
-            device_id, account, ..
-        } = agreed(
-            client()
-                .await?
-                .post(format!("{api}/enrolments"))
-                .json(&body),
-        )
-        .await?;
-        let authenticator = Self {
-            origin,
-            issuer,
-            device: device_id,
-            account,
-            private_key: String::from_utf8(key.private_key_to_pem()?)?,
-        };
-        if push.is_some() {
-            let body = serde_json::to_vec(&PushBody { subscription: push })?;
-            authenticator
-                .call(Method::PUT, "/authenticator/api/device/push", "", body)
-                .await?
-                .agreed()?;
-        }
-        Ok(authenticator)
-    }
-
     /// Returns the name of the authenticator's user.
     pub fn account(&self) -> &str {
         &self.account

@@ -261,7 +261,13 @@ CREATE TABLE devices (
     created_at        BIGINT NOT NULL,
     -- When the device last answered a request.
     used_at           BIGINT,
-    revoked_at        BIGINT
+    revoked_at        BIGINT,
+    -- The link that enrolled it, how that link reached the user, and when it was sent or created. Retention deletes the link.
+    enrolment_id      TEXT,
+    enrolled_by       TEXT   CHECK (enrolled_by IN ('email', 'link', 'device', 'recovery_code')),
+    link_issued_at    BIGINT,
+    -- The IP address of the enrolment.
+    enrolled_from     TEXT
 );
 CREATE INDEX devices_by_user ON devices (user_id);
 
@@ -276,6 +282,8 @@ CREATE TABLE enrolments (
     created_at BIGINT NOT NULL,
     expires_at BIGINT NOT NULL,
     used_at    BIGINT,
+    -- 1 if it was ended before its use. The row stays, so that the holder of the link learns the reason.
+    is_withdrawn BIGINT NOT NULL DEFAULT 0,
     -- Who created it for another user, as in the audit log.
     inviter_kind TEXT,
     inviter_id TEXT,
@@ -340,6 +348,8 @@ CREATE TABLE recovery_codes (
     is_pending BIGINT NOT NULL DEFAULT 0,
     created_at BIGINT NOT NULL,
     used_at    BIGINT,
+    -- The link that the use of the code created.
+    enrolment_id TEXT,
     UNIQUE (user_id, digest)
 );
 

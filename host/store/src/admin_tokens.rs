@@ -1,6 +1,6 @@
 //! Operator tokens: short-lived tokens for an operator with access to the machine.
 
-use crate::rows::{cell, digest};
+use crate::rows::{cell, digest, moment};
 use crate::sql;
 use crate::{Result, Store, audit};
 use assent_model::audit::Entry;
@@ -37,18 +37,20 @@ impl Store {
         .await
     }
 
-    /// The digest of the operator token with this id, if the token is valid at `now`.
+    /// The digest and the end of the operator token with this id.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
-    pub async fn open_admin_token(&self, id: TokenId, now: Timestamp) -> Result<Option<Digest>> {
-        let row: Option<(String,)> =
-            sql::query_as("SELECT digest FROM admin_tokens WHERE id = $1 AND expires_at > $2")
+    pub async fn admin_token(&self, id: TokenId) -> Result<Option<(Digest, Timestamp)>> {
+        let row: Option<(String, i64)> =
+            sql::query_as("SELECT digest, expires_at FROM admin_tokens WHERE id = $1")
                 .bind(id.to_string())
-                .bind(now.millis())
                 .fetch_optional(&self.readers)
                 .await?;
-        row.map(|(text,)| digest(&text, cell("admin_tokens", "digest", &id.to_string())))
-            .transpose()
+        row.map(|(text, until)| {
+            let digest = digest(&text, cell("admin_tokens", "digest", &id.to_string()))?;
+            Ok((digest, moment(until)))
+        })
+        .transpose()
     }
 }

@@ -13,6 +13,7 @@ use assent_model::id::ApprovalId;
 
 pub use answers::{AnswerOutcome, DeviceAnswer};
 pub use decision::AuditNote;
+pub use reading::EarlierDecision;
 pub use rulings::RulingOutcome;
 
 impl Store {

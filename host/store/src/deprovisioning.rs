@@ -50,7 +50,11 @@ pub(crate) async fn deprovision_user(
             "UPDATE accounts
              SET grants_not_before = CASE WHEN grants_not_before > $2 THEN grants_not_before ELSE $2 + 1 END
              WHERE user_id = $1",
-            "DELETE FROM enrolments WHERE user_id = $1 AND created_at <= $2",
+            "UPDATE enrolments SET is_withdrawn = 1
+             WHERE user_id = $1 AND created_at <= $2 AND used_at IS NULL AND is_withdrawn = 0",
+            "DELETE FROM invitation_mails
+             WHERE enrolment_id IN (SELECT id FROM enrolments
+                                    WHERE user_id = $1 AND created_at <= $2 AND is_withdrawn = 1)",
             "DELETE FROM recovery_codes WHERE user_id = $1 AND created_at <= $2",
         ],
     };

@@ -4,16 +4,22 @@ mod enrolment_links;
 mod inbox_row;
 mod locks;
 
+use std::collections::HashMap;
+use std::net::IpAddr;
+
 use crate::batch::loader::Row;
+use crate::devices::enrolment_links::way_of;
 use crate::rows::{cell, from_json, moment, parse, to_json};
 use crate::sql;
 use crate::{Result, Store, StoreError, Transition, audit, taken, users};
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::device::{Device, PushSubscription};
+use assent_model::device::{Device, DeviceOrigin, EnrolledBy, PushSubscription};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 
-pub(crate) use enrolment_links::{end_links, end_own_links, insert_enrolment};
+pub(crate) use enrolment_links::{
+    EnrolmentRow, end_links, end_links_of_invited, end_own_links, insert_enrolment,
+};
 pub use inbox_row::InboxSummary;
 pub(crate) use inbox_row::{INBOX_BY_DEVICE, InboxKey, InboxRow};
 pub(crate) use locks::{lock_active_device, lock_approver, lock_device};
@@ -62,6 +68,38 @@ impl TryFrom<DeviceRow> for Device {
     }
 }
 
+crate::sql::row! {
+    struct ClaimedLink {
+        created_by: Option<String>,
+        created_at: i64,
+        delivery: Option<String>,
+        delivery_at: Option<i64>,
+    }
+}
+
+impl ClaimedLink {
+    fn way(&self) -> EnrolledBy {
+        way_of(self.created_by.as_deref(), self.delivery.as_deref())
+    }
+
+    /// When the link was sent, or created if it was not sent.
+    fn issued_at(&self) -> i64 {
+        let sent = self
+            .delivery_at
+            .filter(|_| self.delivery.as_deref() == Some("sent"));
+        sent.unwrap_or(self.created_at)
+    }
+}
+
+crate::sql::row! {
+    struct OriginRow {
+        id: String,
+        enrolled_by: String,
+        link_issued_at: i64,
+        enrolled_from: Option<String>,
+    }
+}
+
 /// Records that a device made a decision.
 pub(crate) async fn record_use(
     db: &mut crate::sql::Connection,
@@ -78,15 +116,16 @@ pub(crate) async fn record_use(
 
 impl Store {
     /// Uses an enrolment link and adds the device. An invited user becomes active, which `activated` records, and the
-    /// user's other links become invalid. A link that the server sent by email confirms the user's address. Returns
-    /// [`Transition::NotOpen`] if the link is used or expired, or the user is neither invited nor active.
+    /// user's other links become invalid. A link that the server sent by email confirms the user's address. `from` is the IP address
+    /// of the request. Returns [`Transition::NotOpen`] if the link is used, withdrawn or expired, or the user is neither
+    /// invited nor active.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
     pub async fn enrol_device(
         &self,
         enrolment: EnrolmentId,
-        device: Device,
+        (device, from): (Device, Option<IpAddr>),
         entries: Vec<Entry>,
         activated: Option<Entry>,
     ) -> Result<Transition> {
@@ -95,32 +134,38 @@ impl Store {
             Box::pin(async move {
                 // The user is locked first: of two links that are used concurrently, one waits, and is invalid then.
                 users::lock_user(db, device.user_id).await?;
-                let claimed: Option<(Option<String>,)> = sql::query_as(
+                let claimed: Option<ClaimedLink> = sql::query_as(
                     "UPDATE enrolments SET used_at = $2
-                     WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND expires_at > $2
+                     WHERE id = $1 AND user_id = $3 AND used_at IS NULL AND is_withdrawn = 0 AND expires_at > $2
                        AND EXISTS (SELECT 1 FROM users WHERE users.id = $3 AND users.state IN ('invited', 'active'))
-                     RETURNING delivery",
+                     RETURNING created_by, created_at, delivery, delivery_at",
                 )
                 .bind(enrolment.to_string())
                 .bind(device.created_at.millis())
                 .bind(device.user_id.to_string())
                 .fetch_optional(&mut *db)
                 .await?;
-                let Some((delivery,)) = claimed else {
+                let Some(link) = claimed else {
                     return Ok(Transition::NotOpen);
                 };
                 // Only the mailbox received this link. A change of the address would have ended it.
-                if delivery.is_some() {
+                if link.delivery.is_some() {
                     users::confirm_email(db, device.user_id).await?;
                 }
                 sql::query(
-                    "INSERT INTO devices (id, user_id, name, public_key, created_at) VALUES ($1, $2, $3, $4, $5)",
+                    "INSERT INTO devices (id, user_id, name, public_key, created_at, enrolment_id, enrolled_by,
+                                          link_issued_at, enrolled_from)
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                 )
                 .bind(device.id.to_string())
                 .bind(device.user_id.to_string())
                 .bind(device.name.clone())
                 .bind(to_json(&device.key)?)
                 .bind(device.created_at.millis())
+                .bind(enrolment.to_string())
+                .bind(link.way().as_str())
+                .bind(link.issued_at())
+                .bind(from.map(|address| address.to_string()))
                 .execute(&mut *db)
                 .await
                 .map_err(taken("the device's key"))?;
@@ -130,6 +175,54 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// The device that a user enrolled with this link, revoked or not.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn device_of_link(
+        &self,
+        user: UserId,
+        enrolment: EnrolmentId,
+    ) -> Result<Option<Device>> {
+        let row: Option<DeviceRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            DeviceRow::COLUMNS,
+            " FROM devices WHERE user_id = $1 AND enrolment_id = $2"
+        ))
+        .bind(user.to_string())
+        .bind(enrolment.to_string())
+        .fetch_optional(self.readers.lookups())
+        .await?;
+        row.map(Device::try_from).transpose()
+    }
+
+    /// The origins of a user's devices that are not revoked.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn device_origins(&self, user: UserId) -> Result<HashMap<DeviceId, DeviceOrigin>> {
+        let rows: Vec<OriginRow> = sql::query_as(
+            "SELECT id, enrolled_by, link_issued_at, enrolled_from FROM devices
+             WHERE user_id = $1 AND revoked_at IS NULL AND enrolled_by IS NOT NULL AND link_issued_at IS NOT NULL",
+        )
+        .bind(user.to_string())
+        .fetch_all(&self.readers)
+        .await?;
+        rows.into_iter()
+            .map(|row| {
+                let at = |column| cell("devices", column, &row.id);
+                let by = EnrolledBy::parse(&row.enrolled_by)
+                    .ok_or_else(|| at("enrolled_by").unexpected())?;
+                let origin = DeviceOrigin {
+                    by,
+                    link_issued_at: moment(row.link_issued_at),
+                    address: row.enrolled_from.clone(),
+                };
+                Ok((parse(&row.id, at("id"))?, origin))
+            })
+            .collect()
     }
 
     /// The device with this id, revoked or not.

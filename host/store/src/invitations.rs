@@ -4,18 +4,18 @@
 
 use std::time::Duration;
 
-use crate::devices::insert_enrolment;
+use crate::devices::{end_links_of_invited, insert_enrolment};
 use crate::rows::{cell, moment, parse};
-use crate::sql::{self, Connection};
+use crate::sql;
 use crate::users::{UserGuard, UserRow};
 use crate::{Result, Store, StoreError, audit};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::device::Enrolment;
-use assent_model::id::UserId;
 use assent_model::invitation::{
     Invitation, InvitationLink, InvitationState, LeasedMail, MailDelivery, MailOutcome,
 };
+use assent_model::search::Cursor;
 use assent_model::user::User;
 
 /// A new link of a user that an administrator creates.
@@ -96,20 +96,6 @@ impl LinkRow {
     }
 }
 
-/// Ends the open links of an invited user. Returns how many were valid.
-async fn end_open_links(db: &mut Connection, user: UserId, now: Timestamp) -> Result<u64> {
-    let ended: Vec<(i64,)> = sql::query_as(
-        "DELETE FROM enrolments WHERE user_id = $1 AND used_at IS NULL
-           AND EXISTS (SELECT 1 FROM users WHERE users.id = $1 AND users.state = 'invited')
-         RETURNING expires_at",
-    )
-    .bind(user.to_string())
-    .fetch_all(db)
-    .await?;
-    let open = ended.iter().filter(|(until,)| *until > now.millis());
-    Ok(open.count() as u64)
-}
-
 impl Store {
     /// Adds a link of a user, and the row of its email. An invited user has one link at a time: a new link invalidates
     /// the earlier one.
@@ -127,7 +113,7 @@ impl Store {
             let invitation = invitation.clone();
             Box::pin(async move {
                 let user = guard.lock(db).await?;
-                let ended = end_open_links(db, user, now).await?;
+                let ended = end_links_of_invited(db, user, now).await?;
                 let NewInvitation {
                     enrolment,
                     inviter,
@@ -182,7 +168,7 @@ impl Store {
             let entry = entry.clone();
             Box::pin(async move {
                 let user = guard.lock(db).await?;
-                if end_open_links(db, user, now).await? == 0 {
+                if end_links_of_invited(db, user, now).await? == 0 {
                     return Ok(false);
                 }
                 audit::append(db, &[entry]).await?;
@@ -192,15 +178,15 @@ impl Store {
         .await
     }
 
-    /// Invited users in the order of their creation, each with the last unused link. If `state` is set, only those in
-    /// that state.
+    /// Invited users in the order of their names, each with the last unused link. `after` is the name and the id of the
+    /// last user of the previous page. If `state` is set, only those in that state.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn invitations(
         &self,
         state: Option<InvitationState>,
-        after: Option<UserId>,
+        after: Option<&Cursor>,
         limit: u32,
         now: Timestamp,
     ) -> Result<Vec<Invitation>> {
@@ -212,18 +198,20 @@ impl Store {
                enrolments.delivery, enrolments.delivery_at, enrolments.delivery_error
              FROM users LEFT JOIN enrolments ON enrolments.id =
                (SELECT MAX(latest.id) FROM enrolments AS latest
-                WHERE latest.user_id = users.id AND latest.used_at IS NULL AND latest.created_by IS NULL)
-             WHERE users.state = 'invited' AND users.id > $1
+                WHERE latest.user_id = users.id AND latest.used_at IS NULL AND latest.is_withdrawn = 0
+                  AND latest.created_by IS NULL)
+             WHERE users.state = 'invited' AND (users.name, users.id) > ($1, $5)
                AND ($2 = '' OR $2 = CASE WHEN enrolments.id IS NULL THEN 'no_link'
                                          WHEN enrolments.expires_at <= $3 THEN 'expired'
                                          WHEN enrolments.delivery IS NULL THEN 'link'
                                          ELSE enrolments.delivery END)
-             ORDER BY users.id LIMIT $4"
+             ORDER BY users.name, users.id LIMIT $4"
         ))
-        .bind(after.map(|id| id.to_string()).unwrap_or_default())
+        .bind(after.map(|after| after.term.clone()).unwrap_or_default())
         .bind(state.map(InvitationState::as_str).unwrap_or_default())
         .bind(now.millis())
         .bind(i64::from(limit))
+        .bind(after.map(|after| after.id.clone()).unwrap_or_default())
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter()

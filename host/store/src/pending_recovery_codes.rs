@@ -61,6 +61,28 @@ impl Store {
         .await
     }
 
+    /// Whether the codes of a batch were created at `since` or later and wait for their confirmation.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn has_pending_codes(
+        &self,
+        user: UserId,
+        batch: RecoveryBatchId,
+        since: Timestamp,
+    ) -> Result<bool> {
+        let (pending,): (i64,) = sql::query_as(
+            "SELECT COUNT(*) FROM recovery_codes
+             WHERE user_id = $1 AND batch = $2 AND is_pending = 1 AND created_at >= $3",
+        )
+        .bind(user.to_string())
+        .bind(batch.to_string())
+        .bind(since.millis())
+        .fetch_one(&self.readers)
+        .await?;
+        Ok(pending > 0)
+    }
+
     /// Confirms the codes of a batch that were created at `since` or later. Deletes all other codes of the user, and
     /// ends the unused links. A device that confirms must not be revoked.
     ///

@@ -24,12 +24,16 @@ use crate::harness::{
     parse_json, read_file, temp_folder, write_file,
 };
 
-async fn assent(folder: &Path, arguments: &[&str]) -> Output {
+pub(crate) async fn assent(folder: &Path, arguments: &[&str]) -> Output {
     assent_with(folder, arguments, &[]).await
 }
 
 /// Runs the command with environment variables.
-async fn assent_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+pub(crate) async fn assent_with(
+    folder: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Output {
     let mut command = Command::new(binary("assent"));
     command
         .args(arguments)
@@ -43,7 +47,7 @@ fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn err(output: &Output) -> String {
+pub(crate) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
@@ -119,7 +123,7 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     )
     .await;
     assert!(
-        err(&again).contains("link_not_found") && !folder.join("other.json").exists(),
+        err(&again).contains("link_used") && !folder.join("other.json").exists(),
         "{}",
         err(&again)
     );

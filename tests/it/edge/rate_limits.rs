@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use assent::domain::admin;
+use assent_model::token_text;
 use reqwest::header::HeaderMap;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -384,7 +385,7 @@ async fn unauthenticated_requests_are_limited_at_the_admin_and_authenticator_api
         (
             "/authenticator/api/enrolments/preview",
             Method::POST,
-            json!({"token": "en_nonsense"}),
+            json!({"token": *token_text::write("en", &[7; 48])}),
         ),
     ] {
         let host = host_with("unauthenticated_requests = { per_minute = 6, burst = 2 }").await;

@@ -314,12 +314,8 @@ async fn a_report_ends_open_requests_and_starts_a_cooldown_that_the_user_can_lif
         page.number(),
         "the page of the request does not change"
     );
-    let again = ada
-        .device
-        .report(request)
-        .await
-        .expect_err("a repeated report");
-    assert!(again.to_string().starts_with("already_decided"), "{again}");
+    // The response may have been lost, so a repeated report gets the same result and changes nothing.
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     let four_hours = host.host.now().seconds() + 4 * 3600;
     assert_eq!(
         ada.device.cooldown_end().await,
@@ -371,15 +367,7 @@ async fn a_denied_request_can_be_reported(database: Database) {
         Some(four_hours),
         "{database:?}"
     );
-    let again = ada
-        .device
-        .report(request)
-        .await
-        .expect_err("a repeated report");
-    assert!(
-        again.to_string().starts_with("already_decided"),
-        "{database:?}: {again}"
-    );
+    assert_eq!(ada.device.submit_report(request).await, "reported");
     assert_eq!(
         entries(&host, "event=sign-in.reported").await.len(),
         1,

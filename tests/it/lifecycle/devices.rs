@@ -91,7 +91,7 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
     };
     let used = link(&ada.device).await;
     Device::enrol(&used, "Third").await;
-    assert!(refused(&used).await.starts_with("link_not_found"));
+    assert!(refused(&used).await.starts_with("link_used"));
     let gone = link(&ada.device).await;
     let path = format!("/users/{}", id(&ada.user));
     host.admin_ok(Method::PATCH, &path, json!({"state": "suspended"}))
@@ -106,12 +106,12 @@ async fn a_device_link_is_valid_once_for_15_minutes_while_its_user_may_sign_in()
     host.admin_ok(Method::PATCH, &path, json!({"state": "active"}))
         .await;
     assert!(
-        refused(&gone).await.starts_with("link_not_found"),
+        refused(&gone).await.starts_with("link_withdrawn"),
         "the link does not return with the user"
     );
     let late = link(&ada.device).await;
     host.advance(15 * 60 + 1);
-    assert!(refused(&late).await.starts_with("link_not_found"));
+    assert!(refused(&late).await.starts_with("link_expired"));
 }
 
 #[tokio::test]
@@ -432,7 +432,10 @@ async fn links_of_an_invited_user_end_with_a_new_link_or_the_first_device(databa
             .map(|_| ())
             .expect_err("rejected")
             .to_string();
-        assert!(error.starts_with("link_not_found"), "{database:?} {error}");
+        assert!(
+            error.starts_with("link_withdrawn") || error.starts_with("link_used"),
+            "{database:?} {error}"
+        );
     };
     // A new link of an administrator ends the older one.
     let first = created().await;

@@ -302,7 +302,7 @@ async fn revoking_a_device_revokes_its_links_and_codes_only(database: Database) 
             .map(|_| ())
             .expect_err("rejected")
             .to_string();
-        assert!(error.starts_with("link_not_found"), "{database:?}: {error}");
+        assert!(error.starts_with("link_withdrawn"), "{database:?}: {error}");
     }
     assert_eq!(
         remaining_codes(&ada.device).await,

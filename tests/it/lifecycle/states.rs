@@ -85,7 +85,7 @@ async fn an_enrolment_link_is_invalid_after_suspension_or_termination(database: 
             .await
             .expect_err("closed");
         assert!(
-            refused.to_string().starts_with("link_not_found"),
+            refused.to_string().starts_with("link_withdrawn"),
             "{refused}"
         );
         assert_eq!(state(&host, &path).await, closed);

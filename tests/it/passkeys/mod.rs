@@ -58,6 +58,48 @@ async fn add(device: &Device, passkey: &Software) {
     assert_eq!(added.status, StatusCode::NO_CONTENT, "{}", added.body);
 }
 
+#[both_databases]
+async fn a_passkey_that_was_added_is_accepted_again(database: Database) {
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: SETTINGS,
+        ..HostOptions::default()
+    })
+    .await;
+    let ada = host.ada().await;
+    let passkey = Software::new(&host.base);
+    let offer = call(&ada.device, Method::POST, DEVICE, &json!({})).await;
+    let made = passkey.create_credential(&offer.body["options"]);
+    // The response to the first call may be lost.
+    for _ in 0..2 {
+        let added = call(&ada.device, Method::PUT, DEVICE, &made).await;
+        assert_eq!(
+            added.status,
+            StatusCode::NO_CONTENT,
+            "{database:?}: {}",
+            added.body
+        );
+    }
+    let added = entries(&host, "event=passkey.added").await;
+    assert_eq!(added.len(), 1, "{database:?}: {:?}", events(&added));
+    // Another passkey is not accepted, and another device does not get this one.
+    let other = Software::new(&host.base).create_credential(&offer.body["options"]);
+    let refused = call(&ada.device, Method::PUT, DEVICE, &other).await;
+    assert_eq!(
+        message(&refused),
+        (StatusCode::FORBIDDEN, "invalid_passkey")
+    );
+    let second = host.authenticator(&ada.user).await;
+    let refused = call(&second, Method::PUT, DEVICE, &made).await;
+    assert_eq!(
+        message(&refused),
+        (StatusCode::FORBIDDEN, "invalid_passkey")
+    );
+    // A removal without a passkey changes nothing either.
+    let removed = call(&second, Method::POST, REMOVAL, &json!({})).await;
+    assert_eq!(removed.status, StatusCode::NO_CONTENT);
+}
+
 /// Returns the body of an approval with an assertion of this passkey.
 fn proof(
     device: &Device,

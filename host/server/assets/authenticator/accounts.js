@@ -2,9 +2,10 @@
 
 import { call, failureOf, inWords } from './api.js';
 import { ask, say } from './dom.js';
-import { enrolmentActions, tokenOf } from './enrol.js';
+import { enrolmentActions } from './enrol.js';
 import { pollNow, unfollow } from './follow.js';
 import { history } from './history.js';
+import { readLink } from './link_token.js';
 import { protection } from './passkey.js';
 import { checkPush } from './push.js';
 import { change, state, zone } from './state.js';
@@ -85,8 +86,11 @@ export function addAccount({ added: { typed, error } }, unfolded, act) {
   };
   const input = el('input', {
     id: 'link',
-    type: 'url',
+    // A field for URLs would remove the spaces around words, which show where a pasted link ends.
+    type: 'text',
     autocomplete: 'off',
+    autocapitalize: 'none',
+    spellcheck: 'false',
     inputmode: 'url',
     dir: 'ltr',
     'aria-describedby': 'link-error',
@@ -193,10 +197,11 @@ export const accountActions = {
   },
 
   async openCopiedLink() {
-    const token = tokenOf(state.added.typed);
-    if (token === null) {
+    const link = readLink(state.added.typed);
+    if (link?.kind !== 'enrol' || link.token === null) {
+      const isDamaged = link !== null && link.token === null;
       change(({ added }) => {
-        added.error = text('app-add-invalid');
+        added.error = text(isDamaged ? 'app-failure-link-damaged' : 'app-add-invalid');
         return '#link';
       });
       return;
@@ -204,6 +209,6 @@ export const accountActions = {
     change((known) => {
       known.added = { typed: '', error: '' };
     });
-    await enrolmentActions.openEnrolment(token);
+    await enrolmentActions.openEnrolment(link.token);
   },
 };

@@ -37,6 +37,10 @@ import { language, text } from './texts.js';
 const BASE = '/authenticator/api';
 // A call that does not respond counts as failed; a long poll has its own, longer limit.
 const LIMIT_MS = 15_000;
+// A change whose response was lost is sent again after this time, with the same content: the server then returns the
+// same result. After a longer silence the user decides.
+const REPEAT_AFTER_MS = 700;
+const REPEAT_WITHIN_MS = 5_000;
 
 /**
  * A call that failed. `status` is 0 if there was no response; `code` is the `error` of the response's body; the message
@@ -70,6 +74,10 @@ const WORDS = {
   stopped: 'app-failure-offline',
   unreadable: 'app-failure-unreadable',
   invalid_request: 'app-failure',
+  link_damaged: 'app-failure-link-damaged',
+  link_used: 'app-failure-link-used',
+  link_expired: 'app-failure-link-expired',
+  link_withdrawn: 'app-failure-link-withdrawn',
   link_not_found: 'app-failure-link',
   invalid_proof: 'app-failure-proof',
   other_browser: 'app-failure-other-browser',
@@ -111,12 +119,31 @@ export function inWords(failure) {
 }
 
 /**
+ * Sends a call, and once more if its response was lost.
  * @param {string} path
  * @param {RequestInit} init
  * @param {CallOptions} [options]
  * @returns {Promise<any>} the body of the response; its type depends on the call
  */
-async function exchange(path, init, { signal, limit = LIMIT_MS, credentials = 'omit' } = {}) {
+async function exchange(path, init, { repeats = init.method !== 'GET', ...options } = {}) {
+  const begun = performance.now();
+  try {
+    return await exchangeOnce(path, init, options);
+  } catch (failure) {
+    const isLost = failureOf(failure).code === 'offline' && performance.now() - begun < REPEAT_WITHIN_MS;
+    if (!repeats || !isLost || !navigator.onLine) throw failure;
+    await new Promise((resolve) => setTimeout(resolve, REPEAT_AFTER_MS));
+    return exchangeOnce(path, init, options);
+  }
+}
+
+/**
+ * @param {string} path
+ * @param {RequestInit} init
+ * @param {CallOptions} options
+ * @returns {Promise<any>}
+ */
+async function exchangeOnce(path, init, { signal, limit = LIMIT_MS, credentials = 'omit' }) {
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), limit);
   const stop = () => controller.abort();
@@ -222,7 +249,8 @@ export async function call(account, method, path, ...rest) {
     const { code, body: answered } = failureOf(failure);
     if (code !== 'clock_difference' || answered.now === undefined || !Number.isFinite(answered.now)) throw failure;
     account.clockOffset = Math.round(answered.now - Date.now() / 1000);
-    await put(account);
+    // Without storage the next call receives the same error and the time again.
+    await put(account).catch(() => {});
     return attempt();
   }
 }

@@ -1,14 +1,21 @@
 // Enrolment: a one-time link makes this browser an authenticator of one account.
 
 import { enrol, Failure, failureOf, inWords, previewEnrolment } from './api.js';
-import { enrolmentText, newKey, publicJwk, sign as signText } from './canonical.js';
+import { enrolmentText, newKey, publicJwk, sha256Hex, sign as signText } from './canonical.js';
 import { say } from './dom.js';
 import { follow } from './follow.js';
 import { alarm, changeScreen, copy, go, goHome } from './navigation.js';
 import { lockable } from './passkey.js';
 import { checkPush, refreshPush } from './push.js';
 import { change, state, zone } from './state.js';
-import { put } from './store.js';
+import {
+  finishEnrolment,
+  forgetEnrolment,
+  pendingEnrolment,
+  prepareEnrolment,
+  StorageFailure,
+  storageWords,
+} from './store.js';
 import { moment, phrase, text } from './texts.js';
 import { button, el, facts, notice, picture, sign, waiting } from './view.js';
 
@@ -19,24 +26,14 @@ import { button, el, facts, notice, picture, sign, waiting } from './view.js';
  * @typedef {import('./types.d.ts').Child} Child
  * @typedef {import('./types.d.ts').EnrolmentPreview} EnrolmentPreview
  * @typedef {import('./types.d.ts').EnrolmentScreen} EnrolmentScreen
+ * @typedef {import('./types.d.ts').PendingEnrolment} PendingEnrolment
  * @typedef {import('./types.d.ts').FailedCall} FailedCall
  */
 
 const LONGEST_NAME = 60;
 
-/**
- * The token of an enrolment link, or null if the text is not such a link.
- * @param {string} link
- */
-export function tokenOf(link) {
-  const at = link.indexOf('#enrol=');
-  if (at < 0) return null;
-  try {
-    return decodeURIComponent(link.slice(at + '#enrol='.length).trim()) || null;
-  } catch {
-    return null;
-  }
-}
+/** The errors of a link that can no longer be used, whatever is sent. */
+const ENDED = ['link_used', 'link_expired', 'link_withdrawn', 'link_not_found', 'key_in_use'];
 
 /** A name for this device, from the data of the browser. */
 function deviceName() {
@@ -111,13 +108,14 @@ function unreachable(failure, act) {
  * @param {Actions} act
  */
 function unusable(failure, act) {
-  const used = [404, 409, 410].includes(failure.status);
+  const hasOtherWays = ENDED.includes(failure.code);
   return el(
     'div',
     { key: 'unusable', class: 'card' },
     sign('mark', 'warn'),
     el('h2', { id: 'enrolment-title' }, text('app-enrol-unusable')),
-    el('p', { class: 'lead' }, used ? text('app-enrol-unusable-about') : inWords(failure)),
+    el('p', { class: 'lead' }, inWords(failure)),
+    hasOtherWays && el('p', {}, text('app-enrol-unusable-about')),
     el('div', { class: 'actions' }, button(text('app-enrol-leave'), act.leaveEnrolment, 'primary')),
   );
 }
@@ -200,17 +198,46 @@ export function enrolment(state, screen, act) {
   );
 }
 
+/** This browser cannot create a key. */
+class KeyFailure extends Error {}
+
 /**
+ * The key with which this device enrols by a link. It is stored before anything is sent, and stays the same between
+ * tries: the server returns the same result for the same key, because an earlier response may have been lost.
  * @param {EnrolmentPreview} offer
  * @param {string} token
- * @param {string} chosen
+ * @param {string} deviceName
  */
-async function enrolHere(offer, token, chosen) {
-  const pair = await newKey();
-  const key = publicJwk(await crypto.subtle.exportKey('jwk', pair.publicKey));
-  const signed = await enrolmentText({ issuer: offer.issuer, token, deviceName: chosen, key });
-  const signature = await signText(pair.privateKey, signed);
-  const made = await enrol({ token, device_name: chosen, public_key: key, signature });
+async function prepared({ issuer }, token, deviceName) {
+  const link = await sha256Hex(token);
+  const earlier = await pendingEnrolment(link);
+  if (earlier !== undefined) return prepareEnrolment({ ...earlier, deviceName });
+  let pair;
+  let publicKey;
+  try {
+    pair = await newKey();
+    publicKey = publicJwk(await crypto.subtle.exportKey('jwk', pair.publicKey));
+  } catch (cause) {
+    throw new KeyFailure(String(cause));
+  }
+  return prepareEnrolment({ link, issuer, deviceName, publicKey, privateKey: pair.privateKey });
+}
+
+/**
+ * Sends an enrolment, and stores its account.
+ * @param {PendingEnrolment} pending
+ * @param {string} token
+ */
+async function complete({ link, issuer, deviceName, publicKey, privateKey }, token) {
+  const signed = await enrolmentText({ issuer, token, deviceName, key: publicKey });
+  const signature = await signText(privateKey, signed);
+  let made;
+  try {
+    made = await enrol({ token, device_name: deviceName, public_key: publicKey, signature });
+  } catch (cause) {
+    if (ENDED.includes(failureOf(cause).code)) await forgetEnrolment(link);
+    throw cause;
+  }
   /** @type {Account} */
   const account = {
     deviceId: made.device_id,
@@ -220,13 +247,34 @@ async function enrolHere(offer, token, chosen) {
     displayName: made.display_name,
     deviceName: made.device_name,
     pushKey: made.push_key ?? null,
-    privateKey: pair.privateKey,
+    privateKey,
     clockOffset: 0,
   };
-  await put(account);
+  await finishEnrolment(link, account);
   // This is only a hint: a browser with little space then keeps this key.
   await navigator.storage?.persist?.().catch(() => false);
   return { account, passkey: made.passkey, recovered: Boolean(made.recovered) };
+}
+
+/**
+ * The message about a device that could not be set up.
+ * @param {unknown} cause
+ */
+function failedWords(cause) {
+  if (cause instanceof StorageFailure) return storageWords(cause);
+  return cause instanceof KeyFailure ? text('app-enrol-no-key') : inWords(cause);
+}
+
+/**
+ * Finishes an enrolment of this browser whose response was lost. Returns whether there is one.
+ * @param {EnrolmentScreen} screen
+ */
+async function resume(screen) {
+  const pending = await pendingEnrolment(await sha256Hex(screen.token));
+  if (pending === undefined) return false;
+  changeScreen(screen, { phase: 'confirming' });
+  await welcome(screen, await complete(pending, screen.token));
+  return true;
 }
 
 /** The enrolment screen, if it is the current one. */
@@ -236,22 +284,22 @@ function shown() {
 
 export const enrolmentActions = {
   /**
-   * Shows the data of an enrolment link.
-   * @param {string} token
+   * Shows the data of an enrolment link. A damaged link has no token.
+   * @param {string | null} token
    */
   async openEnrolment(token) {
     go({
       name: 'enrolment',
-      token,
-      phase: 'checking',
-      failure: null,
+      token: token ?? '',
+      phase: token === null ? 'failed' : 'checking',
+      failure: token === null ? new Failure(400, 'link_damaged', 'the link is damaged') : null,
       offer: null,
       deviceName: deviceName(),
       unnamed: false,
       error: '',
       copied: '',
     });
-    await enrolmentActions.checkEnrolment();
+    if (token !== null) await enrolmentActions.checkEnrolment();
   },
 
   async checkEnrolment() {
@@ -262,8 +310,23 @@ export const enrolmentActions = {
       const offer = await previewEnrolment(screen.token);
       changeScreen(screen, { phase: 'ready', offer }, '#enrolment-title');
     } catch (cause) {
-      changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#enrolment-title');
+      await enrolmentActions.checkFailed(screen, failureOf(cause));
     }
+  },
+
+  /**
+   * Shows why a link cannot be used, unless this browser itself used it and did not receive the response.
+   * @param {EnrolmentScreen} screen
+   * @param {FailedCall} failure
+   */
+  async checkFailed(screen, failure) {
+    let shownFailure = failure;
+    try {
+      if (failure.code === 'link_used' && (await resume(screen))) return;
+    } catch (cause) {
+      if (!(cause instanceof StorageFailure)) shownFailure = failureOf(cause);
+    }
+    changeScreen(screen, { phase: 'failed', failure: shownFailure }, '#enrolment-title');
   },
 
   /** @param {string} typed */
@@ -282,12 +345,23 @@ export const enrolmentActions = {
       return;
     }
     changeScreen(screen, { phase: 'confirming', error: '' });
+    let pending;
+    try {
+      pending = await prepared(screen.offer, screen.token, chosen);
+    } catch (cause) {
+      const error = alarm(`${failedWords(cause)} ${text('app-enrol-unspent')}`);
+      changeScreen(screen, { phase: 'ready', error }, '#enrol');
+      return;
+    }
     let made;
     try {
-      made = await enrolHere(screen.offer, screen.token, chosen);
+      made = await complete(pending, screen.token);
     } catch (cause) {
-      const error = alarm(cause instanceof Failure ? inWords(cause) : text('app-enrol-no-key'));
-      changeScreen(screen, { phase: 'ready', error }, '#enrol');
+      if (ENDED.includes(failureOf(cause).code)) {
+        changeScreen(screen, { phase: 'failed', failure: failureOf(cause) }, '#enrolment-title');
+      } else {
+        changeScreen(screen, { phase: 'ready', error: alarm(failedWords(cause)) }, '#enrol');
+      }
       return;
     }
     await welcome(screen, made);
@@ -296,6 +370,14 @@ export const enrolmentActions = {
   async copyEnrolmentLink() {
     const screen = shown();
     if (screen === null) return;
+    const copied = await copy(location.href, text('app-enrol-copied'), text('app-enrol-copy-yourself'));
+    changeScreen(screen, { copied });
+  },
+
+  /** Copies the link of this page, which this browser cannot use. */
+  async copyUnusedLink() {
+    const { screen } = state;
+    if (screen?.name !== 'unsupported') return;
     const copied = await copy(location.href, text('app-enrol-copied'), text('app-enrol-copy-yourself'));
     changeScreen(screen, { copied });
   },
@@ -316,7 +398,7 @@ export const enrolmentActions = {
 /**
  * Confirms the enrolment of an account, and offers the protection of its approvals.
  * @param {EnrolmentScreen} screen
- * @param {Awaited<ReturnType<typeof enrolHere>>} made
+ * @param {Awaited<ReturnType<typeof complete>>} made
  */
 async function welcome(screen, { account, passkey, recovered }) {
   const offers = passkey === 'none' && (await lockable);

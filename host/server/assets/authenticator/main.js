@@ -9,6 +9,7 @@ import { enrolment } from './enrol.js';
 import { checkStored, follow, pollAll, rest, showBadge } from './follow.js';
 import { attention, connection, connectionWords, home } from './home.js';
 import { watchLife } from './life.js';
+import { readLink } from './link_token.js';
 import { go, goHome, watchBack } from './navigation.js';
 import { lockable } from './passkey.js';
 import { checkForUpdate, checkPush, clearNotifications, refreshPush, registerWorker } from './push.js';
@@ -17,9 +18,9 @@ import { camera, login, openLink } from './scan.js';
 import { loadSettings } from './settings.js';
 import { change, renderWith, state, usable, zone } from './state.js';
 import { keepStep, startSteps, takeLink } from './steps.js';
-import { all, note } from './store.js';
+import { all, note, StorageFailure, storageWords } from './store.js';
 import { text } from './texts.js';
-import { el, sign } from './view.js';
+import { button, el, notice, sign } from './view.js';
 import { keepInSight } from './viewport.js';
 
 /**
@@ -36,15 +37,25 @@ const { title } = document;
 /** The previous content of the page: the number of pending requests, and the problem of the connection. */
 const before = { waiting: 0, connection: '' };
 
-/** @param {string} why */
-function unsupported(why) {
+/** @param {import('./types.d.ts').UnsupportedScreen} screen */
+function unsupported({ why, hasLink, copied }) {
+  const copyLink = button(text('app-enrol-copy'), actions.copyUnusedLink, 'small');
   return el(
     'div',
     { key: 'unsupported', class: 'card' },
     sign('mark', 'warn'),
     el('h2', {}, text('app-unsupported')),
     el('p', { class: 'lead' }, why),
+    hasLink && notice(text('app-enrol-unspent'), 'calm', copyLink, el('span', { role: 'status' }, copied)),
   );
+}
+
+/**
+ * Shows why the app does not work in this browser.
+ * @param {string} why
+ */
+function goUnsupported(why) {
+  go({ name: 'unsupported', why, hasLink: readLink(location.hash)?.kind === 'enrol', copied: '' });
 }
 
 /**
@@ -69,7 +80,7 @@ function view(known, screen) {
     case 'codes':
       return [codes(screen, actions)];
     case 'unsupported':
-      return [unsupported(screen.why)];
+      return [unsupported(screen)];
   }
 }
 
@@ -183,15 +194,15 @@ async function start() {
   state.online = navigator.onLine;
   state.camera = Boolean(navigator.mediaDevices);
   if (!self.isSecureContext || !crypto.subtle) {
-    go({ name: 'unsupported', why: text('app-unsupported-insecure') });
+    goUnsupported(text('app-unsupported-insecure'));
     return;
   }
   let accounts;
   try {
     accounts = await all();
     await note();
-  } catch {
-    go({ name: 'unsupported', why: text('app-unsupported-private') });
+  } catch (cause) {
+    goUnsupported(storageWords(cause instanceof StorageFailure ? cause : new StorageFailure(cause)));
     return;
   }
   listen();

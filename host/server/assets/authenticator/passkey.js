@@ -107,11 +107,14 @@ async function show(options) {
  * @returns {Promise<import('./types.d.ts').Answer<Path, Name>>}
  */
 export async function callWithPasskey(account, method, path, options) {
-  /** @param {object} confirmation */
-  const attempt = (confirmation) => {
+  /**
+   * @param {object} confirmation
+   * @param {import('./types.d.ts').CallOptions} [more]
+   */
+  const attempt = (confirmation, more) => {
     const value = { .../** @type {{ value?: object }} */ (options).value, ...confirmation };
     const rest = /** @type {import('./types.d.ts').CallRest<Path, Name>} */ (
-      /** @type {unknown} */ ([{ ...options, value }])
+      /** @type {unknown} */ ([{ ...options, ...more, value }])
     );
     return call(account, method, path, ...rest);
   };
@@ -120,7 +123,8 @@ export async function callWithPasskey(account, method, path, options) {
   } catch (cause) {
     const { code, body } = failureOf(cause);
     if (code !== 'passkey_required' || !body.options) throw cause;
-    return attempt({ passkey: await show(body.options) });
+    // The server accepts an assertion once. A repeat by the user asks for a new one.
+    return attempt({ passkey: await show(body.options) }, { repeats: false });
   }
 }
 

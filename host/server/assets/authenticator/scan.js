@@ -2,10 +2,11 @@
 // app on the Home Screen of an iPhone or iPad has a storage of its own, which the camera app does not open.
 
 import { approveHere } from './answer.js';
-import { call, failureOf, inWords } from './api.js';
+import { call, Failure, failureOf, inWords } from './api.js';
 import { say } from './dom.js';
-import { enrolmentActions, tokenOf } from './enrol.js';
+import { enrolmentActions } from './enrol.js';
 import { pollNow } from './follow.js';
+import { readLink } from './link_token.js';
 import { changeScreen, go, goHome, mayLeave } from './navigation.js';
 import { state, usable, zone } from './state.js';
 import { keepStep } from './steps.js';
@@ -26,16 +27,6 @@ import { button, complaint, el, facts, notice, sign, waiting } from './view.js';
 /** The interval between two reads of the camera's image, and the maximum size of that image. */
 const LOOK_MS = 120;
 const LARGEST = 720;
-
-/**
- * The token of a login page's code, or null if the text is not such a code.
- * @param {string} link
- */
-function loginTokenOf(link) {
-  const at = link.indexOf('#login=');
-  const token = at < 0 ? '' : link.slice(at + '#login='.length).trim();
-  return /^[A-Za-z0-9_-]+$/.test(token) ? token : null;
-}
 
 /**
  * Previews the sign-in of this token. The login page is not notified.
@@ -164,9 +155,7 @@ function read(video, canvas, decode) {
  * @param {string} link
  */
 function isOurs(link) {
-  return (
-    link.startsWith(`${location.origin}/authenticator#`) && (loginTokenOf(link) !== null || tokenOf(link) !== null)
-  );
+  return link.startsWith(`${location.origin}/authenticator#`) && readLink(link) !== null;
 }
 
 /**
@@ -196,34 +185,37 @@ async function watch(screen) {
  * @param {string} link
  */
 export function openLink(link) {
-  const [enrolment, token] = [tokenOf(link), loginTokenOf(link)];
-  if (enrolment === null && token === null) return false;
+  const found = readLink(link);
+  if (found === null) return false;
   const open = async () => {
     if (!(await mayLeave())) keepStep();
-    else if (enrolment !== null) await enrolmentActions.openEnrolment(enrolment);
-    else if (token !== null) await openLogin(token);
+    else if (found.kind === 'enrol') await enrolmentActions.openEnrolment(found.token);
+    else await openLogin(found.token);
   };
   open();
   return true;
 }
 
 /**
- * Shows the sign-in of a scanned code, which the user confirms before the approval.
- * @param {string} token
+ * Shows the sign-in of a scanned code, which the user confirms before the approval. A damaged code has no token.
+ * @param {string | null} token
  */
 async function openLogin(token) {
   const isEnrolled = usable(state).length > 0;
   /** @type {LoginScreen} */
   const screen = {
     name: 'login',
-    token,
+    token: token ?? '',
     phase: 'looking',
     failure: null,
     offer: null,
     deviceId: null,
     loginPage: null,
   };
-  if (isEnrolled) {
+  if (token === null) {
+    const failure = new Failure(400, 'link_damaged', 'the code is damaged');
+    go({ ...screen, phase: 'failed', failure }, '#login-title');
+  } else if (isEnrolled) {
     go(screen);
     await offerLogin(screen);
   } else {

@@ -40,6 +40,8 @@ export interface CallOptions {
   limit?: number;
   /** The query with its question mark. */
   query?: string;
+  /** Whether the call is sent again if its response was lost. */
+  repeats?: boolean;
   credentials?: RequestCredentials;
 }
 
@@ -93,6 +95,16 @@ export interface Account {
   privateKey: CryptoKey;
   /** The server's clock minus this browser's, in seconds. */
   clockOffset: number;
+}
+
+/** An enrolment without a response yet, as IndexedDB stores it. */
+export interface PendingEnrolment {
+  /** The digest of the link's token. */
+  link: string;
+  issuer: string;
+  deviceName: string;
+  publicKey: { kty: string; crv: string; x: string; y: string };
+  privateKey: CryptoKey;
 }
 
 /**
@@ -236,6 +248,9 @@ export interface CodesScreen {
 export interface UnsupportedScreen {
   name: 'unsupported';
   why: string;
+  /** Whether the page has an enrolment link, which can be used elsewhere. */
+  hasLink: boolean;
+  copied: string;
 }
 
 export type Screen =

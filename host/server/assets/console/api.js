@@ -51,6 +51,8 @@ export class Problem extends Error {
     this.kind = (body.type ?? '').split(':').pop();
     this.errors = (body.errors ?? []).map(({ pointer, detail }) => ({ pointer, detail: apiSentence(detail) }));
     this.actionApproval = body.action_approval;
+    /** The headers of a request with an action approval. @type {Record<string, string> | undefined} */
+    this.sent = undefined;
   }
 
   /** Whether a retry may succeed soon. After the console's own timeout it would take as long again. */
@@ -190,10 +192,22 @@ export function getVersion(path, parameters) {
  * @param {ChangeOptions} [options]
  * @returns {Promise<Result<Path, 'post'>>}
  */
-export async function post(path, parameters, body, { key = freshKey(), ...options } = {}) {
-  return (await change('POST', address(path, parameters), { body, headers: { 'Idempotency-Key': key }, ...options }))
-    .value;
+export async function post(path, parameters, body, { key, ...options } = {}) {
+  const url = address(path, parameters);
+  const request = `${url}\n${key ?? JSON.stringify(body)}`;
+  const headers = unanswered.get(request) ?? { 'Idempotency-Key': key ?? freshKey() };
+  unanswered.delete(request);
+  try {
+    return (await change('POST', url, { body, headers, ...options })).value;
+  } catch (problem) {
+    // Without a response the server may have executed the request. The next attempt gets the same result by its key.
+    if (problem instanceof Problem && problem.isTransient) unanswered.set(request, problem.sent ?? headers);
+    throw problem;
+  }
 }
+
+/** The headers of requests that got no response, by address and body. @type {Map<string, Record<string, string>>} */
+const unanswered = new Map();
 
 /**
  * Changes a resource, if it still has this version. Returns `{ value, version }`.
@@ -357,10 +371,13 @@ async function change(method, url, request, isRepeated = false) {
     if (kind !== 'approval-required' || !approval) throw problem;
     if (!(await approve(approval)))
       throw new Problem(403, { type: 'dropped', detail: 'It was not approved; nothing was changed.' });
-    return exchange(method, url, {
-      ...request,
-      headers: { ...request.headers, 'X-Assent-Action-Approval': approval.id },
-    });
+    const headers = { ...request.headers, 'X-Assent-Action-Approval': approval.id };
+    try {
+      return await exchange(method, url, { ...request, headers });
+    } catch (failure) {
+      if (failure instanceof Problem) failure.sent = headers;
+      throw failure;
+    }
   }
 }
 

@@ -3,7 +3,19 @@
 import { Problem } from './api.js';
 import { t, translated } from './language.js';
 import { valuesOf } from './lists.js';
-import { anchorOf, button, clearMessage, code, el, explain, notice, panel, withCode } from './view.js';
+import {
+  anchorOf,
+  button,
+  clearMessage,
+  code,
+  el,
+  explain,
+  notice,
+  panel,
+  showsSomethingOnce,
+  takeAwayShown,
+  withCode,
+} from './view.js';
 
 /**
  * @import {
@@ -507,11 +519,12 @@ function forms() {
   return /** @type {NodeListOf<FormElement>} */ (document.querySelectorAll('form.form'));
 }
 
-/** Whether a form on the page has changes that were not sent. */
-export const isUnsaved = () => [...forms()].some((one) => one.isUnsaved());
+/** Whether a form on the page has changes that were not sent, or the page shows something only once. */
+export const isUnsaved = () => showsSomethingOnce() || [...forms()].some((one) => one.isUnsaved());
 
 /** Discards the changes, so that the administrator is not asked about them again. */
 export function giveUpUnsaved() {
+  takeAwayShown();
   for (const one of forms()) one.isUnsaved = () => false;
 }
 

@@ -24,7 +24,7 @@ import { importUsers, newUser, roleName, users } from './pages/users.js';
 import { searchButton } from './search.js';
 import { announceSignIn, offerReload, renewSession } from './session.js';
 import { themeSwitch } from './theme.js';
-import { ask, button, el, explain, link, screen, way } from './view.js';
+import { ask, button, el, explain, link, screen, showsSomethingOnce, way } from './view.js';
 
 /** @import { IconName } from './icons.js' */
 /** @import { Context, Handover, HistoryEntry, Page, PageFunction, Permission } from './types.d.ts' */
@@ -312,7 +312,13 @@ function go(to, handover) {
 /** Whether the page may be left. If it has unsaved changes, the administrator is asked. */
 async function mayLeave() {
   if (!isUnsaved()) return true;
-  const yes = await ask('Leave without saving?', 'What you typed on this page was not saved.', 'Leave');
+  const yes = showsSomethingOnce()
+    ? await ask(
+        'Leave this page?',
+        'It shows something that is not shown again. Copy, print or send it first.',
+        'Leave',
+      )
+    : await ask('Leave without saving?', 'What you typed on this page was not saved.', 'Leave');
   if (yes) giveUpUnsaved();
   return yes;
 }

@@ -683,6 +683,71 @@ export async function ask(title, text, yes, name) {
 }
 
 /**
+ * A window like `dialog` with something that is shown only once. Neither Escape nor the Back button of a phone closes it,
+ * only `close`; and the page asks before the administrator leaves it.
+ * @template Answer
+ * @param {string} title
+ * @param {(close: (answer?: Answer) => void, window: HTMLDialogElement) => Child[]} content
+ * @returns {Promise<Answer | undefined>}
+ */
+export function dialogOnce(title, content) {
+  return dialog(title, (close, window) => {
+    showsOnce(window, close);
+    window.addEventListener('keydown', (event) => {
+      if (event.key === 'Escape') event.preventDefault();
+    });
+    window.addEventListener('cancel', (event) => event.preventDefault());
+    // A browser may close it all the same, for example at the second Escape. `close` removes the mark first.
+    window.addEventListener(
+      'close',
+      (event) => {
+        if (!isShownOnce(window)) return;
+        event.stopImmediatePropagation();
+        window.showModal();
+      },
+      { capture: true },
+    );
+    return content((answer) => {
+      forgetShown(window);
+      close(answer);
+    }, window);
+  });
+}
+
+/** What is shown only once, with the function that takes it away. @type {Map<HTMLElement, () => void>} */
+const shownOnce = new Map();
+
+/**
+ * Marks an element with something that is shown only once, until `forgetShown`.
+ * @param {HTMLElement} element
+ * @param {() => void} takeAway called if the administrator leaves the page nevertheless
+ */
+export function showsOnce(element, takeAway) {
+  shownOnce.set(element, takeAway);
+}
+
+/** @param {HTMLElement} element */
+export function forgetShown(element) {
+  shownOnce.delete(element);
+}
+
+/** @param {HTMLElement} element */
+const isShownOnce = (element) => shownOnce.has(element);
+
+/** Whether the page shows something that it never shows again. */
+export function showsSomethingOnce() {
+  return [...shownOnce.keys()].some((element) => element.isConnected);
+}
+
+/** Takes away what is shown only once, because the administrator leaves it. */
+export function takeAwayShown() {
+  for (const [element, takeAway] of shownOnce) {
+    forgetShown(element);
+    takeAway();
+  }
+}
+
+/**
  * Shows a secret that is never shown again.
  * @param {string} title
  * @param {string} text
@@ -691,19 +756,15 @@ export async function ask(title, text, yes, name) {
  * @param {Child} [more] further values that contain it
  */
 export function showOnce(title, text, secret, kept = 'Assent keeps a digest of it', more = undefined) {
-  return dialog(title, (close, window) => {
-    // Escape would lose the secret.
-    window.addEventListener('cancel', (event) => event.preventDefault());
-    return [
-      el('p', {}, text),
-      copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
-      more,
-      notice(t`It is only shown now. ${translated(kept)}, and never shows it again.`, 'warn'),
-      el(
-        'div',
-        { class: 'actions' },
-        el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have stored it'),
-      ),
-    ];
-  });
+  return dialogOnce(title, (close) => [
+    el('p', {}, text),
+    copyable(secret, title.toLowerCase(), { wide: secret.includes('\n') }),
+    more,
+    notice(t`It is only shown now. ${translated(kept)}, and never shows it again.`, 'warn'),
+    el(
+      'div',
+      { class: 'actions' },
+      el('button', { class: 'button primary', type: 'button', onclick: () => close() }, 'I have stored it'),
+    ),
+  ]);
 }

@@ -86,13 +86,28 @@ impl Authenticator {
         made.with_context(|| format!("cannot create {}; name another file", path.display()))
     }
 
-    /// Writes the authenticator to a file.
+    /// Writes the authenticator to a new file.
     ///
     /// # Errors
     /// If the file cannot be written.
     pub fn save(&self, file: &mut File) -> anyhow::Result<()> {
         file.write_all(serde_json::to_string_pretty(self)?.as_bytes())
+            .and_then(|()| file.sync_all())
             .context("cannot write the file")
+    }
+
+    /// Replaces the file of the pending enrolment. The key is in one of the two at any time.
+    ///
+    /// # Errors
+    /// If the file cannot be written.
+    pub fn replace(&self, path: &Path) -> anyhow::Result<()> {
+        let mut name = path.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        let new = path.with_file_name(name);
+        // An earlier attempt may have left it.
+        std::fs::remove_file(&new).ok();
+        self.save(&mut Self::new_file(&new)?)?;
+        std::fs::rename(&new, path).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Reads a file that [`Self::save`] wrote.

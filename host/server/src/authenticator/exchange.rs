@@ -16,12 +16,14 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 use crate::authenticator::enrolled::{Authenticator, PendingRequest};
+use crate::authenticator::link::token_in;
 use crate::http::devices::{DecisionBody, ErrorCode};
 use crate::http::sign_in::qr_sign_in::QrSignInToken;
 use assent_model::clock::{Clock, SystemClock, Timestamp};
 use assent_model::device::DeviceKey;
 use assent_model::id::ApprovalId;
 use assent_model::statement::{ApprovalStatement, Binding, CallStatement, Decision};
+use assent_model::token::prefix;
 
 impl Authenticator {
     /// Returns the statement to sign about a request: an approval with a number, or a denial without one.
@@ -244,31 +246,27 @@ pub(super) async fn client() -> anyhow::Result<&'static Client> {
     CLIENT.get_or_try_init(make).await
 }
 
-pub(super) async fn agreed<T: DeserializeOwned>(
-    request: reqwest::RequestBuilder,
-) -> anyhow::Result<T> {
-    exchange(request).await?.read()
-}
+/// The server did not respond. It may have received the request.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the server could not be reached")]
+pub struct NoResponse;
 
-async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
+pub(super) async fn exchange(request: reqwest::RequestBuilder) -> anyhow::Result<Reply> {
     let response = request
         .timeout(Duration::from_secs(40))
         .send()
         .await
-        .context("the server could not be reached")?;
+        .context(NoResponse)?;
     let status = response.status();
-    let body = serde_json::from_slice(&response.bytes().await?).unwrap_or_default();
+    let bytes = response.bytes().await.context(NoResponse)?;
+    let body = serde_json::from_slice(&bytes).unwrap_or_default();
     Ok(Reply { status, body })
 }
 
 /// Returns the body of a call about the QR sign-in with this link.
 pub(super) fn token_of(link: &str) -> anyhow::Result<Vec<u8>> {
-    let (_, token) = link
-        .split_once("#login=")
-        .context("the link has no #login= in it")?;
-    Ok(serde_json::to_vec(&QrSignInToken {
-        token: token.to_owned(),
-    })?)
+    let token = token_in::<32>(prefix::LOGIN_CODE, link)?;
+    Ok(serde_json::to_vec(&QrSignInToken { token })?)
 }
 
 pub(super) fn public_key(key: &EcKey<Private>) -> anyhow::Result<DeviceKey> {

@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use anyhow::{Context, bail};
 use clap::Subcommand;
 
-use crate::authenticator::Authenticator;
+use crate::authenticator::{Authenticator, NoResponse, PendingEnrolment};
 use assent_admin_client::terminal;
 use assent_model::approval::MatchingNumber;
 use assent_model::id::ApprovalId;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum AuthenticatorCommand {
-    /// Enrol a device with a link: creates a key and stores it in the file. The device has no passkey, which needs a
-    /// browser and a screen lock.
+    /// Enrol a device with a link: creates a key and stores it in the file. If the response was lost, the same command
+    /// continues. The device has no passkey, which needs a browser and a screen lock.
     Enrol {
         /// The link, as `POST /admin/api/v1/users/{id}/enrolments` or the bootstrap returns it.
         url: String,
-        /// The file to create. It contains the private key.
+        /// The file to create, or that of an earlier attempt with this link. It contains the private key.
         #[arg(long, value_name = "FILE")]
         store: PathBuf,
         /// The device's name.
@@ -85,16 +85,22 @@ pub(super) async fn run(command: AuthenticatorCommand) -> anyhow::Result<()> {
                 .map(|text| serde_json::from_str(&text))
                 .transpose()
                 .context("--push is not a subscription")?;
-            // This comes first, because the link is valid only once.
-            let mut file = Authenticator::new_file(&store)?;
-            let authenticator = match Authenticator::enrol(&url, &name, push).await {
+            // The file has the key before the link is used, because the link is valid only once.
+            let pending = PendingEnrolment::begin(&url, &store).await?;
+            let authenticator = match pending.send(&url, &name, push).await {
                 Ok(authenticator) => authenticator,
+                Err(error) if error.is::<NoResponse>() => {
+                    return Err(error.context(format!(
+                        "the device may be enrolled; run the same command again, because {} has its key",
+                        store.display()
+                    )));
+                }
                 Err(error) => {
                     std::fs::remove_file(&store)?;
                     return Err(error);
                 }
             };
-            authenticator.save(&mut file)?;
+            authenticator.replace(&store)?;
             terminal::report_line(format_args!(
                 "Enrolled for {} at {}.",
                 authenticator.account(),

@@ -8,7 +8,7 @@ use assent_model::approval::{
     Approval, ApprovalStage, ApprovalSubject, Approver, FailureReason, MatchingNumber, RequestKind,
 };
 use assent_model::clock::Timestamp;
-use assent_model::id::{ActionApprovalId, ApprovalId, LoginId, UserId};
+use assent_model::id::{ActionApprovalId, ApprovalId, DeviceId, LoginId, UserId};
 
 crate::sql::row! {
     struct ApprovalRow of approvals {
@@ -138,6 +138,17 @@ impl TryFrom<ApprovalRow> for Approval {
     }
 }
 
+/// A decision that a device made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EarlierDecision {
+    /// It approved.
+    Approved,
+    /// It denied.
+    Denied,
+    /// It reported the request.
+    Reported,
+}
+
 impl Store {
     pub(super) async fn approvals_ended(
         &self,
@@ -166,6 +177,31 @@ impl Store {
             .fetch_optional(self.readers.lookups())
             .await?;
         row.map(Approval::try_from).transpose()
+    }
+
+    /// The decision that this device made about a request.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn decision_of_device(
+        &self,
+        id: ApprovalId,
+        device: DeviceId,
+    ) -> Result<Option<EarlierDecision>> {
+        let row: Option<(String, i64)> =
+            sql::query_as("SELECT state, reported FROM approvals WHERE id = $1 AND device_id = $2")
+                .bind(id.to_string())
+                .bind(device.to_string())
+                .fetch_optional(self.readers.lookups())
+                .await?;
+        Ok(
+            row.and_then(|(state, reported)| match (state.as_str(), reported) {
+                (_, 1) => Some(EarlierDecision::Reported),
+                ("approved", _) => Some(EarlierDecision::Approved),
+                ("denied", _) => Some(EarlierDecision::Denied),
+                _ => None,
+            }),
+        )
     }
 
     /// The latest request of a login.

@@ -29,7 +29,7 @@ const STATEMENTS: [&str; 7] = [
     "SELECT COUNT(*) FROM sessions WHERE ended_at IS NULL AND expires_at > $1",
     "SELECT COUNT(*) FROM token_families WHERE revoked_at IS NULL AND retain_until > $1",
     "SELECT COUNT(*) FROM approvals WHERE state IN ('requested', 'approved') AND expires_at > $1",
-    "SELECT COUNT(*) FROM enrolments WHERE used_at IS NULL AND expires_at > $1",
+    "SELECT COUNT(*) FROM enrolments WHERE used_at IS NULL AND is_withdrawn = 0 AND expires_at > $1",
     "SELECT COUNT(*) FROM recovery_codes WHERE used_at IS NULL AND created_at <= $1",
     "SELECT COUNT(*) FROM consents WHERE expires_at > $1",
     "SELECT COUNT(*) FROM admin_tokens WHERE expires_at > $1",

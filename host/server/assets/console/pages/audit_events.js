@@ -235,9 +235,9 @@ export const GROUPS = [
         ({ who, user }) => [who, ' replaced the invitation link of ', user, '; the earlier link ended'],
       ],
       'invitation.withdrawn': [
-        'Invitation withdrawn',
+        'Setup link withdrawn',
         'warn',
-        ({ who, user }) => [who, ' withdrew the invitation of ', user],
+        ({ who, user }) => [who, ' withdrew the setup link of ', user],
       ],
       'device.enrolled': [
         'Device enrolled',

@@ -2,7 +2,7 @@
 
 import { post } from '../api.js';
 import { t, translated } from '../language.js';
-import { button, copyable, copyButton, dialog, el, moment, say } from '../view.js';
+import { button, copyable, copyButton, dialogOnce, el, moment, say } from '../view.js';
 
 /** @import { Schema } from '../types.d.ts' */
 
@@ -52,7 +52,7 @@ export const canSend = (user, me) => me.sends_mail && user.state === 'invited' &
 export async function showNewLink(user, me) {
   const created = await post('/users/{id}/enrolments', { id: user.id });
   const { link, expires_at: until, qr_code: code, message } = created;
-  await dialog('A link to enrol a device', (close) => {
+  await dialogOnce('A link to enrol a device', (/** @type {() => void} */ close) => {
     const send = async () => {
       await sendInvitation(user);
       close();

@@ -3,10 +3,24 @@
 import { get, post } from '../api.js';
 import { apiText } from '../api_texts.js';
 import { select } from '../form.js';
-import { t, translated } from '../language.js';
+import { language, t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { rowSelection } from '../select_box.js';
-import { ask, badge, button, el, figure, link, moment, nothing, notice, say, screen } from '../view.js';
+import {
+  ask,
+  badge,
+  button,
+  el,
+  figure,
+  forgetShown,
+  link,
+  moment,
+  nothing,
+  notice,
+  say,
+  screen,
+  showsOnce,
+} from '../view.js';
 import { picture } from './invitation_link.js';
 
 /** @import { Column, Context, List, Schema } from '../types.d.ts' */
@@ -132,9 +146,11 @@ export async function invitations({ may, me }) {
   /** @param {Delivery} delivery */
   const create = async (delivery) => {
     const created = await inBatches(users(), (part) => post('/invitations', {}, { users: part, delivery }));
-    const items = created.flatMap((one) => one.items);
+    const items = created.flatMap((one) => one.items).sort(byName);
     await list.fill();
-    place.replaceChildren(...result(items, delivery));
+    // An earlier sheet stays: its links are not shown again.
+    for (const note of place.querySelectorAll(':scope > :not(.sheet)')) note.remove();
+    place.prepend(...result(items, delivery));
     place.querySelector('h2')?.focus();
   };
   const withdraw = async () => {
@@ -155,7 +171,7 @@ export async function invitations({ may, me }) {
     const results = await inBatches(withdrawn, (part) => post('/invitations/withdraw', {}, { users: part }));
     const count = results.reduce((sum, one) => sum + one.withdrawn, 0);
     await list.fill();
-    place.replaceChildren();
+    for (const user of withdrawn) place.querySelector(`[data-user="${CSS.escape(user)}"]`)?.remove();
     say(count === 1 ? 'One invitation was withdrawn.' : t`${figure(count)} invitations were withdrawn.`);
   };
   actions.append(
@@ -172,6 +188,18 @@ export async function invitations({ may, me }) {
     },
     place,
     list,
+  );
+}
+
+/**
+ * The order of the sheet: by full name, as the language sorts it.
+ * @param {Schema<'CreatedInvitation'>} one
+ * @param {Schema<'CreatedInvitation'>} other
+ */
+function byName(one, other) {
+  return (
+    one.display_name.localeCompare(other.display_name, language(), { numeric: true }) ||
+    one.name.localeCompare(other.name, language(), { numeric: true })
   );
 }
 
@@ -204,35 +232,39 @@ function result(items, delivery) {
     return notes;
   }
   if (made.length === 0) return notes;
-  return [
-    ...notes,
+  const done = () => {
+    forgetShown(sheet);
+    sheet.remove();
+  };
+  const sheet = el(
+    'section',
+    { class: 'sheet' },
+    el('h2', { tabindex: -1 }, 'Links to hand over'),
     el(
-      'section',
-      { class: 'sheet' },
-      el('h2', { tabindex: -1 }, 'Links to hand over'),
-      el(
-        'p',
-        { class: 'no-print' },
-        'Print them now: the links are not shown again. Give each one privately to its own user.',
-      ),
-      el(
-        'div',
-        { class: 'ways no-print' },
-        button('Print', () => window.print(), 'primary'),
-      ),
-      el('ul', { class: 'sheet-entries' }, ...made.map(entry)),
+      'p',
+      { class: 'no-print' },
+      'Print them now: the links are not shown again. Give each one privately to its own user.',
     ),
-  ];
+    el(
+      'div',
+      { class: 'ways no-print' },
+      button('Print', () => window.print(), 'primary'),
+      button('I have handed them over', done),
+    ),
+    el('ul', { class: 'sheet-entries' }, ...made.map(entry)),
+  );
+  showsOnce(sheet, done);
+  return [...notes, sheet];
 }
 
 /**
  * An entry of the sheet.
  * @param {Schema<'CreatedInvitation'>} one
  */
-function entry({ display_name: name, name: login, link: address, qr_code: code, expires_at: until }) {
+function entry({ user_id: user, display_name: name, name: login, link: address, qr_code: code, expires_at: until }) {
   return el(
     'li',
-    {},
+    { 'data-user': user },
     el('h3', {}, el('bdi', {}, name)),
     el('p', {}, 'Name at sign-in: ', el('bdi', {}, login)),
     code && picture(code, t`QR code of the link of ${login}`),

@@ -31,6 +31,7 @@ import { alertMarks, reportsOf } from './reports.js';
 import { confirmAddresses } from './unconfirmed.js';
 import { called, userAddress } from './user_cell.js';
 import { groupsOfUser } from './user_groups.js';
+import { enrolledCell, openLinks } from './user_links.js';
 import { ROLES, roleName } from './users.js';
 
 /** @import { Child, Column, Context, PageFunction, Schema } from '../types.d.ts' */
@@ -498,10 +499,11 @@ async function devices(user, _version, context) {
   const { handover, reload } = context;
   const { id } = user;
   const writes = mayChange(user, context) && user.state !== 'terminated';
-  const [{ items: devices }, { unused: left }, { items: addresses }] = await Promise.all([
+  const [{ items: devices }, { unused: left }, { items: addresses }, links] = await Promise.all([
     get('/users/{id}/devices', { id }),
     get('/users/{id}/recovery-codes', { id }),
     get('/users/{id}/external-authenticators', { id }),
+    openLinks(id, writes, reload),
   ]);
   const revoke = async (/** @type {Schema<'Device'>} */ row) => {
     if (
@@ -520,7 +522,7 @@ async function devices(user, _version, context) {
     [
       { label: 'Device', cell: (row) => row.name },
       { label: 'Protection and features', cell: featuresOf },
-      { label: 'Enrolled', cell: (row) => moment(row.created_at) },
+      { label: 'Enrolled', cell: enrolledCell },
       { label: 'Last used', cell: (row) => moment(row.used_at) },
       ...actionColumn(writes, (row) => button('Remove', () => revoke(row), 'danger')),
     ],
@@ -531,7 +533,7 @@ async function devices(user, _version, context) {
   const mayReceive = devices.length > 0 || context.may('accounts:write');
   const enrol = button(
     devices.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
-    () => showNewLink(user, context.me),
+    () => showNewLink(user, context.me).then(reload),
     canSend(user, context.me) ? '' : 'primary',
   );
   const send = button('Send the invitation by email', () => sendInvitation(user), 'primary');
@@ -546,6 +548,7 @@ async function devices(user, _version, context) {
       list,
       writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, mayReceive && enrol),
     ),
+    links,
     section(
       'Recovery codes',
       el(

@@ -17,11 +17,21 @@ use crate::cli::api::document::Operation;
 use crate::cli::api::listing::{Listing, Page};
 use crate::cli::api::show::OutputFormat;
 use assent_admin_client::connection::Api;
-use assent_admin_client::error::CommandError;
+use assent_admin_client::error::{CommandError, ErrorKind};
 use assent_admin_client::terminal;
+use assent_model::entropy::SystemEntropy;
+use assent_model::secret::Secret;
 
 /// The maximum number of items on a page.
 const PAGE: u32 = 200;
+
+/// The header of a request that can be repeated.
+const IDEMPOTENCY_KEY: &str = "idempotency-key";
+
+fn is_unreachable(error: &anyhow::Error) -> bool {
+    let error = error.downcast_ref::<CommandError>();
+    error.is_some_and(|error| error.kind == ErrorKind::Unreachable)
+}
 
 /// An operation with its target.
 pub(super) struct OperationCall<'a> {
@@ -69,14 +79,24 @@ impl OperationCall<'_> {
         self.api.send(request, flag).await
     }
 
-    /// Sends the request, for this version.
+    /// Sends the request, for this version. A POST has an idempotency key, so it is sent again if the connection broke:
+    /// the server executes it once.
     pub(super) async fn execute(&self, version: Option<HeaderValue>) -> anyhow::Result<Response> {
         let request = self.request(&self.arguments.query);
-        self.send(match version {
+        let request = match version {
             Some(version) => request.header(IF_MATCH, version),
             None => request,
-        })
-        .await
+        };
+        if self.operation.method != Method::POST {
+            return self.send(request).await;
+        }
+        let key = Secret::random(&SystemEntropy);
+        let request = request.header(IDEMPOTENCY_KEY, key.expose());
+        let again = request.try_clone();
+        match (self.send(request).await, again) {
+            (Err(error), Some(again)) if is_unreachable(&error) => self.send(again).await,
+            (outcome, _) => outcome,
+        }
     }
 
     /// Reads the target of a change or deletion, and asks for a confirmation if it is necessary. The change then

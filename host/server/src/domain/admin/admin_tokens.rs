@@ -8,6 +8,7 @@ use assent_model::clock::Timestamp;
 use assent_model::id::TokenId;
 use assent_model::secret::Token;
 use assent_model::token::prefix;
+use assent_model::token_text::TokenTextError;
 
 /// Issues a new token for the admin API. Returns the token and its expiry.
 ///
@@ -31,7 +32,7 @@ pub async fn issue_admin_token_for(
 ) -> Result<(Token, Timestamp), InternalError> {
     let now = services.now();
     let id = TokenId::new(now, &*services.entropy);
-    let token = Token::new(prefix::ADMIN, id.as_bytes(), &*services.entropy);
+    let token = Token::for_people(prefix::ADMIN, id.as_bytes(), &*services.entropy);
     let until = now + life;
     // Audit entries name the identifier as the actor. The secret is another part of the token.
     let entry = audit::entry(services, Event::AdminTokenCreated, by);
@@ -45,20 +46,39 @@ pub async fn issue_admin_token_for(
     Ok((token, until))
 }
 
-/// Returns the identifier of the admin API token with this text, if it is valid.
+/// The result of the check of an admin API token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdminTokenCheck {
+    /// The token with this identifier is valid.
+    Valid(TokenId),
+    /// A part of the token is missing or was changed.
+    Damaged,
+    /// The token has expired.
+    Expired,
+    /// There is no such token, or it was revoked.
+    Unknown,
+}
+
+/// Checks the text of an admin API token. Only the holder of the token learns that it has expired.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn admin_token(
     services: &Services,
     text: &str,
-) -> Result<Option<TokenId>, InternalError> {
-    let Some(token) = Token::parse(prefix::ADMIN, text) else {
-        return Ok(None);
+) -> Result<AdminTokenCheck, InternalError> {
+    let token = match Token::parse_for_people(prefix::ADMIN, text) {
+        Ok(token) => token,
+        Err(TokenTextError::Damaged) => return Ok(AdminTokenCheck::Damaged),
+        Err(TokenTextError::OtherKind) => return Ok(AdminTokenCheck::Unknown),
     };
     let id = TokenId::from_bytes(token.id());
-    let stored = services.store.open_admin_token(id, services.now()).await?;
-    Ok(stored
-        .filter(|digest| *digest == token.digest())
-        .map(|_| id))
+    let stored = services.store.admin_token(id).await?;
+    Ok(
+        match stored.filter(|(digest, _)| *digest == token.digest()) {
+            None => AdminTokenCheck::Unknown,
+            Some((_, until)) if until <= services.now() => AdminTokenCheck::Expired,
+            Some(_) => AdminTokenCheck::Valid(id),
+        },
+    )
 }

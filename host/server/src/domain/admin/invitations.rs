@@ -18,6 +18,7 @@ use assent_model::caller::{Authorization, Caller};
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::invitation::{Invitation, InvitationState};
+use assent_model::search::Cursor;
 use assent_model::user::User;
 use assent_store::{NewInvitation, StoreError};
 
@@ -249,15 +250,15 @@ impl AdminCommand for WithdrawInvitations {
     }
 }
 
-/// Returns invited users with their links, in the order of their creation. With a state, returns only invitations in
-/// that state.
+/// Returns invited users with their links, in the order of their names. With a state, returns only invitations in that
+/// state.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn invitations(
     services: &Services,
     state: Option<InvitationState>,
-    after: Option<UserId>,
+    after: Option<&Cursor>,
     limit: u32,
     now: Timestamp,
 ) -> Result<Vec<Invitation>> {

@@ -44,7 +44,7 @@ pub use accounts::{
     accounts_of_user,
 };
 pub use activity::{EndSession, EndSessions, WithdrawConsent, consents, sessions};
-pub use admin_tokens::{admin_token, issue_admin_token, issue_admin_token_for};
+pub use admin_tokens::{AdminTokenCheck, admin_token, issue_admin_token, issue_admin_token_for};
 pub use applications::{
     ApplicationQuery, ClientChange, ClientSecretUse, CreateClient, CreateClientSecret,
     DeleteApplication, DeleteClientSecret, NewClientSecret, RotateClientSecret, SubjectKind,
@@ -103,8 +103,9 @@ pub use service_providers::{
 pub use user_table::{USER_COLUMNS, user_cells};
 
 pub use users::{
-    ConfirmEmails, CreateUser, DeleteUser, EnrolDevice, EraseUser, RevokeDevice, UpdateUser,
-    UserChange, UserNotes, count_users, devices, new_user, notes_of_users, unconfirmed_users, user,
+    ConfirmEmails, CreateUser, DeleteUser, EndEnrolmentLink, EnrolDevice, EraseUser, RevokeDevice,
+    UpdateUser, UserChange, UserNotes, count_users, devices, new_user, notes_of_users, open_links,
+    unconfirmed_users, user,
 };
 
 use error::invalid;

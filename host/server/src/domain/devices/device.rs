@@ -18,7 +18,7 @@ use crate::domain::{InternalError, Services, audit, seconds};
 use assent_model::audit::{AuditContext, Entry, Event};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::device::{Device, PushSubscription};
+use assent_model::device::{Device, DeviceOrigin, PushSubscription};
 use assent_model::id::{ApprovalId, AuditId, DeviceId, UserId};
 use assent_model::language::Language;
 use assent_model::name::display_text;
@@ -29,8 +29,8 @@ use assent_store::{DeviceWrite, StoreError, UserGuard};
 
 pub use call::{DeviceCall, DeviceCaller, caller};
 pub use enrolment::{
-    EnrolOutcome, EnrolmentRequest, enrol, enrolment_link, enrolment_path, find_enrolment,
-    link_another, prepare_enrolment,
+    EnrolOutcome, EnrolmentRequest, LinkRejection, enrol, enrolment_link, enrolment_path,
+    find_enrolment, link_another, prepare_enrolment,
 };
 
 /// The outcome of renaming a device.
@@ -225,6 +225,8 @@ pub struct OwnDevice {
     pub has_passkey: bool,
     /// Whether the passkey may sign in without an approval request.
     pub passkey_sign_in: bool,
+    /// The link and the request of the enrolment.
+    pub origin: Option<DeviceOrigin>,
 }
 
 /// Returns the devices of a user, the last enrolled first.
@@ -234,6 +236,7 @@ pub struct OwnDevice {
 pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>, InternalError> {
     let uses = services.store.device_uses(user).await?;
     let passkeys = services.store.passkeys_of(user).await?;
+    let mut origins = services.store.device_origins(user).await?;
     let devices = services.store.devices_of(user).await?.into_iter().rev();
     Ok(devices
         .map(|device| OwnDevice {
@@ -242,6 +245,7 @@ pub async fn all_of(services: &Services, user: UserId) -> Result<Vec<OwnDevice>,
             passkey_sign_in: passkeys
                 .get(&device.id)
                 .is_some_and(|passkey| passkey.is_agreed()),
+            origin: origins.remove(&device.id),
             device,
         })
         .collect())
@@ -258,6 +262,34 @@ pub async fn of_owner(
 ) -> Result<Option<Device>, InternalError> {
     let found = services.store.device(id).await?;
     Ok(found.filter(|device| device.user_id == user && device.revoked_at.is_none()))
+}
+
+/// The result of a search for a device that its owner removes.
+#[derive(Debug)]
+pub enum DeviceToRevoke {
+    /// The device.
+    Found(Box<Device>),
+    /// The device was removed before. The response to that may have been lost.
+    Revoked,
+    /// The user has no such device.
+    Unknown,
+}
+
+/// Searches the device that this user removes.
+///
+/// # Errors
+/// If the database fails.
+pub async fn to_revoke(
+    services: &Services,
+    user: UserId,
+    id: DeviceId,
+) -> Result<DeviceToRevoke, InternalError> {
+    let found = services.store.device(id).await?;
+    Ok(match found.filter(|device| device.user_id == user) {
+        None => DeviceToRevoke::Unknown,
+        Some(device) if device.revoked_at.is_some() => DeviceToRevoke::Revoked,
+        Some(device) => DeviceToRevoke::Found(Box::new(device)),
+    })
 }
 
 /// Revokes a device, and signs out the browsers that it signed in. `None` if it was revoked before.

@@ -123,7 +123,8 @@ pub async fn add(
     let Some(state) =
         claim::<PasskeyRegistration>(services, device.id, PasskeyPurpose::Add).await?
     else {
-        return Ok(PasskeyAddition::Refused);
+        let known = services.store.passkey(device.id).await?;
+        return Ok(repeated_addition(known.as_ref(), made));
     };
     let credential = match webauthn.finish_passkey_registration(made, &state) {
         Ok(credential) => credential,
@@ -155,6 +156,19 @@ pub async fn add(
         Ok(DeviceWrite::Inactive) => Ok(PasskeyAddition::Refused),
         Err(StoreError::Taken(_)) => Ok(PasskeyAddition::Taken),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns the result of an addition without a pending ceremony. If the device has this very passkey, the response to its
+/// addition may have been lost. The device signed the call, and nothing changes.
+pub(super) fn repeated_addition(
+    known: Option<&DevicePasskey>,
+    made: &RegisterPublicKeyCredential,
+) -> PasskeyAddition {
+    let is_known = known.is_some_and(|known| known.credential.id == made.raw_id);
+    match is_known {
+        true => PasskeyAddition::Added,
+        false => PasskeyAddition::Refused,
     }
 }
 

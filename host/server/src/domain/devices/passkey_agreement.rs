@@ -18,7 +18,8 @@ use webauthn_rs_proto::ResidentKeyRequirement;
 
 use crate::domain::devices::account_notifications;
 use crate::domain::devices::passkey::{
-    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, passkey_error, to_stored,
+    AssertionCheck, PasskeyAddition, ask, begin, claim, entry, passkey_error, repeated_addition,
+    to_stored,
 };
 use crate::domain::devices::relying_party::{PATIENCE, RelyingParty};
 use crate::domain::{InternalError, Services};
@@ -152,7 +153,8 @@ pub async fn add(
     let replaces = known.as_ref().map(|known| known.credential.id.as_slice());
     let purpose = PasskeyPurpose::AddForSignIn(replaces);
     let Some(state) = claim::<PasskeyRegistration>(services, device.id, purpose).await? else {
-        return Ok(PasskeyAddition::Refused);
+        let agreed = known.as_ref().filter(|known| known.sign_in.is_agreed());
+        return Ok(repeated_addition(agreed, made));
     };
     let properties = made.extensions.cred_props.as_ref();
     if properties.is_some_and(|properties| properties.rk == Some(false)) {

@@ -8,11 +8,12 @@ use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::device::{Device, LinkMaker};
-use assent_model::id::{DeviceId, RecoveryBatchId, RecoveryCodeId, UserId};
+use assent_model::id::{DeviceId, EnrolmentId, RecoveryBatchId, RecoveryCodeId, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::{CODES, RecoveryCode};
-use assent_model::secret::Digest;
-use assent_store::{CodesConfirmation, DeviceWrite, Recovery, Transition};
+use assent_model::secret::{Digest, Token};
+use assent_model::token::prefix;
+use assent_store::{CodeUse, CodesConfirmation, DeviceWrite, Recovery, StoreError};
 
 /// The largest lifetime of the link that a code creates. It is short, because the user continues at once.
 const LINK: Duration = Duration::from_secs(15 * 60);
@@ -32,11 +33,7 @@ pub struct NewCodes {
 }
 
 /// Returns random codes of a user, and their stored form.
-pub fn random_codes(
-    services: &Services,
-    user: UserId,
-    now: Timestamp,
-) -> (Vec<RecoveryCode>, Vec<(RecoveryCodeId, Digest)>) {
+pub fn random_codes(services: &Services, user: UserId, now: Timestamp) -> NewRecoveryCodes {
     let codes: Vec<RecoveryCode> = (0..CODES)
         .map(|_| RecoveryCode::random(&*services.entropy))
         .collect();
@@ -47,6 +44,34 @@ pub fn random_codes(
     let digests = digests.collect();
     (codes, digests)
 }
+
+/// Returns the codes of a batch, and their stored form. They are derived, so that the page that shows them can show them
+/// again while they are pending, and no table has them.
+///
+/// # Errors
+/// If the cryptographic library fails.
+pub fn derived_codes(
+    services: &Services,
+    (user, batch): (UserId, RecoveryBatchId),
+    now: Timestamp,
+) -> Result<NewRecoveryCodes, InternalError> {
+    let (mut codes, mut digests) = (Vec::new(), Vec::new());
+    for index in 0..CODES {
+        let message = [&batch.as_bytes()[..], &index.to_be_bytes()].concat();
+        let secret = services.root_secret.derive("recovery code", &message)?;
+        let (bytes, _) = secret
+            .split_first_chunk()
+            .ok_or(StoreError::Internal("a derived secret is too short"))?;
+        let code = RecoveryCode::derived(bytes);
+        let id = RecoveryCodeId::new(now, &*services.entropy);
+        digests.push((id, code.digest(user)));
+        codes.push(code);
+    }
+    Ok((codes, digests))
+}
+
+/// Codes, and their stored form.
+pub type NewRecoveryCodes = (Vec<RecoveryCode>, Vec<(RecoveryCodeId, Digest)>);
 
 /// Creates codes for the owner of a device. The earlier ones stay valid until the device confirms the new ones. Returns
 /// `None` if the owner may not sign in.
@@ -111,7 +136,9 @@ pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, I
     Ok(services.store.recovery_codes_left(user).await?)
 }
 
-/// Uses up a code of the user with this name. Returns the path of the link that enrols another device.
+/// Uses up a code of the user with this name. Returns the path of the link that enrols another device. `browser` is the
+/// digest of the browser's cookie: the same browser gets the same link again for the same code, because the response may
+/// have been lost, or the form was sent twice. The link's secret is derived, so no table has it.
 ///
 /// Returns `None` if the user does not have the code, has used it, or may not sign in. The queries are the same for a
 /// name that no user has.
@@ -121,7 +148,7 @@ pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, I
 pub async fn redeem(
     services: &Arc<Services>,
     name: &LoginName,
-    typed: &str,
+    (typed, browser): (&str, Digest),
     from: Origin,
 ) -> Result<Option<String>, InternalError> {
     let now = services.now();
@@ -134,7 +161,10 @@ pub async fn redeem(
     // A malformed code is looked up too, without a result, so that the queries are the same.
     let code =
         RecoveryCode::parse(typed).unwrap_or_else(|| RecoveryCode::random(&*services.entropy));
-    let (mut enrolment, token) = device::prepare_enrolment(services, user);
+    let code = code.digest(user);
+    let (mut enrolment, _) = device::prepare_enrolment(services, user);
+    let token = link_token(services, enrolment.id, code, browser)?;
+    enrolment.digest = token.digest();
     enrolment.expires_at = enrolment.expires_at.min(now + LINK);
     enrolment.created_by = Some(LinkMaker::Code);
     let by = AuditContext::new(Actor::Server, from);
@@ -146,14 +176,37 @@ pub async fn redeem(
         refused,
         enrolment,
     };
-    let recovered = services
+    let is_own = {
+        let services = Arc::clone(services);
+        move |id: EnrolmentId, digest: Digest| {
+            link_token(&services, id, code, browser).is_ok_and(|token| token.digest() == digest)
+        }
+    };
+    match services
         .store
-        .recover(code.digest(user), recovery, now)
-        .await?;
-    if recovered == Transition::NotOpen {
-        return Ok(None);
+        .recover(code, recovery, Arc::new(is_own), now)
+        .await?
+    {
+        CodeUse::NotOpen => return Ok(None),
+        CodeUse::Repeated(id) => {
+            let token = link_token(services, id, code, browser)?;
+            return Ok(Some(device::enrolment_path(&token)));
+        }
+        CodeUse::Done => {}
     }
     tracing::info!(%user, "recovery code used");
     account_notifications::notify(services, user, None);
     Ok(Some(device::enrolment_path(&token)))
+}
+
+/// Returns the token of the link that a code created in a browser.
+fn link_token(
+    services: &Services,
+    id: EnrolmentId,
+    code: Digest,
+    browser: Digest,
+) -> Result<Token, InternalError> {
+    let message = [&id.as_bytes()[..], code.as_bytes(), browser.as_bytes()].concat();
+    let secret = services.root_secret.derive("recovery link", &message)?;
+    Ok(Token::derived(prefix::ENROLMENT, id.as_bytes(), &secret))
 }

@@ -67,8 +67,9 @@ pub async fn codes_request(
     })
 }
 
-/// Creates the codes that the device approved. They are shown once, and become valid when the user confirms them.
-/// Returns `None` if there is no approval, or if it was used or expired.
+/// Creates the codes that the device approved. They become valid when the user confirms them. Until then a repeated
+/// request of the same session gets the same codes, because the response may have been lost. Returns `None` if there is
+/// no approval, or if it expired.
 ///
 /// # Errors
 /// If the store fails.
@@ -88,23 +89,41 @@ pub async fn create_codes(
         action: digest,
         summary,
     };
+    let now = services.now();
+    let (codes, digests) = recovery::derived_codes(services, (user, batch_of(id)), now)?;
     if action_approvals::claim(services, portal, id, claimed)
         .await?
         .is_none()
     {
-        return Ok(None);
+        let is_pending = are_pending(services, portal, id).await?;
+        return Ok(is_pending.then_some(codes));
     }
     // The codes are revoked with the device that approved them.
     let Some(device) = approving_device(services, id).await? else {
         return Ok(None);
     };
-    let now = services.now();
-    let (codes, digests) = recovery::random_codes(services, user, now);
     let written = services
         .store
         .add_pending_recovery_codes((user, device), batch_of(id), digests, now)
         .await?;
     Ok((written == DeviceWrite::Done).then_some(codes))
+}
+
+/// Whether this session created codes by a request, and they wait for their confirmation.
+async fn are_pending(
+    services: &Services,
+    portal: &Console,
+    id: ActionApprovalId,
+) -> Result<bool, InternalError> {
+    let state = action_approvals::state(services, portal, id).await?;
+    if !matches!(state, Some(ActionState::Ended)) {
+        return Ok(false);
+    }
+    let since = services.now() - recovery::CONFIRMATION;
+    Ok(services
+        .store
+        .has_pending_codes(portal.signed_in.user.id, batch_of(id), since)
+        .await?)
 }
 
 /// Confirms that the codes of a request are saved. They become valid, and the earlier ones invalid. Returns whether

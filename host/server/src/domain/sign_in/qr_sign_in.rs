@@ -7,8 +7,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use subtle::ConstantTimeEq;
 
 use crate::domain::approvals::approval;
@@ -22,6 +20,8 @@ use assent_model::device::Device;
 use assent_model::id::{ApprovalId, LoginId};
 use assent_model::login::{BrowserContext, Login, LoginStage};
 use assent_model::secret::Digest;
+use assent_model::token::prefix;
+use assent_model::token_text;
 use assent_model::user::LifecycleState;
 use assent_store::RequestOutcome;
 
@@ -41,10 +41,8 @@ const TELLING: Duration = Duration::from_secs(60);
 /// If the cryptographic library fails.
 pub fn path(services: &Services, login: &Login) -> Result<String, InternalError> {
     let token: Vec<u8> = [login.id.as_bytes().as_slice(), &proof(services, login)?].concat();
-    Ok(format!(
-        "/authenticator#login={}",
-        URL_SAFE_NO_PAD.encode(token)
-    ))
+    let token = token_text::write(prefix::LOGIN_CODE, &token);
+    Ok(format!("/authenticator#login={}", *token))
 }
 
 /// Returns the proof of a code. It cannot be guessed, and is derived from the sign-in and its browser, so that each
@@ -178,30 +176,26 @@ pub async fn scan(
 /// A sign-in with a code that can be scanned.
 struct Scannable {
     login: Login,
-    /// The pending approval that the device in the browser of the sign-in requested before.
+    /// The pending approval that the same device requested before.
     scanned: Option<ApprovalId>,
 }
 
 /// Returns the sign-in of a token, if it has no authenticated user yet: no name was typed, or the typed request is
-/// pending. The device in the browser of the sign-in may repeat its request, because the response may have been lost.
+/// pending. A device may repeat its request, because the response may have been lost.
 async fn find(
     services: &Services,
     token: &str,
     device: Option<&Device>,
 ) -> Result<Option<Scannable>, InternalError> {
-    let bytes = URL_SAFE_NO_PAD.decode(token).unwrap_or_default();
-    let Some((id, shown)) = bytes
-        .split_at_checked(ID)
-        .filter(|(_, shown)| shown.len() == PROOF)
-    else {
+    let Ok(token) = token_text::read::<{ ID + PROOF }>(prefix::LOGIN_CODE, token) else {
         return Ok(None);
     };
-    let Ok(id) = <[u8; ID]>::try_from(id) else {
+    let Some((id, shown)) = token.split_first_chunk::<ID>() else {
         return Ok(None);
     };
     let login = services
         .store
-        .login(LoginId::from_bytes(id), services.now())
+        .login(LoginId::from_bytes(*id), services.now())
         .await?;
     // A sign-in without a stored description of its browser would show no details for the user to recognise.
     let Some(login) = login.filter(|login| !login.context.browser.is_empty()) else {
@@ -214,9 +208,8 @@ async fn find(
         LoginStage::Asked(approval) => {
             let found = services.store.approval(approval).await?;
             let pending = found.filter(|found| found.stage_at(services.now()).is_waiting());
-            let is_repeated = |found: &Approval| {
-                found.is_same_browser && found.scanned_by == device.map(|device| device.id)
-            };
+            let is_repeated =
+                |found: &Approval| device.is_some_and(|device| found.scanned_by == Some(device.id));
             scanned = pending
                 .as_ref()
                 .filter(|found| is_repeated(found))

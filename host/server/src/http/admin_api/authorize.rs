@@ -8,7 +8,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
 use crate::domain::admin::action_approvals::Console;
-use crate::domain::admin::{self, AdminError, Caller, Principal};
+use crate::domain::admin::{self, AdminError, AdminTokenCheck, Caller, Principal};
 use crate::domain::approvals::channels;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::{InternalError, Services};
@@ -128,18 +128,31 @@ async fn caller(
         let certificate = certificate.await.map_err(|_| unknown())?;
         by_service_account(services, token, certificate.as_ref(), from).await?
     } else {
-        let machine = |token| Caller {
-            by: AuditContext::new(Actor::AdminToken(token), from),
-            principal: Principal::AdminToken,
-        };
-        admin::admin_token(services, token).await?.map(machine)
+        match admin::admin_token(services, token).await? {
+            AdminTokenCheck::Valid(token) => Some(Caller {
+                by: AuditContext::new(Actor::AdminToken(token), from),
+                principal: Principal::AdminToken,
+            }),
+            AdminTokenCheck::Damaged => return Err(unauthenticated(DAMAGED)),
+            AdminTokenCheck::Expired => return Err(unauthenticated(EXPIRED)),
+            AdminTokenCheck::Unknown => None,
+        }
     };
     found.map(|caller| (caller, None)).ok_or_else(unknown)
 }
 
+const DAMAGED: &str = "the token is damaged: a part of it is missing or was changed; copy the whole output of \
+                       `assent admin token` again";
+const EXPIRED: &str = "the token has expired; `assent admin token` prints a new one";
+
 fn unknown() -> Problem {
-    let detail = "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a \
-                  browser a session of the console";
+    unauthenticated(
+        "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a browser a \
+         session of the console",
+    )
+}
+
+fn unauthenticated(detail: &str) -> Problem {
     Problem::with_kind(ProblemKind::Unauthenticated, detail)
 }
 

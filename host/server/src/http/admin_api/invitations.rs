@@ -24,8 +24,8 @@ use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
-use assent_model::id::UserId;
 use assent_model::invitation::{Invitation, InvitationLink, InvitationState, MailDelivery};
+use assent_model::search::Cursor;
 use assent_model::user::User;
 
 pub(super) fn routes() -> Area {
@@ -186,7 +186,7 @@ struct InvitationsQuery {
     limit: PageLimit,
 }
 
-/// List the invited users with their links.
+/// List the invited users with their links, in the order of their names.
 #[utoipa::path(
     get,
     path = "/invitations",
@@ -200,9 +200,10 @@ async fn list(
     let now = services.now();
     let (state, cursor) = (
         query.state.map(Into::into),
-        after::<UserId>(query.after.as_deref())?,
+        after::<Cursor>(query.after.as_deref())?,
     );
-    let found = admin::invitations(&services, state, cursor, query.limit.and_one(), now).await?;
+    let limit = query.limit.and_one();
+    let found = admin::invitations(&services, state, cursor.as_ref(), limit, now).await?;
     let inviter = |invitation: &Invitation| match invitation.link.as_ref()?.inviter {
         Some(Actor::User(user)) => Some(user),
         _ => None,
@@ -212,7 +213,13 @@ async fn list(
     Ok(Json(List::from_rows(
         found,
         query.limit.get(),
-        |invitation| invitation.user.id.to_string(),
+        |invitation| {
+            Cursor {
+                term: invitation.user.name.to_string(),
+                id: invitation.user.id.to_string(),
+            }
+            .to_string()
+        },
         |invitation| view(invitation, &names, now),
     )))
 }

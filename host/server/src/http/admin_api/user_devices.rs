@@ -8,7 +8,7 @@ use axum::http::StatusCode;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::domain::admin::{EnrolDevice, EnrolmentLink, RevokeDevice};
+use crate::domain::admin::{EndEnrolmentLink, EnrolDevice, EnrolmentLink, RevokeDevice};
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::devices::recovery;
 use crate::domain::{Services, admin};
@@ -18,6 +18,7 @@ use crate::http::admin_api::invitations::{InvitationMessage, message};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::devices::qr_code;
 use crate::http::problem::Problem;
+use assent_model::device::EnrolledBy;
 use assent_model::user::LifecycleState;
 
 /// A link that enrols a device.
@@ -57,6 +58,83 @@ pub(super) async fn enrol(
     Ok((StatusCode::CREATED, Json(view)))
 }
 
+/// The way in which an enrolment link reaches its user.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+#[schema(as = EnrolledBy)]
+pub(super) enum WayView {
+    /// The server sends it by email.
+    Email,
+    /// An administrator or the operator hands it over.
+    Link,
+    /// Another device of the user shows it.
+    Device,
+    /// A recovery code created it.
+    RecoveryCode,
+}
+
+impl From<EnrolledBy> for WayView {
+    fn from(way: EnrolledBy) -> Self {
+        match way {
+            EnrolledBy::Email => Self::Email,
+            EnrolledBy::Link => Self::Link,
+            EnrolledBy::Device => Self::Device,
+            EnrolledBy::RecoveryCode => Self::RecoveryCode,
+        }
+    }
+}
+
+/// An enrolment link that can still be used. Its text is not stored.
+#[derive(Serialize, ToSchema)]
+#[schema(as = OpenLink)]
+pub(super) struct OpenLinkView {
+    id: String,
+    by: WayView,
+    #[schema(format = DateTime)]
+    created_at: String,
+    #[schema(format = DateTime)]
+    expires_at: String,
+}
+
+/// List the enrolment links with which a device of a user can be enrolled now.
+#[utoipa::path(
+    get,
+    path = "/users/{id}/enrolments",
+    responses((status = 200, description = "The open links, the oldest first.", body = List<OpenLinkView>))
+)]
+pub(super) async fn open_links(
+    State(services): State<Arc<Services>>,
+    Path(id): Path<String>,
+) -> Result<Json<List<OpenLinkView>>, Problem> {
+    let links = admin::open_links(&services, id_of(&id, "user")?).await?;
+    Ok(Json(List::whole(links.into_iter().map(|link| {
+        OpenLinkView {
+            id: link.id.to_string(),
+            by: link.by.into(),
+            created_at: moment(link.created_at),
+            expires_at: moment(link.expires_at),
+        }
+    }))))
+}
+
+/// End an open enrolment link of a user.
+#[utoipa::path(
+    delete,
+    path = "/users/{id}/enrolments/{enrolment}",
+    responses((status = 204, description = "The link enrols no device any more."))
+)]
+pub(super) async fn end_link(
+    context: Context,
+    Path((id, link)): Path<(String, String)>,
+) -> Result<StatusCode, Problem> {
+    let command = EndEnrolmentLink {
+        user: id_of(&id, "user")?,
+        link: id_of(&link, "open enrolment link")?,
+    };
+    context.run(command).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
 /// A device with which a user approves.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Device)]
@@ -74,6 +152,13 @@ pub(super) struct DeviceView {
     /// When it last decided a request.
     #[schema(format = DateTime)]
     used_at: Option<String>,
+    /// How the link that enrolled it reached the user.
+    enrolled_by: Option<WayView>,
+    /// When that link was sent, or created if it was not sent by email.
+    #[schema(format = DateTime)]
+    link_issued_at: Option<String>,
+    /// The IP address from which it enrolled.
+    enrolled_from: Option<String>,
 }
 
 /// List a user's devices.
@@ -91,6 +176,7 @@ pub(super) async fn devices(
                     used_at,
                     has_passkey,
                     passkey_sign_in,
+                    origin,
                 }| DeviceView {
         id: device.id.to_string(),
         name: device.name,
@@ -99,6 +185,9 @@ pub(super) async fn devices(
         passkey_sign_in,
         created_at: moment(device.created_at),
         used_at: used_at.map(moment),
+        enrolled_by: origin.as_ref().map(|origin| origin.by.into()),
+        link_issued_at: origin.as_ref().map(|origin| moment(origin.link_issued_at)),
+        enrolled_from: origin.and_then(|origin| origin.address),
     };
     let devices = admin::devices(&services, id_of(&id, "user")?).await?;
     Ok(Json(List::whole(devices.into_iter().map(show))))

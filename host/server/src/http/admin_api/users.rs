@@ -28,6 +28,10 @@ pub(super) fn routes() -> Area {
     Area::new()
         .noun("users", "Users in the directory.")
         .noun("users.devices", "The devices that a user approves with.")
+        .noun(
+            "users.enrolment-links",
+            "The open enrolment links of a user.",
+        )
         .noun("users.recovery-codes", "The recovery codes of a user.")
         .route("users.list", Permission::UsersRead, routes!(list))
         .protected(
@@ -60,6 +64,16 @@ pub(super) fn routes() -> Area {
             Permission::UsersWrite,
             ProtectedActionKind::EnrolDevice,
             routes!(user_devices::enrol),
+        )
+        .route(
+            "users.enrolment-links.list",
+            Permission::UsersRead,
+            routes!(user_devices::open_links),
+        )
+        .route(
+            "users.enrolment-links.end",
+            Permission::UsersWrite,
+            routes!(user_devices::end_link),
         )
         .route(
             "users.devices.list",

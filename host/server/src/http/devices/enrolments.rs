@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::domain::Services;
-use crate::domain::devices::device::{EnrolOutcome, EnrolmentRequest};
+use crate::domain::devices::device::{EnrolOutcome, EnrolmentRequest, LinkRejection};
 use crate::domain::devices::{device, passkey};
 use crate::http::context::RequestOrigin;
 use crate::http::devices::device_api_error::DeviceApiError;
@@ -58,7 +58,7 @@ pub(super) async fn preview(
     let EnrolmentToken { token } = parse(&body)?;
     let (enrolment, user) = device::find_enrolment(&services, &token)
         .await?
-        .ok_or(ErrorCode::LinkNotFound)?;
+        .map_err(rejected)?;
     let link = format!("{}/authenticator#enrol={token}", services.settings.origin());
     Ok(Json(EnrolmentPreview {
         operator: services.settings.operator.clone(),
@@ -118,7 +118,18 @@ pub(crate) struct EnrolledDevice {
     pub(crate) recovered: bool,
 }
 
-/// Enrol a device with an enrolment link, which is used up.
+const fn rejected(why: LinkRejection) -> ErrorCode {
+    match why {
+        LinkRejection::Damaged => ErrorCode::LinkDamaged,
+        LinkRejection::Unknown => ErrorCode::LinkNotFound,
+        LinkRejection::Used => ErrorCode::LinkUsed,
+        LinkRejection::Expired => ErrorCode::LinkExpired,
+        LinkRejection::Withdrawn => ErrorCode::LinkWithdrawn,
+    }
+}
+
+/// Enrol a device with an enrolment link, which is used up. A repeated call with the same link and the same key returns
+/// the same device, so a client keeps its key until it has the response.
 #[utoipa::path(post, path = "/enrolments", operation_id = "enrolments.create", request_body = EnrolmentBody,
     responses((status = 201, description = "The enrolled device.", body = EnrolledDevice)))]
 pub(super) async fn enrol(
@@ -155,7 +166,7 @@ pub(super) async fn enrol(
             };
             Ok((StatusCode::CREATED, Json(enrolled)))
         }
-        EnrolOutcome::NoSuchLink => Err(ErrorCode::LinkNotFound.into()),
+        EnrolOutcome::Rejected(why) => Err(rejected(why).into()),
         EnrolOutcome::BadProof => Err(ErrorCode::InvalidProof.into()),
         EnrolOutcome::BadName => Err(ErrorCode::InvalidName.into()),
         EnrolOutcome::TooMany => Err(ErrorCode::TooManyDevices.into()),

@@ -51,6 +51,9 @@ macro_rules! codes {
 }
 
 codes! {
+    /// A part of the token of a link is missing or was changed. The end of a token is a check, by which a client can see
+    /// that itself.
+    LinkDamaged = "link_damaged", BAD_REQUEST, "This link is damaged. Open it again, or copy all of it.";
     /// The body or the query is not valid for the operation.
     InvalidRequest = "invalid_request", BAD_REQUEST, "The server cannot read the request.";
     /// No device has this id, the device was revoked, or the signature of the call is not the device's.
@@ -91,9 +94,16 @@ codes! {
         "You have reached the limit of devices. Remove one, then open the link again.";
     /// The approval request expired.
     Expired = "expired", GONE, "This request has expired.";
-    /// The enrolment link was used, expired, or never existed.
+    /// The server does not know the enrolment link. It may be of another server, or was deleted after its retention.
     LinkNotFound = "link_not_found", GONE,
-        "This link was used already, or has expired. Ask your administrator for a new one.";
+        "This server does not know this link. Ask your administrator for a new one.";
+    /// The enrolment link was used. The device with the key that used it gets its result again instead.
+    LinkUsed = "link_used", GONE, "This link was used already. Ask your administrator for a new one.";
+    /// The enrolment link expired unused.
+    LinkExpired = "link_expired", GONE, "This link has expired. Ask your administrator for a new one.";
+    /// The enrolment link was withdrawn or replaced by a newer one, or its user may not sign in any more.
+    LinkWithdrawn = "link_withdrawn", GONE,
+        "This link was withdrawn or replaced. Ask your administrator for a new one.";
     /// The user has no new recovery codes with this id. They were created more than 30 minutes ago, or newer ones were
     /// created since.
     RecoveryCodesNotFound = "recovery_codes_not_found", GONE,
@@ -128,7 +138,14 @@ codes! {
 impl ErrorCode {
     /// Whether the caller had neither a valid link nor a valid signature. The rate limit of a network counts these.
     pub(super) const fn is_unauthenticated(self) -> bool {
-        matches!(self, Self::LinkNotFound | Self::DeviceNotEnrolled)
+        matches!(
+            self,
+            Self::LinkNotFound
+                | Self::LinkUsed
+                | Self::LinkExpired
+                | Self::LinkWithdrawn
+                | Self::DeviceNotEnrolled
+        )
     }
 }
 

@@ -9,7 +9,7 @@ use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::domain::devices::device::{OwnDevice, RenameOutcome};
+use crate::domain::devices::device::{DeviceToRevoke, OwnDevice, RenameOutcome};
 use crate::domain::devices::{account_notifications, device, recovery};
 use crate::domain::operations::rate_limits::Limit;
 use crate::http::devices::device_api_error::DeviceApiError;
@@ -63,6 +63,7 @@ pub(super) async fn list(call: SignedCall) -> Result<Json<Devices>, DeviceApiErr
                     used_at,
                     has_passkey,
                     passkey_sign_in,
+                    origin: _,
                 }| DeviceView {
         id: device.id,
         enrolled_at: device.created_at.seconds(),
@@ -112,7 +113,8 @@ pub(super) async fn rename(
     }
 }
 
-/// Remove a device of the user. The passkey of the device that calls must confirm the removal of another one.
+/// Remove a device of the user. The passkey of the device that calls must confirm the removal of another one. A repeated
+/// call changes nothing.
 #[utoipa::path(delete, path = "/devices/{id}", operation_id = "devices.remove", request_body = Option<Confirmation>,
     params(("id" = String, Path, description = "The device's id.")),
     responses((status = 204, description = "The device is revoked. The browsers that it signed in are signed out.")))]
@@ -121,9 +123,11 @@ pub(super) async fn revoke(
     call: SignedCall,
 ) -> Result<StatusCode, DeviceApiError> {
     let id: DeviceId = id.parse().map_err(|_| ErrorCode::DeviceNotFound)?;
-    let found = device::of_owner(&call.services, call.device.user_id, id)
-        .await?
-        .ok_or(ErrorCode::DeviceNotFound)?;
+    let found = match device::to_revoke(&call.services, call.device.user_id, id).await? {
+        DeviceToRevoke::Found(found) => found,
+        DeviceToRevoke::Revoked => return Ok(StatusCode::NO_CONTENT),
+        DeviceToRevoke::Unknown => return Err(ErrorCode::DeviceNotFound.into()),
+    };
     // Otherwise an attacker who can use this device without its passkey could remove the other devices, which receive
     // notifications.
     if id != call.device.id {
@@ -135,8 +139,7 @@ pub(super) async fn revoke(
         CodesOfDevice::End,
         &call.audit_context(),
     )
-    .await?
-    .ok_or(ErrorCode::DeviceNotFound)?;
+    .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -154,7 +157,7 @@ pub(super) struct DeviceEnrolmentLink {
     expires_at: i64,
 }
 
-/// Create a link that enrols another device of the user.
+/// Create a link that enrols another device of the user. It ends the earlier unused link of this device.
 #[utoipa::path(post, path = "/devices/enrolment-links", operation_id = "devices.enrolment-links.create",
     request_body = Option<Confirmation>,
     responses((status = 201, description = "The link, valid once and for 15 minutes at \

@@ -122,7 +122,10 @@ pub(crate) async fn redeem(
             ));
         }
         let redeemed = match name.parse::<LoginName>() {
-            Ok(valid) => recovery::redeem(&services, &valid, &code, browser.origin()).await?,
+            Ok(valid) => {
+                let typed = (code.as_str(), browser.digest());
+                recovery::redeem(&services, &valid, typed, browser.origin()).await?
+            }
             Err(_) => None,
         };
         match redeemed {

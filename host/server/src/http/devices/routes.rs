@@ -59,11 +59,15 @@ const fn unsigned(
 pub(super) fn operations() -> Vec<DeviceOperation> {
     use ErrorCode as E;
     vec![
-        unsigned(routes!(enrolments::preview), &[E::LinkNotFound]),
+        unsigned(routes!(enrolments::preview), LINK_ERRORS),
         unsigned(
             routes!(enrolments::enrol),
             &[
+                E::LinkDamaged,
                 E::LinkNotFound,
+                E::LinkUsed,
+                E::LinkExpired,
+                E::LinkWithdrawn,
                 E::InvalidProof,
                 E::InvalidName,
                 E::TooManyDevices,
@@ -136,6 +140,15 @@ pub(super) fn operations() -> Vec<DeviceOperation> {
         signed(routes!(device::remove), &[]),
     ]
 }
+
+/// The errors of an enrolment link.
+const LINK_ERRORS: &[ErrorCode] = &[
+    ErrorCode::LinkDamaged,
+    ErrorCode::LinkNotFound,
+    ErrorCode::LinkUsed,
+    ErrorCode::LinkExpired,
+    ErrorCode::LinkWithdrawn,
+];
 
 /// The errors of the operations by which a device creates an enrolment link or recovery codes.
 const CREATION_ERRORS: &[ErrorCode] = &[

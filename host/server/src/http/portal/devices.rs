@@ -70,6 +70,7 @@ fn card(
         used_at,
         has_passkey,
         passkey_sign_in,
+        origin: _,
     }: OwnDevice,
     unfit: Option<DeviceId>,
 ) -> Result<DeviceCard, InternalError> {

@@ -9,10 +9,10 @@ use crate::domain::admin::{AdminError, Result, invalid};
 use crate::domain::devices::device;
 use crate::domain::devices::device::OwnDevice;
 use crate::domain::protected_actions::ProtectedAction;
-use crate::domain::{InternalError, Services};
-use assent_model::audit::AuditContext;
-use assent_model::device::Device;
-use assent_model::id::{DeviceId, UserId};
+use crate::domain::{InternalError, Services, audit};
+use assent_model::audit::{AuditContext, Event};
+use assent_model::device::{Device, OpenLink};
+use assent_model::id::{DeviceId, EnrolmentId, UserId};
 use assent_model::recovery::CodesOfDevice;
 use assent_model::user::User;
 use assent_store::StoreError;
@@ -55,6 +55,61 @@ impl AdminCommand for EnrolDevice {
             Ok(link) => Ok(Execution::Done((user, link))),
             Err(InternalError::Store(StoreError::Stale)) => Ok(Execution::Overtaken),
             Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// Returns the links with which devices of a user can be enrolled now.
+///
+/// # Errors
+/// [`AdminError::NotFound`] if there is no such user. Otherwise if the database fails.
+pub async fn open_links(services: &Services, id: UserId) -> Result<Vec<OpenLink>> {
+    let user = user(services, id).await?;
+    Ok(services
+        .store
+        .open_links_of(user.id, services.now())
+        .await?)
+}
+
+assent_model::admin_command! {
+    /// Ends an open enrolment link of a user.
+    #[derive(Clone, Copy, Debug, Serialize)]
+    pub struct EndEnrolmentLink {
+        /// The user.
+        target user: UserId,
+        /// The link.
+        target link: EnrolmentId,
+    }
+}
+
+impl AdminCommand for EndEnrolmentLink {
+    type Plan = (User, EnrolmentId);
+    type Outcome = ();
+
+    async fn plan(&self, context: &AdminContext) -> Result<Planned<Self::Plan>> {
+        let user = user(&context.services, self.user).await?;
+        let authorization = context.caller.authorize_user_access(&user)?;
+        Ok(Planned::harmless(authorization, (user, self.link)))
+    }
+
+    async fn execute(
+        context: &AdminContext,
+        approved: ApprovedPlan<Self::Plan>,
+        by: &AuditContext,
+    ) -> Result<Execution<()>> {
+        let services = &context.services;
+        let (user, link) = approved.into_plan();
+        let entry = audit::entry(services, Event::InvitationWithdrawn, by)
+            .about(user.id)
+            .with("enrolment", link.to_string());
+        let ended = services
+            .store
+            .end_link(link, &user, entry, services.now())
+            .await;
+        match Execution::from_write(ended)? {
+            Execution::Done(true) => Ok(Execution::Done(())),
+            Execution::Done(false) => Err(AdminError::NotFound("open enrolment link")),
+            Execution::Overtaken => Ok(Execution::Overtaken),
         }
     }
 }

@@ -12,7 +12,7 @@ pub use change::UserChange;
 pub(super) use change::{DeniedMember, VOUCHING, apply_to_user, email_address};
 pub use commands::{CreateUser, DeleteUser, EraseUser, UpdateUser};
 pub use confirmations::{ConfirmEmails, unconfirmed_users};
-pub use devices::{EnrolDevice, RevokeDevice, devices};
+pub use devices::{EndEnrolmentLink, EnrolDevice, RevokeDevice, devices, open_links};
 pub(super) use entries::{changed, creation, differences};
 pub use new_user::new_user;
 pub(super) use new_user::user_with;

@@ -22,7 +22,7 @@ use assent_model::report::{NewReport, ReportSubject};
 use assent_model::secret::Digest;
 use assent_model::session::Amr;
 use assent_model::statement::{ApprovalStatement, Binding, Decision, application_identifier};
-use assent_store::{AnswerOutcome, DeviceAnswer};
+use assent_store::{AnswerOutcome, DeviceAnswer, EarlierDecision};
 use assent_telemetry::SPANS;
 
 /// A device's answer. As JSON, it is the proof that an approval channel carries.
@@ -148,7 +148,7 @@ pub async fn answer(
         | ApprovalStage::Failed(_)
             if proof.decision == Decision::Report && now < approval.expires_at => {}
         ApprovalStage::Expired => return Ok(DecisionResult::Expired),
-        _ => return Ok(DecisionResult::AlreadyDecided),
+        _ => return repeated(services, device, approval, proof).await,
     }
     let prompt = match proof.decision {
         // The text of a report has no summary.
@@ -221,10 +221,56 @@ pub async fn answer(
             });
         }
         (AnswerOutcome::NoPasskey, _) => DecisionResult::PasskeyRefused,
-        (AnswerOutcome::Late, _) => DecisionResult::AlreadyDecided,
+        (AnswerOutcome::Late, _) => earlier_decision(services, device, id, proof.decision).await?,
     };
     tracing::info!(approval = %id, device = %device.id, outcome = outcome.as_str(), "approval answered");
     Ok(outcome)
+}
+
+/// Returns the result of a decision that this device made before, and whose response may have been lost. The device
+/// must prove it again, and nothing changes.
+async fn repeated(
+    services: &Services,
+    device: &Device,
+    approval: Approval,
+    proof: &DeviceProof,
+) -> Result<DecisionResult, InternalError> {
+    let earlier = earlier_decision(services, device, approval.id, proof.decision).await?;
+    if matches!(earlier, DecisionResult::AlreadyDecided) {
+        return Ok(earlier);
+    }
+    let prompt = match proof.decision {
+        Decision::Report => Some(Prompt {
+            approval,
+            summary: None,
+        }),
+        Decision::Approve | Decision::Deny => prompt_of(services, approval, proof.language).await?,
+    };
+    // The summary of an action that was executed is not stored any more, so its proof cannot be verified.
+    let Some(prompt) = prompt else {
+        return Ok(DecisionResult::AlreadyDecided);
+    };
+    let statement = statement(services, device, &prompt, proof);
+    match device.key.verifies(&statement, &proof.signature) {
+        true => Ok(earlier),
+        false => Ok(DecisionResult::BadProof),
+    }
+}
+
+/// Returns the result of this decision if the device made it before.
+async fn earlier_decision(
+    services: &Services,
+    device: &Device,
+    id: ApprovalId,
+    decision: Decision,
+) -> Result<DecisionResult, InternalError> {
+    let earlier = services.store.decision_of_device(id, device.id).await?;
+    Ok(match (earlier, decision) {
+        (Some(EarlierDecision::Approved), Decision::Approve) => DecisionResult::Approved,
+        (Some(EarlierDecision::Denied), Decision::Deny) => DecisionResult::Denied,
+        (Some(EarlierDecision::Reported), Decision::Report) => DecisionResult::Reported,
+        _ => DecisionResult::AlreadyDecided,
+    })
 }
 
 /// Returns the other unexpired request of the device's user with the number that the user typed for this one.

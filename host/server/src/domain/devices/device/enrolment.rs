@@ -8,12 +8,13 @@ use crate::domain::devices::device::name::{LONGEST_NAME, own_name};
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
-use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker};
+use assent_model::device::{Device, DeviceKey, Enrolment, LinkMaker, LinkState};
 use assent_model::id::{DeviceId, EnrolmentId, UserId};
 use assent_model::name::display_text;
 use assent_model::secret::Token;
 use assent_model::statement::EnrolmentStatement;
 use assent_model::token::prefix;
+use assent_model::token_text::TokenTextError;
 use assent_model::user::{LifecycleState, User};
 use assent_store::{DeviceWrite, StoreError, Transition};
 
@@ -24,7 +25,7 @@ const MOST_DEVICES: usize = 20;
 pub fn prepare_enrolment(services: &Services, user: UserId) -> (Enrolment, Token) {
     let now = services.now();
     let id = EnrolmentId::new(now, &*services.entropy);
-    let token = Token::new(prefix::ENROLMENT, id.as_bytes(), &*services.entropy);
+    let token = Token::for_people(prefix::ENROLMENT, id.as_bytes(), &*services.entropy);
     let expires_at = now + services.settings.lifetimes.enrolment.get();
     (
         Enrolment {
@@ -80,30 +81,73 @@ pub async fn link_another(
     Ok(Some((enrolment_link(services, &token), until)))
 }
 
-/// Returns the enrolment of a link's token, and its user.
+/// The reason why a link cannot enrol a device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LinkRejection {
+    /// A part of the token is missing or was changed.
+    Damaged,
+    /// There is no such link.
+    Unknown,
+    /// The link enrolled a device.
+    Used,
+    /// The link expired unused.
+    Expired,
+    /// The link was withdrawn or replaced, or its user may not sign in any more.
+    Withdrawn,
+}
+
+/// Returns the open link of a token, and its user. Only the holder of the token learns why there is none.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn find_enrolment(
     services: &Services,
     token: &str,
-) -> Result<Option<(Enrolment, User)>, InternalError> {
-    let Some(token) = Token::parse(prefix::ENROLMENT, token) else {
-        return Ok(None);
+) -> Result<Result<(Enrolment, User), LinkRejection>, InternalError> {
+    let (enrolment, state) = match stored_link(services, token).await? {
+        Ok(found) => found,
+        Err(rejection) => return Ok(Err(rejection)),
     };
-    let found = services
-        .store
-        .open_enrolment(EnrolmentId::from_bytes(token.id()), services.now())
-        .await?;
-    let Some(enrolment) = found.filter(|enrolment| enrolment.digest == token.digest()) else {
-        return Ok(None);
+    let user = owner_of(services, &enrolment).await?;
+    Ok(match (state, user) {
+        (LinkState::Open, Some(user)) => Ok((enrolment, user)),
+        (state, _) => Err(rejection_of(state)),
+    })
+}
+
+/// Returns the link of a token, whatever its state.
+async fn stored_link(
+    services: &Services,
+    token: &str,
+) -> Result<Result<(Enrolment, LinkState), LinkRejection>, InternalError> {
+    let token = match Token::parse_for_people(prefix::ENROLMENT, token) {
+        Ok(token) => token,
+        Err(TokenTextError::Damaged | TokenTextError::OtherKind) => {
+            return Ok(Err(LinkRejection::Damaged));
+        }
     };
-    let user = services
-        .store
-        .user(enrolment.user_id)
-        .await?
-        .filter(|user| user.state.is_open());
-    Ok(user.map(|user| (enrolment, user)))
+    let id = EnrolmentId::from_bytes(token.id());
+    let found = services.store.enrolment(id, services.now()).await?;
+    let own = found.filter(|(enrolment, _)| enrolment.digest == token.digest());
+    Ok(own.ok_or(LinkRejection::Unknown))
+}
+
+/// Returns the user of a link, who must be invited or active.
+async fn owner_of(
+    services: &Services,
+    enrolment: &Enrolment,
+) -> Result<Option<User>, InternalError> {
+    let user = services.store.user(enrolment.user_id).await?;
+    Ok(user.filter(|user| user.state.is_open()))
+}
+
+const fn rejection_of(state: LinkState) -> LinkRejection {
+    match state {
+        // The link is open, but its user may not sign in.
+        LinkState::Open | LinkState::Withdrawn => LinkRejection::Withdrawn,
+        LinkState::Used => LinkRejection::Used,
+        LinkState::Expired => LinkRejection::Expired,
+    }
 }
 
 /// A received request to enrol a device.
@@ -131,8 +175,8 @@ pub enum EnrolOutcome {
         /// Whether the link was issued for a recovery code, so that a device was lost.
         recovered: bool,
     },
-    /// The link was used, has expired, or never existed.
-    NoSuchLink,
+    /// The link cannot enrol a device.
+    Rejected(LinkRejection),
     /// The signature does not prove that the device has the key.
     BadProof,
     /// The name is blank, too long or has control characters.
@@ -145,6 +189,9 @@ pub enum EnrolOutcome {
 
 /// Enrols a device. The link is used up and the device is added in one transaction. An invited user becomes active.
 ///
+/// The response to the request may be lost, so the device that used the link receives the same result again: it proves
+/// that it has the same key. Another key learns that the link was used.
+///
 /// # Errors
 /// If the database or the cryptographic library fails.
 pub async fn enrol(
@@ -152,8 +199,13 @@ pub async fn enrol(
     request: &EnrolmentRequest,
     from: Origin,
 ) -> Result<EnrolOutcome, InternalError> {
-    let Some((enrolment, user)) = find_enrolment(services, &request.token).await? else {
-        return Ok(EnrolOutcome::NoSuchLink);
+    let (enrolment, state) = match stored_link(services, &request.token).await? {
+        Ok(found) => found,
+        Err(rejection) => return Ok(EnrolOutcome::Rejected(rejection)),
+    };
+    let user = match (state, owner_of(services, &enrolment).await?) {
+        (LinkState::Open | LinkState::Used, Some(user)) => user,
+        (state, _) => return Ok(EnrolOutcome::Rejected(rejection_of(state))),
     };
     let Some(name) = display_text(&request.device_name, LONGEST_NAME) else {
         return Ok(EnrolOutcome::BadName);
@@ -167,6 +219,9 @@ pub async fn enrol(
     };
     if !request.key.verifies(&statement.text(), &request.signature) {
         return Ok(EnrolOutcome::BadProof);
+    }
+    if state == LinkState::Used {
+        return repeated(services, request, &enrolment, user).await;
     }
     let others = services.store.devices_of(user.id).await?;
     if others.len() >= MOST_DEVICES {
@@ -197,7 +252,7 @@ pub async fn enrol(
         .store
         .enrol_device(
             enrolment.id,
-            device.clone(),
+            (device.clone(), by.origin.address),
             vec![enrolled],
             Some(activated),
         )
@@ -213,8 +268,32 @@ pub async fn enrol(
                 recovered,
             })
         }
-        Ok(Transition::NotOpen) => Ok(EnrolOutcome::NoSuchLink),
+        // A concurrent request used the link, perhaps with the same key.
+        Ok(Transition::NotOpen) => repeated(services, request, &enrolment, user).await,
         Err(StoreError::Taken(_)) => Ok(EnrolOutcome::KeyTaken),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Returns the device that a link enrolled, if the request has the key of that device.
+async fn repeated(
+    services: &Services,
+    request: &EnrolmentRequest,
+    enrolment: &Enrolment,
+    user: User,
+) -> Result<EnrolOutcome, InternalError> {
+    let device = services
+        .store
+        .device_of_link(user.id, enrolment.id)
+        .await?
+        .filter(|device| device.revoked_at.is_none() && device.key == request.key);
+    let Some(device) = device else {
+        return Ok(EnrolOutcome::Rejected(LinkRejection::Used));
+    };
+    tracing::info!(user = %user.id, device = %device.id, "enrolment repeated");
+    Ok(EnrolOutcome::Done {
+        device: Box::new(device),
+        user: Box::new(user),
+        recovered: enrolment.created_by == Some(LinkMaker::Code),
+    })
 }

@@ -1,0 +1,43 @@
+//! Links that were copied from a message or a page.
+
+use assent_model::token_text::{self, TokenTextError};
+
+/// The largest number of times that a link is encoded in other links.
+const WRAPPERS: usize = 3;
+
+/// Returns a text with a link, and the same text as it is encoded in other links.
+fn forms(text: &str) -> impl Iterator<Item = String> {
+    let decoded = |form: &String| {
+        let decoded = percent_encoding::percent_decode_str(form).decode_utf8_lossy();
+        Some(decoded.into_owned())
+    };
+    std::iter::successors(Some(text.to_owned()), decoded).take(WRAPPERS + 1)
+}
+
+/// Returns the token in a link. Signs and line breaks that programs add do not matter, nor does a link that contains this
+/// one.
+pub(super) fn token_in<const BYTES: usize>(prefix: &str, text: &str) -> anyhow::Result<String> {
+    let mut is_damaged = false;
+    for form in forms(text) {
+        match token_text::find::<BYTES>(prefix, &form) {
+            Ok(token) => return Ok(token),
+            Err(TokenTextError::Damaged) => is_damaged = true,
+            Err(TokenTextError::OtherKind) => {
+                is_damaged |= form.contains("#enrol=") || form.contains("#login=");
+            }
+        }
+    }
+    anyhow::ensure!(is_damaged, "this is not such a link");
+    anyhow::bail!(
+        "the link is damaged: a part of it is missing or was changed; copy all of it again"
+    )
+}
+
+/// Returns the page of a link: the text before its fragment.
+pub(super) fn page_of(text: &str) -> Option<String> {
+    forms(text).find_map(|form| {
+        let (before, _) = form.split_once('#')?;
+        let start = before.rfind("http")?;
+        before.get(start..).map(str::to_owned)
+    })
+}
