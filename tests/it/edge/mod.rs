@@ -6,6 +6,7 @@ mod cors;
 mod draining;
 mod framing;
 mod head;
+mod header_octets;
 mod lockout;
 mod outage;
 mod overload;

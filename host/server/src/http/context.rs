@@ -11,6 +11,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
+use super::header_text;
 use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::operations::rate_limits::Network;
@@ -165,10 +166,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
             .read(services, headers)
             .filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
-        let agent = headers
-            .get("user-agent")
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let agent = header_text::first(headers, &USER_AGENT).into_owned();
         let origin = origin_of(services, &parts.extensions, headers);
         Ok(Self {
             secret: known.unwrap_or_else(|| Secret::random(&*services.entropy)),
@@ -215,9 +213,7 @@ pub(crate) fn origin_of(
     extensions: &Extensions,
     headers: &HeaderMap,
 ) -> Origin {
-    let agent = headers
-        .get("user-agent")
-        .and_then(|value| value.to_str().ok());
+    let agent = headers.get(USER_AGENT).map(header_text::text);
     Origin {
         address: address_of(services, extensions, headers),
         browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
