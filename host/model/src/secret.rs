@@ -100,7 +100,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A token that the server issues: a time-ordered row id and a random secret, with a prefix for its kind.
+/// A token that the server issues: a time-ordered row id and a secret, with a prefix for its kind.
 ///
 /// The text is `{prefix}_` and 64 characters of base64url (16 bytes of id, 32 of secret). The ordered key finds the
 /// row. The digest covers the whole text with the prefix, so a token of one kind is invalid as another kind.
@@ -117,13 +117,23 @@ impl Token {
         let (head, tail) = bytes.split_at_mut(16);
         head.copy_from_slice(id);
         entropy.fill(tail);
+        Self::of(prefix, id, &bytes)
+    }
+
+    fn of(prefix: &str, id: &[u8; 16], bytes: &[u8; 48]) -> Self {
         Self {
             id: *id,
-            text: Secret::new(format!(
-                "{prefix}_{}",
-                URL_SAFE_NO_PAD.encode(bytes.as_slice())
-            )),
+            text: Secret::new(format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(bytes))),
         }
+    }
+
+    /// Returns the token of the kind `prefix` for the row `id` with a secret that was derived for it.
+    pub fn derived(prefix: &str, id: &[u8; 16], secret: &[u8; 32]) -> Self {
+        let mut bytes = Zeroizing::new([0; 48]);
+        let (head, tail) = bytes.split_at_mut(16);
+        head.copy_from_slice(id);
+        tail.copy_from_slice(secret);
+        Self::of(prefix, id, &bytes)
     }
 
     /// Parses a token of the kind `prefix`. Returns `None` for other texts.

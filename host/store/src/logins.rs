@@ -9,7 +9,7 @@ use crate::{OpenSignIns, Result, Store, StoreError, open_sign_ins};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
-use assent_model::login::{Login, LoginStage};
+use assent_model::login::{GivenAnswer, Login, LoginAnswer, LoginStage};
 
 pub use completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 
@@ -22,6 +22,7 @@ crate::sql::row! {
         approval_id: Option<String>,
         session_id: Option<String>,
         answered_at: Option<i64>,
+        answer: Option<String>,
         created_at: i64,
         expires_at: i64,
     }
@@ -31,7 +32,13 @@ impl TryFrom<LoginRow> for Login {
     type Error = StoreError;
     fn try_from(row: LoginRow) -> Result<Self> {
         let stage = match (row.answered_at, row.approval_id, row.session_id) {
-            (Some(_), ..) => LoginStage::Answered,
+            (Some(at), ..) => LoginStage::Answered(GivenAnswer {
+                at: moment(at),
+                answer: match row.answer {
+                    Some(answer) => from_json(&answer, cell("logins", "answer", &row.id))?,
+                    None => LoginAnswer::Nothing,
+                },
+            }),
             (None, Some(approval), _) => {
                 LoginStage::Asked(parse(&approval, cell("logins", "approval_id", &row.id))?)
             }
@@ -61,7 +68,8 @@ impl Store {
         self.insert_login_within(login, None).await
     }
 
-    /// Adds a login. `bounds` apply to logins without authentication: the oldest above them are removed.
+    /// Adds a login, unless it is there already. `bounds` apply to logins without authentication: the oldest above them
+    /// are removed.
     ///
     /// # Errors
     /// If the database fails.
@@ -73,13 +81,13 @@ impl Store {
         self.write(move |db| {
             let (login, bounds) = (login.clone(), bounds.clone());
             Box::pin(async move {
-                let session = match login.stage {
+                let session = match &login.stage {
                     LoginStage::SignedIn(session) => Some(session.to_string()),
-                    LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
+                    LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered(_) => None,
                 };
                 sql::query(
                     "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id, network)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (id) DO NOTHING",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())

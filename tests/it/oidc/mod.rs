@@ -17,6 +17,7 @@ mod introspection;
 mod logout;
 mod parameters;
 pub mod refresh;
+mod repeats;
 mod sealed_tokens;
 mod session_state;
 pub mod token;

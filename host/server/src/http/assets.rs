@@ -49,23 +49,19 @@ const MANIFEST_URL: &str = "/authenticator/manifest.webmanifest";
 /// The path of the authenticator's module of messages.
 const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 
-/// The content of a file, or of two scripts that are served as one file, so that a page loads fewer files.
+/// The content of a file, or of several scripts that are served as one file, so that a page loads fewer files.
 macro_rules! content {
     ($name:literal) => {
         include_bytes!(concat!("../../assets/", $name))
     };
-    ($first:literal $second:literal) => {
-        concat!(
-            include_str!(concat!("../../assets/", $first)),
-            include_str!(concat!("../../assets/", $second))
-        )
-        .as_bytes()
+    ($($script:literal)+) => {
+        concat!($(include_str!(concat!("../../assets/", $script))),+).as_bytes()
     };
 }
 
 macro_rules! files {
-    ($($content_type:ident $name:literal $(after $first:literal)?,)*) => {
-        &[$(($name, $content_type, content!($($first)? $name))),*]
+    ($($content_type:ident $name:literal $(after $($first:literal)+)?,)*) => {
+        &[$(($name, $content_type, content!($($($first)+)? $name))),*]
     };
 }
 
@@ -75,8 +71,9 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "authenticator.css",
     CSS "portal.css",
     JAVASCRIPT "portal.js",
-    JAVASCRIPT "login.js" after "here.js",
-    JAVASCRIPT "waiting.js" after "here.js",
+    JAVASCRIPT "forms.js",
+    JAVASCRIPT "login.js" after "forms.js" "here.js",
+    JAVASCRIPT "waiting.js" after "forms.js" "here.js",
     JAVASCRIPT "passkey_sign_in.js",
     JAVASCRIPT "decided.js",
     JAVASCRIPT "recovery_codes.js",

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
 use base64::Engine;
@@ -22,6 +23,7 @@ use crate::domain::{InternalError, Services};
 use crate::geoip::GeoIp;
 use crate::http::forwarded::address_of;
 use assent_model::audit::Origin;
+use assent_model::id::SessionId;
 use assent_model::language::Language;
 use assent_model::login::BrowserContext;
 use assent_model::name::LoginName;
@@ -70,6 +72,13 @@ impl Browser {
         std::iter::once(self.digest())
             .chain(session.map(|token| token.digest()))
             .collect()
+    }
+
+    /// The id of the session that its cookie names, whether the session is open or not.
+    pub(crate) fn session_id(&self) -> Option<SessionId> {
+        let cookie = self.session.as_ref()?;
+        let token = Token::parse(prefix::SESSION, cookie.expose())?;
+        Some(SessionId::from_bytes(token.id()))
     }
 
     /// The `Set-Cookie` header for a browser that did not have the cookie.
@@ -177,7 +186,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
                 .read(services, headers)
                 .and_then(|name| read_name(name.expose())),
             origin,
-            agent: agent.to_owned(),
+            agent,
             language: preferred(services, headers),
             stays: parts.uri.query() == Some(STAY),
             retries: parts.uri.query() == Some(RETRY),
@@ -216,7 +225,7 @@ pub(crate) fn origin_of(
     let agent = headers.get(USER_AGENT).map(header_text::text);
     Origin {
         address: address_of(services, extensions, headers),
-        browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
+        browser: agent.map(|agent| user_agent::in_words(&agent).plain(Language::English)),
     }
 }
 

@@ -15,15 +15,16 @@ use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::Application;
 use assent_model::id::FamilyId;
-use assent_model::login::{AuthorizationRequest, SignInDenied};
+use assent_model::login::{AuthorizationRequest, LoginAnswer, SignInDenied};
 use assent_model::secret::Token;
-use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
+use assent_model::token::{CodeGrant, GrantContext, GrantSubject};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::IssuedGrant;
 use assent_telemetry::SPANS;
@@ -45,7 +46,7 @@ pub struct AuthenticatedAuthorization<'a> {
     pub agreement: Agreement,
 }
 
-/// The user must consent to the request first.
+/// The user must answer a question first.
 #[derive(Debug)]
 pub struct ConsentQuestion {
     /// The name of the application.
@@ -126,9 +127,12 @@ async fn answered(
     };
     observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;
-    if !agreed && consent::is_needed(services, &application, &signed_in.user, request).await? {
+    if !agreed
+        && let Some(kind) = question(services, &application, request, authenticated_user).await?
+    {
         return Ok(AuthorizeOutcome::AskConsent(ConsentQuestion {
             application: application.name.clone(),
+            kind,
         }));
     }
     match id_token_claims(context, request, &application, &account, signed_in).await? {
@@ -195,7 +199,14 @@ async fn grant(
         ..
     } = authenticated;
     let signed_in = &authenticated_user.signed_in;
-    let (code, token) = code(services, request, application, account, signed_in, claims);
+    let (code, token) = code(
+        services,
+        request,
+        application,
+        account,
+        authenticated_user,
+        claims,
+    )?;
     let agreed = agreement == Agreement::Given;
     let outcome = LoginCompletion {
         authenticated_user,
@@ -296,12 +307,15 @@ fn code(
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
-    signed_in: &BrowserSession,
+    authenticated_user: &AuthenticatedUser,
     claims: Map<String, Value>,
-) -> (CodeGrant, Token) {
+) -> Result<(CodeGrant, Token), InternalError> {
+    let AuthenticatedUser {
+        signed_in, browser, ..
+    } = authenticated_user;
     let now = services.now();
     let id = FamilyId::new(now, &*services.entropy);
-    let token = Token::new(prefix::CODE, id.as_bytes(), &*services.entropy);
+    let token = derived::code(services, id, browser)?;
     let lifetime = services.settings.lifetimes.authorization_code.get();
     let code = CodeGrant {
         id,
@@ -325,7 +339,7 @@ fn code(
         created_at: now,
         expires_at: now + lifetime,
     };
-    (code, token)
+    Ok((code, token))
 }
 
 /// The reason why no user was signed in, in its form for the application. Before the user is authenticated, it never
@@ -357,7 +371,8 @@ pub async fn deny(
     let application = services.store.application(&request.application).await?;
     if application.is_some_and(|application| !application.settings.enabled) {
         // No browser is redirected to a disabled application, whether this call ended the login or another request did.
-        let _ = login::end_without_sign_in(services, login).await?;
+        let _ = login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
+            .await?;
         return Ok(None);
     }
     let description = match reason {
@@ -385,8 +400,31 @@ async fn fail(
     code: AuthorizeErrorCode,
     description: &str,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
-    let ended = login::end_without_sign_in(services, login).await?;
+    let answer = LoginAnswer::Error {
+        code: code.as_str().to_owned(),
+        description: description.to_owned(),
+    };
+    let ended = login::end_without_sign_in(services, login, answer, services.now()).await?;
     Ok(ended
         .is_done()
         .then(|| Destination::from_request(request).error(&services.issuer, code, description)))
+}
+
+/// Returns the response with this code again.
+pub fn repeated_code(
+    services: &Services,
+    request: &AuthorizationRequest,
+    code: &Token,
+) -> AuthorizationAnswer {
+    Destination::from_request(request).code(&services.issuer, code.expose())
+}
+
+/// Returns the response with this error again.
+pub fn repeated_error(
+    services: &Services,
+    request: &AuthorizationRequest,
+    code: &str,
+    description: &str,
+) -> AuthorizationAnswer {
+    Destination::from_request(request).failure(&services.issuer, code, description)
 }
