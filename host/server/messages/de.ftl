@@ -130,6 +130,8 @@ rejected-account-inactive = Ihr Konto bei { $application } ist gesperrt oder sti
 ## Einwilligung
 
 consent-title = { $application } den Zugriff auf Ihr Konto erlauben?
+continue-title = In { $application } weitermachen?
+continue-lead = Ein Programm auf diesem Gerät möchte Sie bei { $application } anmelden. Fahren Sie nur fort, wenn Sie { $application } gerade geöffnet haben.
 consent-lead = Angemeldet als { $name }. { $application } möchte:
 consent-allow = Erlauben
 consent-deny = Ablehnen

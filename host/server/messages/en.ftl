@@ -131,6 +131,8 @@ rejected-account-inactive = Your account with { $application } is suspended or c
 ## Consent
 
 consent-title = Allow { $application } to access your account?
+continue-title = Continue in { $application }?
+continue-lead = A program on this device is asking to sign you in to { $application }. Continue only if you have just opened { $application }.
 consent-lead = Signed in as { $name }. { $application } wants to:
 consent-allow = Allow
 consent-deny = Deny

@@ -15,6 +15,7 @@ mod discovery;
 mod form_post;
 mod introspection;
 mod logout;
+mod native;
 mod parameters;
 pub mod refresh;
 mod repeats;

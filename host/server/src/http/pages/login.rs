@@ -138,6 +138,8 @@ pub struct ConsentPage {
     pub offline: bool,
     /// The number of days for which the consent is stored.
     pub days: u32,
+    /// Whether the page only asks the user to continue in a native application, because consent is not necessary.
+    pub continues: bool,
 }
 
 /// The waiting page, with the number to type on the device. Without a script it reloads itself every three seconds.

@@ -57,6 +57,7 @@ fn consent() -> ConsentPage {
         user_token: MARKUP.to_owned(),
         offline: false,
         days: 14,
+        continues: false,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
-use assent_model::application::Application;
+use assent_model::application::{Application, ConsentPolicy};
 use assent_model::id::FamilyId;
 use assent_model::login::{AuthorizationRequest, LoginAnswer, SignInDenied};
 use assent_model::secret::Token;
@@ -51,6 +51,19 @@ pub struct AuthenticatedAuthorization<'a> {
 pub struct ConsentQuestion {
     /// The name of the application.
     pub application: String,
+    /// The question.
+    pub kind: QuestionKind,
+}
+
+/// The question to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionKind {
+    /// Whether the application may have its scopes.
+    Scopes,
+    /// The same, for a native application, which any program on the user's computer can imitate.
+    ScopesForNative,
+    /// Whether the user continues in a native application that needs no consent.
+    Continue,
 }
 
 /// The outcome of an authorization request.
@@ -160,6 +173,29 @@ async fn answered(
     }
 }
 
+/// Returns the question that the user must answer. A native application gets no code for a session without a page,
+/// because the server cannot know which program sent the request (RFC 8252 section 8.6).
+async fn question(
+    services: &Services,
+    application: &Application,
+    request: &AuthorizationRequest,
+    authenticated_user: &AuthenticatedUser,
+) -> Result<Option<QuestionKind>, InternalError> {
+    let user = &authenticated_user.signed_in.user;
+    let needs_consent = consent::is_needed(services, application, user, request).await?;
+    let needs_page =
+        authenticated_user.cookie.is_none() && consent::needs_page(application, request);
+    Ok(match (needs_consent, needs_page) {
+        (true, false) => Some(QuestionKind::Scopes),
+        (true, true) => Some(QuestionKind::ScopesForNative),
+        (false, false) => None,
+        (false, true) => Some(match application.settings.consent {
+            ConsentPolicy::Ask => QuestionKind::ScopesForNative,
+            ConsentPolicy::Implied => QuestionKind::Continue,
+        }),
+    })
+}
+
 /// Returns the reason why this user, or the authentication, does not match the request.
 fn mismatch(
     services: &Services,
@@ -212,7 +248,9 @@ async fn grant(
         authenticated_user,
         old,
         grant: Some((IssuedGrant::Code(Box::new(code)), account)),
-        consent: agreed.then(|| consent::consent_to(services, &signed_in.user, request)),
+        consent: (agreed && consent::is_stored(application, request))
+            .then(|| consent::consent_to(services, &signed_in.user, request)),
+        at: services.now(),
     };
     if !login::answer(services, login, outcome).await?.is_done() {
         return Ok(AuthorizeOutcome::AnsweredBefore);
@@ -248,16 +286,18 @@ pub async fn respond_silently(
     match respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => Ok(Some(answer)),
         AuthorizeOutcome::AnsweredBefore => Ok(None),
-        AuthorizeOutcome::AskConsent(_) => {
-            let description = "the user must consent, and prompt=none forbids the question";
-            fail(
-                services,
-                login,
-                request,
-                AuthorizeErrorCode::ConsentRequired,
-                description,
-            )
-            .await
+        AuthorizeOutcome::AskConsent(question) => {
+            let (code, description) = match question.kind {
+                QuestionKind::Scopes => (
+                    AuthorizeErrorCode::ConsentRequired,
+                    "the user must consent, and prompt=none forbids the question",
+                ),
+                QuestionKind::ScopesForNative | QuestionKind::Continue => (
+                    AuthorizeErrorCode::InteractionRequired,
+                    "a native application gets no code without a page, and prompt=none forbids the page",
+                ),
+            };
+            fail(services, login, request, code, description).await
         }
         AuthorizeOutcome::Denied(why) => {
             context::log_plugin_denial(login, Some(&request.application), &why, None);

@@ -16,7 +16,7 @@ use crate::http::sign_in::consent::question;
 use crate::http::sign_in::login::ended::rejected_page;
 use crate::http::sign_in::login::repeat::answered_meanwhile;
 use crate::oidc::authorize;
-use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion};
+use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome};
 use crate::saml::sign_on;
 use assent_model::id::SessionId;
 use assent_model::login::{Login, LoginRequest};
@@ -130,16 +130,8 @@ pub(crate) async fn finish(
         AuthorizeOutcome::Failed(answer) => {
             Ok(deliver(services, browser.language(), &answer).await)
         }
-        AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
-            question::ask(
-                services,
-                browser,
-                login,
-                request,
-                authenticated_user,
-                application,
-            )
-            .await
+        AuthorizeOutcome::AskConsent(asked) => {
+            question::ask(services, browser, login, request, authenticated_user, asked).await
         }
         AuthorizeOutcome::Denied(reason) => {
             let name = authenticated_user.signed_in.user.display_name();
