@@ -37,6 +37,7 @@ mod repeats_in_chromium;
 mod retention;
 mod same_device;
 mod saml;
+mod second_tab;
 mod secrets;
 mod statement_counts;
 pub mod store;

@@ -27,6 +27,7 @@ login-title = Bei { $application } anmelden
 login-lead = Ganz ohne Passwort. Ihr Smartphone bittet Sie um Bestätigung.
 login-lead-passkey = Ganz ohne Passwort. Bestätigen Sie auf Ihrem Smartphone, oder nutzen Sie einen Passkey.
 login-continue-as = Weiter als { $name }
+login-recent = Sie haben sich in einem anderen Tab als { $name } angemeldet.
 login-other-user = Oder mit einem anderen Konto anmelden:
 login-name = Kontoname oder E-Mail-Adresse
 login-name-invalid = Geben Sie Ihren Kontonamen oder Ihre E‑Mail-Adresse ohne Leerzeichen ein.

@@ -28,6 +28,7 @@ login-title = Sign in to { $application }
 login-lead = No password. Your phone will ask you to approve.
 login-lead-passkey = No password. Approve on your phone, or use a passkey.
 login-continue-as = Continue as { $name }
+login-recent = You have signed in as { $name } in another tab.
 login-other-user = Or sign in as someone else:
 login-name = Account name or email
 login-name-invalid = Enter your account name or email address, without spaces.

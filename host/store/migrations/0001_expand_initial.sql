@@ -353,6 +353,8 @@ CREATE TABLE logins (
     approval_id TEXT,
     -- The existing session that the sign-in uses, for example to ask for consent.
     session_id  TEXT,
+    -- The session that the user did not want to continue with.
+    declined_session_id TEXT,
     answered_at BIGINT,
     -- JSON: the kind of the answer and the ids of its session and code, so that the same browser can receive the answer again.
     -- Codes and cookies are derived from them, and not stored.

@@ -125,8 +125,8 @@ impl Store {
         row.map(Login::try_from).transpose()
     }
 
-    /// Removes the approval and the session from a login, so that the user may try again. Nothing happens if the login
-    /// was answered.
+    /// Removes the approval and the session from a login, so that the user may try again. The session is then one that
+    /// the user declined. Nothing happens if the login was answered.
     ///
     /// # Errors
     /// If the database fails.
@@ -134,7 +134,9 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 sql::query(
-                    "UPDATE logins SET approval_id = NULL, session_id = NULL WHERE id = $1 AND answered_at IS NULL",
+                    "UPDATE logins SET approval_id = NULL, session_id = NULL,
+                                       declined_session_id = COALESCE(session_id, declined_session_id)
+                     WHERE id = $1 AND answered_at IS NULL",
                 )
                 .bind(id.to_string())
                 .execute(db)
@@ -143,6 +145,20 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// Whether the user declined to continue the login with this session.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn has_declined(&self, id: LoginId, session: SessionId) -> Result<bool> {
+        let declined: Option<(i64,)> =
+            sql::query_as("SELECT 1 FROM logins WHERE id = $1 AND declined_session_id = $2")
+                .bind(id.to_string())
+                .bind(session.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok(declined.is_some())
     }
 
     /// Records that the user continues with the browser's session. Nothing happens if the login has an approval request

@@ -345,6 +345,19 @@ pub async fn continue_with_session(
     Ok(())
 }
 
+/// Whether the user declined to continue the sign-in with this session.
+///
+/// # Errors
+/// If the database fails.
+pub async fn has_declined(
+    services: &Services,
+    login: &Login,
+    signed_in: &BrowserSession,
+) -> Result<bool, InternalError> {
+    let session = signed_in.session.id;
+    Ok(services.store.has_declined(login.id, session).await?)
+}
+
 /// Cancels the pending approval request, because the user cancelled the sign-in in the browser.
 ///
 /// # Errors

@@ -106,6 +106,8 @@ pub struct Choice {
     pub action: String,
     /// The token that binds the form to the offered user.
     pub user_token: String,
+    /// Whether the session began in another tab since the form with the name was shown.
+    pub is_recent: bool,
 }
 
 /// The consent page.

@@ -28,6 +28,7 @@ fn login() -> LoginPage {
             name: MARKUP.to_owned(),
             action: "/login/1/continue".to_owned(),
             user_token: MARKUP.to_owned(),
+            is_recent: true,
         }),
         passkey: Some(PasskeyForm {
             action: "/login/1/passkey".to_owned(),
