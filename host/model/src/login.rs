@@ -1,13 +1,14 @@
 //! Sign-ins: a login is one attempt of a browser to sign in, from the request to its answer.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::claims_request::ClaimsRequest;
 use crate::clock::Timestamp;
-use crate::id::{ApprovalId, DeviceId, Did, LoginId, SessionId};
+use crate::id::{ApprovalId, DeviceId, Did, FamilyId, LoginId, SessionId};
 use crate::language::Language;
 use crate::name::LoginName;
 use crate::purpose::SignInPurpose;
@@ -46,7 +47,7 @@ pub struct BrowserContext {
 }
 
 /// The stage of a sign-in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LoginStage {
     /// The user has not identified themselves.
     Identify,
@@ -54,8 +55,60 @@ pub enum LoginStage {
     Asked(ApprovalId),
     /// The user was already signed in with this session, and must consent.
     SignedIn(SessionId),
-    /// The application was answered. The sign-in has ended.
-    Answered,
+    /// The sign-in has ended with this answer.
+    Answered(GivenAnswer),
+}
+
+/// The answer that a sign-in had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GivenAnswer {
+    /// The time of the answer.
+    pub at: Timestamp,
+    /// Its content.
+    pub answer: LoginAnswer,
+}
+
+impl GivenAnswer {
+    /// The time for which the browser of the sign-in may receive the answer again, because the first response was lost
+    /// or discarded.
+    pub const REPEATABLE: Duration = Duration::from_secs(30);
+
+    /// Whether the answer may be repeated at this time.
+    pub fn is_repeatable(&self, now: Timestamp) -> bool {
+        now < self.at + Self::REPEATABLE
+    }
+}
+
+/// The content of an answer, as far as it is stored. It contains no secret: codes and cookies are derived again from
+/// these ids, the root secret and the cookie of the browser.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum LoginAnswer {
+    /// A user was signed in.
+    SignedIn {
+        /// The session.
+        session: SessionId,
+        /// Whether the session began with this answer.
+        is_new: bool,
+        /// The authorization code, if the application received one.
+        code: Option<FamilyId>,
+    },
+    /// The application received an error of OpenID Connect.
+    Error {
+        /// `error`
+        code: String,
+        /// `error_description`
+        description: String,
+    },
+    /// The service provider received a response without an assertion.
+    Failed {
+        /// The reason, by its name.
+        reason: String,
+    },
+    /// The user left a sign-in to the server's own pages.
+    Left,
+    /// No one received an answer.
+    Nothing,
 }
 
 /// The requester of a sign-in, with its parameters.

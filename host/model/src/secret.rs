@@ -101,7 +101,7 @@ impl fmt::Debug for Digest {
     }
 }
 
-/// A token that the server issues: a time-ordered row id and a random secret, with a prefix for its kind.
+/// A token that the server issues: a time-ordered row id and a secret, with a prefix for its kind.
 ///
 /// The text is `{prefix}_` and 64 characters of base64url (16 bytes of id, 32 of secret). The ordered key finds the
 /// row. The digest covers the whole text with the prefix, so a token of one kind is invalid as another kind.
@@ -118,22 +118,23 @@ impl Token {
         let (head, tail) = bytes.split_at_mut(16);
         head.copy_from_slice(id);
         entropy.fill(tail);
+        Self::of(prefix, id, &bytes)
+    }
+
+    fn of(prefix: &str, id: &[u8; 16], bytes: &[u8; 48]) -> Self {
         Self {
             id: *id,
-            text: Secret::new(format!(
-                "{prefix}_{}",
-                URL_SAFE_NO_PAD.encode(bytes.as_slice())
-            )),
+            text: Secret::new(format!("{prefix}_{}", URL_SAFE_NO_PAD.encode(bytes))),
         }
     }
 
     /// Returns a new token that people open and copy, in the form of [`token_text`].
     pub fn for_people(prefix: &str, id: &[u8; 16], entropy: &dyn Entropy) -> Self {
-        Self::derived(prefix, id, &Zeroizing::new(entropy.bytes::<32>()))
+        Self::derived_for_people(prefix, id, &Zeroizing::new(entropy.bytes::<32>()))
     }
 
     /// Returns a token like [`Self::for_people`], with a secret that the server can derive again.
-    pub fn derived(prefix: &str, id: &[u8; 16], secret: &[u8; 32]) -> Self {
+    pub fn derived_for_people(prefix: &str, id: &[u8; 16], secret: &[u8; 32]) -> Self {
         let value = Zeroizing::new([&id[..], &secret[..]].concat());
         Self {
             id: *id,
@@ -152,6 +153,15 @@ impl Token {
             id: *id,
             text: Secret::new(text),
         })
+    }
+
+    /// Returns the token of the kind `prefix` for the row `id` with a secret that was derived for it.
+    pub fn derived(prefix: &str, id: &[u8; 16], secret: &[u8; 32]) -> Self {
+        let mut bytes = Zeroizing::new([0; 48]);
+        let (head, tail) = bytes.split_at_mut(16);
+        head.copy_from_slice(id);
+        tail.copy_from_slice(secret);
+        Self::of(prefix, id, &bytes)
     }
 
     /// Parses a token of the kind `prefix`. Returns `None` for other texts.

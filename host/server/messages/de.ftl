@@ -27,6 +27,7 @@ login-title = Bei { $application } anmelden
 login-lead = Ganz ohne Passwort. Ihr Smartphone bittet Sie um Bestätigung.
 login-lead-passkey = Ganz ohne Passwort. Bestätigen Sie auf Ihrem Smartphone, oder nutzen Sie einen Passkey.
 login-continue-as = Weiter als { $name }
+login-recent = Sie haben sich in einem anderen Tab als { $name } angemeldet.
 login-other-user = Oder mit einem anderen Konto anmelden:
 login-name = Kontoname oder E-Mail-Adresse
 login-name-invalid = Geben Sie Ihren Kontonamen oder Ihre E‑Mail-Adresse ohne Leerzeichen ein.
@@ -141,6 +142,8 @@ rejected-account-inactive = Ihr Konto bei { $application } ist gesperrt oder sti
 ## Einwilligung
 
 consent-title = { $application } den Zugriff auf Ihr Konto erlauben?
+continue-title = In { $application } weitermachen?
+continue-lead = Ein Programm auf diesem Gerät möchte Sie bei { $application } anmelden. Fahren Sie nur fort, wenn Sie { $application } gerade geöffnet haben.
 consent-lead = Angemeldet als { $name }. { $application } möchte:
 consent-allow = Erlauben
 consent-deny = Ablehnen
@@ -171,6 +174,10 @@ response-title = Zurück zu { $application }
 response-title-unknown = Zurück zur Anwendung
 response-lead = Hier geht es von selbst weiter. Wenn nicht, drücken Sie den Knopf.
 response-continue = Weiter
+already-title = Sie sind angemeldet
+already-sent = Die Antwort wurde gesendet
+already-lead = { $application } hat die Antwort schon erhalten.
+already-open = { $application } öffnen
 saml-title = Weiter zu { $application }
 saml-start-title = Bei { $application } anmelden
 saml-start-heading = Bei { $application } anmelden?

@@ -28,6 +28,7 @@ login-title = Sign in to { $application }
 login-lead = No password. Your phone will ask you to approve.
 login-lead-passkey = No password. Approve on your phone, or use a passkey.
 login-continue-as = Continue as { $name }
+login-recent = You have signed in as { $name } in another tab.
 login-other-user = Or sign in as someone else:
 login-name = Account name or email
 login-name-invalid = Enter your account name or email address, without spaces.
@@ -142,6 +143,8 @@ rejected-account-inactive = Your account with { $application } is suspended or c
 ## Consent
 
 consent-title = Allow { $application } to access your account?
+continue-title = Continue in { $application }?
+continue-lead = A program on this device is asking to sign you in to { $application }. Continue only if you have just opened { $application }.
 consent-lead = Signed in as { $name }. { $application } wants to:
 consent-allow = Allow
 consent-deny = Deny
@@ -172,6 +175,10 @@ response-title = Back to { $application }
 response-title-unknown = Back to the application
 response-lead = This page continues automatically. If it does not, press the button.
 response-continue = Continue
+already-title = You are signed in
+already-sent = The answer was sent
+already-lead = { $application } has received the answer already.
+already-open = Open { $application }
 saml-title = On to { $application }
 saml-start-title = Sign in to { $application }
 saml-start-heading = Sign in to { $application }?

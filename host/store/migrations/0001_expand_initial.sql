@@ -388,7 +388,12 @@ CREATE TABLE logins (
     approval_id TEXT,
     -- The existing session that the sign-in uses, for example to ask for consent.
     session_id  TEXT,
+    -- The session that the user did not want to continue with.
+    declined_session_id TEXT,
     answered_at BIGINT,
+    -- JSON: the kind of the answer and the ids of its session and code, so that the same browser can receive the answer again.
+    -- Codes and cookies are derived from them, and not stored.
+    answer      TEXT,
     created_at  BIGINT NOT NULL,
     expires_at  BIGINT NOT NULL
 );
@@ -773,7 +778,12 @@ CREATE TABLE sign_on_requests (
     id         TEXT   NOT NULL PRIMARY KEY,
     request    TEXT   NOT NULL,
     expires_at BIGINT NOT NULL,
-    used_at    BIGINT
+    used_at    BIGINT,
+    -- The digest of the cookie of the browser that continued with the request, and the session in its cookie. The same browser may
+    -- continue again within 30 seconds, because the response may have been lost.
+    browser    TEXT,
+    session_id TEXT,
+    uses       BIGINT NOT NULL DEFAULT 0
 );
 
 -- The service providers that a user signed in to in a session, with the NameIDs that they received.
@@ -801,10 +811,13 @@ CREATE TABLE saml_logouts (
     browsers     TEXT   NOT NULL,
     -- JSON: what the browser does at the end.
     continuation TEXT   NOT NULL,
+    -- The digest of the cookie of the browser that signed out. NULL if a service provider began the logout.
+    browser      TEXT,
     created_at   BIGINT NOT NULL,
     expires_at   BIGINT NOT NULL,
     finished_at  BIGINT
 );
+CREATE INDEX saml_logouts_by_browser ON saml_logouts (browser) WHERE browser IS NOT NULL;
 
 -- The service providers of a single logout. The id is that of the LogoutRequest.
 CREATE TABLE saml_logout_requests (

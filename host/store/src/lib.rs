@@ -138,6 +138,7 @@ pub use requested_approvals::{ApprovalRequest, RefusedRequest};
 pub use retention::Retention;
 pub use saml_keys::KeyDeletion;
 pub use sealed_values::{SealedPlace, SealedValue};
+pub use sign_on::ClaimedSignOn;
 pub use store::Store;
 pub use test_sign_ins::{StepRecord, TestSignInResult};
 pub use tokens::{

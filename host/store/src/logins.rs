@@ -9,7 +9,7 @@ use crate::{OpenSignIns, Result, Store, StoreError, open_sign_ins};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SessionId};
-use assent_model::login::{Login, LoginStage};
+use assent_model::login::{GivenAnswer, Login, LoginAnswer, LoginStage};
 
 pub use completion::{Completion, IssuedGrant, NewSession, SignInRecord};
 
@@ -22,6 +22,7 @@ crate::sql::row! {
         approval_id: Option<String>,
         session_id: Option<String>,
         answered_at: Option<i64>,
+        answer: Option<String>,
         created_at: i64,
         expires_at: i64,
     }
@@ -31,7 +32,13 @@ impl TryFrom<LoginRow> for Login {
     type Error = StoreError;
     fn try_from(row: LoginRow) -> Result<Self> {
         let stage = match (row.answered_at, row.approval_id, row.session_id) {
-            (Some(_), ..) => LoginStage::Answered,
+            (Some(at), ..) => LoginStage::Answered(GivenAnswer {
+                at: moment(at),
+                answer: match row.answer {
+                    Some(answer) => from_json(&answer, cell("logins", "answer", &row.id))?,
+                    None => LoginAnswer::Nothing,
+                },
+            }),
             (None, Some(approval), _) => {
                 LoginStage::Asked(parse(&approval, cell("logins", "approval_id", &row.id))?)
             }
@@ -61,7 +68,8 @@ impl Store {
         self.insert_login_within(login, None).await
     }
 
-    /// Adds a login. `bounds` apply to logins without authentication: others above them are removed.
+    /// Adds a login, unless it is there already. `bounds` apply to logins without authentication: others above them are
+    /// removed.
     ///
     /// # Errors
     /// If the database fails.
@@ -73,14 +81,14 @@ impl Store {
         self.write(move |db| {
             let (login, bounds) = (login.clone(), bounds.clone());
             Box::pin(async move {
-                let session = match login.stage {
+                let session = match &login.stage {
                     LoginStage::SignedIn(session) => Some(session.to_string()),
-                    LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered => None,
+                    LoginStage::Identify | LoginStage::Asked(_) | LoginStage::Answered(_) => None,
                 };
                 sql::query(
                     "INSERT INTO logins (id, browser, context, request, created_at, expires_at, session_id, network,
                        network_56, network_48, known)
-                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+                     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT (id) DO NOTHING",
                 )
                 .bind(login.id.to_string())
                 .bind(login.browser.to_text())
@@ -121,8 +129,8 @@ impl Store {
         row.map(Login::try_from).transpose()
     }
 
-    /// Removes the approval and the session from a login, so that the user may try again. Nothing happens if the login
-    /// was answered.
+    /// Removes the approval and the session from a login, so that the user may try again. The session is then one that
+    /// the user declined. Nothing happens if the login was answered.
     ///
     /// # Errors
     /// If the database fails.
@@ -130,7 +138,9 @@ impl Store {
         self.write(move |db| {
             Box::pin(async move {
                 sql::query(
-                    "UPDATE logins SET approval_id = NULL, session_id = NULL WHERE id = $1 AND answered_at IS NULL",
+                    "UPDATE logins SET approval_id = NULL, session_id = NULL,
+                                       declined_session_id = COALESCE(session_id, declined_session_id)
+                     WHERE id = $1 AND answered_at IS NULL",
                 )
                 .bind(id.to_string())
                 .execute(db)
@@ -139,6 +149,20 @@ impl Store {
             })
         })
         .await
+    }
+
+    /// Whether the user declined to continue the login with this session.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn has_declined(&self, id: LoginId, session: SessionId) -> Result<bool> {
+        let declined: Option<(i64,)> =
+            sql::query_as("SELECT 1 FROM logins WHERE id = $1 AND declined_session_id = $2")
+                .bind(id.to_string())
+                .bind(session.to_string())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok(declined.is_some())
     }
 
     /// Records that the user continues with the browser's session. Nothing happens if the login has an approval request

@@ -2,12 +2,14 @@
 
 use crate::sql::{self, Connection};
 
-use crate::rows::{cell, from_json, moment, parse, to_json};
+use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::sessions::name_id;
 use crate::{Result, Store, StoreError, Transition};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LogoutId};
+use assent_model::login::GivenAnswer;
 use assent_model::saml::{Logout, LogoutOutcome, LogoutTurn};
+use assent_model::secret::Digest;
 
 crate::sql::row! {
     struct TurnRow {
@@ -94,14 +96,15 @@ impl Store {
             let (logout, turns) = (logout.clone(), turns.clone());
             Box::pin(async move {
                 sql::query(
-                    "INSERT INTO saml_logouts (id, browsers, continuation, created_at, expires_at)
-                     VALUES ($1, $2, $3, $4, $5)",
+                    "INSERT INTO saml_logouts (id, browsers, continuation, created_at, expires_at, browser)
+                     VALUES ($1, $2, $3, $4, $5, $6)",
                 )
                 .bind(logout.id.to_string())
                 .bind(to_json(&logout.browsers)?)
                 .bind(to_json(&logout.continuation)?)
                 .bind(now.millis())
                 .bind(logout.expires_at.millis())
+                .bind(logout.browser.map(Digest::to_text))
                 .execute(&mut *db)
                 .await?;
                 for (position, turn) in turns.iter().enumerate() {
@@ -113,8 +116,8 @@ impl Store {
         .await
     }
 
-    /// An unfinished logout, with its service providers in their order. Returns `None` if there is no such logout, or
-    /// it has finished or expired.
+    /// A logout, with its service providers in their order. Returns `None` if there is no such logout, it has expired,
+    /// or it has finished so long ago that its end is not repeated.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -123,15 +126,16 @@ impl Store {
         id: LogoutId,
         now: Timestamp,
     ) -> Result<Option<(Logout, Vec<LogoutTurn>)>> {
-        let open: Option<(String, String, i64)> = sql::query_as(
-            "SELECT browsers, continuation, expires_at FROM saml_logouts
-             WHERE id = $1 AND expires_at > $2 AND finished_at IS NULL",
+        let open: Option<(String, String, i64, Option<String>)> = sql::query_as(
+            "SELECT browsers, continuation, expires_at, browser FROM saml_logouts
+             WHERE id = $1 AND expires_at > $2 AND (finished_at IS NULL OR finished_at > $3)",
         )
         .bind(id.to_string())
         .bind(now.millis())
+        .bind((now - GivenAnswer::REPEATABLE).millis())
         .fetch_optional(&self.readers)
         .await?;
-        let Some((browsers, continuation, expires_at)) = open else {
+        let Some((browsers, continuation, expires_at, browser)) = open else {
             return Ok(None);
         };
         let logout = Logout {
@@ -141,6 +145,9 @@ impl Store {
                 &continuation,
                 cell("saml_logouts", "continuation", &id.to_string()),
             )?,
+            browser: browser
+                .map(|browser| digest(&browser, cell("saml_logouts", "browser", &id.to_string())))
+                .transpose()?,
             expires_at: moment(expires_at),
         };
         let rows: Vec<TurnRow> = sql::query_as(
@@ -155,6 +162,27 @@ impl Store {
             .map(LogoutTurn::try_from)
             .collect::<Result<_>>()?;
         Ok(Some((logout, turns)))
+    }
+
+    /// The last logout that this browser began by signing out, after `since`.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn recent_saml_logout(
+        &self,
+        browser: Digest,
+        since: Timestamp,
+    ) -> Result<Option<LogoutId>> {
+        let found: Option<(String,)> = sql::query_as(
+            "SELECT id FROM saml_logouts WHERE browser = $1 AND created_at > $2 ORDER BY id DESC LIMIT 1",
+        )
+        .bind(browser.to_text())
+        .bind(since.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        found
+            .map(|(id,)| parse(&id, cell("saml_logouts", "id", &id)))
+            .transpose()
     }
 
     /// Records that the turn of a service provider begins now. Nothing happens if it began before.

@@ -8,7 +8,7 @@ use crate::rows::{cell, digest, from_json, moment, parse, to_json};
 use crate::{Result, Store, audit, logout};
 use assent_model::audit::{Entry, Origin};
 use assent_model::clock::Timestamp;
-use assent_model::id::{DeviceId, LoginId, SessionId, UserId};
+use assent_model::id::{ApprovalId, DeviceId, SessionId, UserId};
 use assent_model::saml::{Participation, SessionBrowser, SessionEnd};
 use assent_model::secret::Digest;
 use assent_model::session::{Authentication, Session};
@@ -30,12 +30,12 @@ crate::sql::row! {
     }
 }
 
-/// Adds the session of a login, with the device that approved it, and the location of its browser.
+/// Adds the session that an approval began, with the device of the approval, and the location of its browser.
 pub(crate) async fn insert(
     db: &mut Connection,
     session: &Session,
     digest: Digest,
-    login: LoginId,
+    approval: ApprovalId,
     from: &Origin,
     now: Timestamp,
 ) -> Result<()> {
@@ -43,8 +43,7 @@ pub(crate) async fn insert(
         "INSERT INTO sessions (id, digest, sid, user_id, auth_time, amr, channel, created_at, expires_at, signed_out,
                                ip_address, browser, device_id)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, $11,
-                 (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
-                  WHERE logins.id = $12))",
+                 (SELECT approvals.device_id FROM approvals WHERE approvals.id = $12 AND approvals.user_id = $4))",
     )
     .bind(session.id.to_string())
     .bind(digest.to_text())
@@ -57,7 +56,7 @@ pub(crate) async fn insert(
     .bind(session.expires_at.millis())
     .bind(from.address.map(|address| address.to_string()))
     .bind(from.browser.clone())
-    .bind(login.to_string())
+    .bind(approval.to_string())
     .execute(db)
     .await?;
     Ok(())
@@ -136,6 +135,7 @@ pub(crate) async fn log_out(
     Ok(SessionEnd {
         participants,
         browsers,
+        ended_before: false,
     })
 }
 
@@ -309,20 +309,27 @@ impl Store {
         self.write(move |db| {
             let (sid, entry) = (sid.clone(), entry.clone());
             Box::pin(async move {
-                let open: Option<(String, String)> = sql::query_as(
-                    "SELECT id, user_id FROM sessions WHERE sid = $1 AND ended_at IS NULL LIMIT 1",
+                // The lock lets one of several concurrent requests end the sessions.
+                let open: Vec<(String, String)> = sql::query_as(
+                    "UPDATE sessions SET signed_out = signed_out WHERE sid = $1 AND ended_at IS NULL
+                     RETURNING id, user_id",
                 )
                 .bind(sid.clone())
-                .fetch_optional(&mut *db)
+                .fetch_all(&mut *db)
                 .await?;
-                if let Some((session, user)) = open {
+                let ended_before = open.is_empty();
+                if let Some((session, user)) = open.into_iter().next() {
                     audit::append(
                         db,
                         &[entry.about(parse(&user, cell("sessions", "user_id", &session))?)],
                     )
                     .await?;
                 }
-                log_out(db, sid, now).await
+                let ended = log_out(db, sid, now).await?;
+                Ok(SessionEnd {
+                    ended_before,
+                    ..ended
+                })
             })
         })
         .await

@@ -1,10 +1,10 @@
 //! SAML messages: those that wait for their browser, and the replay protection of messages and client assertions.
 
-use crate::rows::{cell, from_json};
+use crate::rows::{cell, from_json, moment, parse};
 use crate::sign_on_queues::{ArrivedBrowser, ArrivedRequest};
 use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
-use assent_model::id::SignOnId;
+use assent_model::id::{SessionId, SignOnId};
 use assent_model::saml::{MessageClaim, PendingSignOn, SignOnRequest};
 use assent_model::secret::Digest;
 
@@ -47,25 +47,49 @@ impl Store {
         self.sign_on_queues.arrivals.call(arrived).await
     }
 
-    /// Claims a stored request for the browser that continues with it. Returns `None` if there is no such request, or
-    /// it was claimed before.
+    /// Claims a stored request for the browser that continues with it, and the session that its cookie names. Returns
+    /// `None` if there is no such request, another browser claimed it, or this browser claimed it too long ago.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn claim_sign_on_request(
         &self,
         id: SignOnId,
+        (browser, session): (Digest, Option<SessionId>),
         now: Timestamp,
-    ) -> Result<Option<SignOnRequest>> {
-        let browser = ArrivedBrowser { id, now };
-        let request = self.sign_on_queues.claims.call(browser).await?;
-        request
-            .map(|request| {
-                from_json(
-                    &request,
-                    cell("sign_on_requests", "request", &id.to_string()),
-                )
-            })
-            .transpose()
+    ) -> Result<Option<ClaimedSignOn>> {
+        let arrived = ArrivedBrowser {
+            id,
+            browser,
+            session,
+            now,
+        };
+        let Some(row) = self.sign_on_queues.claims.call(arrived).await? else {
+            return Ok(None);
+        };
+        let id = id.to_string();
+        let cell = |column| cell("sign_on_requests", column, &id);
+        let session = Some(&row.session).filter(|session| !session.is_empty());
+        Ok(Some(ClaimedSignOn {
+            request: from_json(&row.request, cell("request"))?,
+            at: moment(row.used_at),
+            session: session
+                .map(|session| parse(session, cell("session_id")))
+                .transpose()?,
+            repeats: row.repeats,
+        }))
     }
+}
+
+/// A request of a service provider with which a browser continues.
+#[derive(Clone, Debug)]
+pub struct ClaimedSignOn {
+    /// The request.
+    pub request: SignOnRequest,
+    /// The time of the first claim.
+    pub at: Timestamp,
+    /// The session that the browser's cookie named then.
+    pub session: Option<SessionId>,
+    /// Whether this browser claimed it before.
+    pub repeats: bool,
 }

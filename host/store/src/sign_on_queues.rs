@@ -11,8 +11,10 @@ use crate::sql::{self, Connection, DatabaseKind};
 use crate::writer::Writer;
 use crate::{ReplayCheck, Result, StoreError, replay_cache};
 use assent_model::clock::Timestamp;
-use assent_model::id::SignOnId;
+use assent_model::id::{SessionId, SignOnId};
+use assent_model::login::GivenAnswer;
 use assent_model::saml::{MessageClaim, PendingSignOn};
+use assent_model::secret::Digest;
 
 /// A request to store, unless a message with its `ID` arrived before.
 #[derive(Clone, Debug)]
@@ -25,14 +27,31 @@ pub(crate) struct ArrivedRequest {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ArrivedBrowser {
     pub(crate) id: SignOnId,
+    /// The digest of its cookie.
+    pub(crate) browser: Digest,
+    /// The session that its cookie names.
+    pub(crate) session: Option<SessionId>,
     pub(crate) now: Timestamp,
 }
 
-/// The queues of requests to store and of requests to claim. A claim returns the request in the JSON of the row.
+/// A claimed request, in the form of its row.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimedRow {
+    /// The request in JSON.
+    pub(crate) request: String,
+    /// The time of the first claim.
+    pub(crate) used_at: i64,
+    /// The session of the first claim; empty for none.
+    pub(crate) session: String,
+    /// Whether this browser claimed it before.
+    pub(crate) repeats: bool,
+}
+
+/// The queues of requests to store and of requests to claim.
 #[derive(Clone, Debug)]
 pub(crate) struct SignOnQueues {
     pub(crate) arrivals: BatchedWrites<ArrivedRequest, ReplayCheck>,
-    pub(crate) claims: BatchedWrites<ArrivedBrowser, Option<String>>,
+    pub(crate) claims: BatchedWrites<ArrivedBrowser, Option<ClaimedRow>>,
 }
 
 impl SignOnQueues {
@@ -85,26 +104,60 @@ async fn store(db: &mut Connection, requests: &[ArrivedRequest]) -> Result<Vec<R
 
 static CLAIM: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "UPDATE sign_on_requests SET used_at = v.column2 FROM (VALUES {($, $)}) AS v
-         WHERE sign_on_requests.id = v.column1 AND used_at IS NULL AND expires_at > v.column2
-         RETURNING sign_on_requests.id, request",
+        "UPDATE sign_on_requests
+         SET used_at = COALESCE(used_at, v.column2), browser = COALESCE(browser, v.column3),
+             session_id = COALESCE(session_id, v.column4), uses = uses + 1
+         FROM (VALUES {($, $, $, $, $)}) AS v
+         WHERE sign_on_requests.id = v.column1 AND expires_at > v.column2
+           AND (used_at IS NULL OR (browser = v.column3 AND used_at > v.column5))
+         RETURNING sign_on_requests.id, request, used_at, browser, session_id, uses",
         0,
     )
 });
 
-/// Claims each request once.
-async fn claim(db: &mut Connection, requests: &[ArrivedBrowser]) -> Result<Vec<Option<String>>> {
-    let first = first_of_each(requests, |browser| browser.id);
-    let mut query = sql::query_as::<(String, String)>(CLAIM.sql_for(first.len()));
-    for browser in CLAIM.padded(&first) {
+crate::sql::row! {
+    struct ClaimRow {
+        id: String,
+        request: String,
+        used_at: i64,
+        browser: String,
+        session_id: String,
+        uses: i64,
+    }
+}
+
+/// Claims each request for one browser. A repeated claim of that browser succeeds for a while, too.
+async fn claim(
+    db: &mut Connection,
+    requests: &[ArrivedBrowser],
+) -> Result<Vec<Option<ClaimedRow>>> {
+    let first = first_of_each(requests, |one| (one.id, one.browser.to_text()));
+    let mut query = sql::query_as::<ClaimRow>(CLAIM.sql_for(first.len()));
+    for one in CLAIM.padded(&first) {
         query = query
-            .bind(browser.id.to_string())
-            .bind(browser.now.millis());
+            .bind(one.id.to_string())
+            .bind(one.now.millis())
+            .bind(one.browser.to_text())
+            .bind(one.session.map(|id| id.to_string()).unwrap_or_default())
+            .bind((one.now - GivenAnswer::REPEATABLE).millis());
     }
     let rows = query.fetch_all(db).await?;
-    let mut claimed: HashMap<String, String> = rows.into_iter().collect();
-    let requests = requests
-        .iter()
-        .map(|browser| claimed.remove(&browser.id.to_string()));
+    let mut claimed: HashMap<String, ClaimRow> =
+        rows.into_iter().map(|row| (row.id.clone(), row)).collect();
+    let requests = requests.iter().map(|one| {
+        let row = claimed.get_mut(&one.id.to_string())?;
+        if row.browser != one.browser.to_text() {
+            return None;
+        }
+        let repeats = row.uses > 1;
+        // A further request of the same batch repeats this one.
+        row.uses += 1;
+        Some(ClaimedRow {
+            request: row.request.clone(),
+            used_at: row.used_at,
+            session: row.session_id.clone(),
+            repeats,
+        })
+    });
     Ok(requests.collect())
 }

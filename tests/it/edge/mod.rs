@@ -8,6 +8,7 @@ mod draining;
 mod eviction;
 mod framing;
 mod head;
+mod header_octets;
 mod hints;
 mod lockout;
 mod outage;

@@ -114,6 +114,7 @@ async fn denied_consent_signs_in_no_user_and_returns_access_denied() {
         !browser.get("/").await.body.contains("Ada Lovelace"),
         "no session began"
     );
+    host.advance(30);
     assert_eq!(
         browser.get(&page.url).await.status,
         StatusCode::CONFLICT,

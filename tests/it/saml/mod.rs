@@ -19,6 +19,7 @@ mod metadata;
 mod metadata_import;
 mod providers;
 mod refresh;
+mod repeats;
 mod schema;
 pub mod service_provider;
 mod sign_on;

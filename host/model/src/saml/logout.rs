@@ -34,6 +34,8 @@ pub struct SessionEnd {
     pub participants: Vec<Participation>,
     /// The cookies that identify the browser of the session.
     pub browsers: Vec<SessionBrowser>,
+    /// Whether another request ended the session before.
+    pub ended_before: bool,
 }
 
 /// A browser of a session.
@@ -72,6 +74,8 @@ pub struct Logout {
     pub id: LogoutId,
     /// The browsers that may notify the service providers.
     pub browsers: Vec<SessionBrowser>,
+    /// The digest of the cookie of the browser that signed out, if a browser did.
+    pub browser: Option<Digest>,
     /// The continuation after all notifications.
     pub continuation: LogoutContinuation,
     /// The expiry of the logout.

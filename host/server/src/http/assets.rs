@@ -52,7 +52,7 @@ const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 /// The script of the console that is no module. It runs while the modules are loaded.
 const LOADING: &str = "console/loading.js";
 
-/// The content of a file, or of scripts that are served as one file, so that a page loads fewer files.
+/// The content of a file, or of several scripts that are served as one file, so that a page loads fewer files.
 macro_rules! content {
     ($name:literal) => {
         include_bytes!(concat!("../../assets/", $name))
@@ -74,8 +74,9 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "authenticator.css",
     CSS "portal.css",
     JAVASCRIPT "portal.js",
-    JAVASCRIPT "login.js" after "here.js" "follow_sign_in.js",
-    JAVASCRIPT "waiting.js" after "here.js" "follow_sign_in.js" "countdown.js",
+    JAVASCRIPT "forms.js",
+    JAVASCRIPT "login.js" after "forms.js" "here.js" "follow_sign_in.js",
+    JAVASCRIPT "waiting.js" after "forms.js" "here.js" "follow_sign_in.js" "countdown.js",
     JAVASCRIPT "passkey_sign_in.js",
     JAVASCRIPT "decided.js" after "countdown.js",
     JAVASCRIPT "recover.js",

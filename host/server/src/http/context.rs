@@ -5,12 +5,14 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
+use super::header_text;
 use super::texts::{Message, preferred};
 use super::user_agent;
 use crate::domain::operations::rate_limits::Network;
@@ -22,6 +24,7 @@ use crate::domain::{InternalError, Services};
 use crate::geoip::GeoIp;
 use crate::http::forwarded::address_of;
 use assent_model::audit::Origin;
+use assent_model::id::SessionId;
 use assent_model::language::Language;
 use assent_model::login::BrowserContext;
 use assent_model::name::LoginName;
@@ -70,6 +73,13 @@ impl Browser {
         std::iter::once(self.digest())
             .chain(session.map(|token| token.digest()))
             .collect()
+    }
+
+    /// The id of the session that its cookie names, whether the session is open or not.
+    pub(crate) fn session_id(&self) -> Option<SessionId> {
+        let cookie = self.session.as_ref()?;
+        let token = Token::parse(prefix::SESSION, cookie.expose())?;
+        Some(SessionId::from_bytes(token.id()))
     }
 
     /// The `Set-Cookie` header for a browser that did not have the cookie.
@@ -174,10 +184,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
             .read(services, headers)
             .filter(|secret| secret.expose().len() == 43);
         let is_new = known.is_none();
-        let agent = headers
-            .get("user-agent")
-            .and_then(|value| value.to_str().ok())
-            .unwrap_or_default();
+        let agent = header_text::first(headers, &USER_AGENT).into_owned();
         let origin = origin_of(services, &parts.extensions, headers);
         Ok(Self {
             secret: known.unwrap_or_else(|| Secret::random(&*services.entropy)),
@@ -188,7 +195,7 @@ impl FromRequestParts<Arc<Services>> for Browser {
                 .read(services, headers)
                 .and_then(|name| read_name(name.expose())),
             origin,
-            agent: agent.to_owned(),
+            agent,
             language: preferred(services, headers),
             stays: parts.uri.query() == Some(STAY),
             retries: parts.uri.query() == Some(RETRY),
@@ -224,12 +231,10 @@ pub(crate) fn origin_of(
     extensions: &Extensions,
     headers: &HeaderMap,
 ) -> Origin {
-    let agent = headers
-        .get("user-agent")
-        .and_then(|value| value.to_str().ok());
+    let agent = headers.get(USER_AGENT).map(header_text::text);
     Origin {
         address: address_of(services, extensions, headers),
-        browser: agent.map(|agent| user_agent::in_words(agent).plain(Language::English)),
+        browser: agent.map(|agent| user_agent::in_words(&agent).plain(Language::English)),
     }
 }
 

@@ -4,8 +4,8 @@
 //! All are `HttpOnly` and `SameSite=Lax`. With HTTPS they are `Secure` and have the prefix `__Host-`, so that no other
 //! host can set them. With HTTP, which is only for localhost, they have plain names, so that every client accepts them.
 
-use axum::http::HeaderMap;
 use axum::http::header::COOKIE;
+use axum::http::{HeaderMap, HeaderValue};
 
 use crate::domain::Services;
 use crate::domain::sign_in::known_browsers;
@@ -50,16 +50,20 @@ impl Cookie {
     /// The cookie's value in a request.
     pub(super) fn read(self, services: &Services, headers: &HeaderMap) -> Option<Secret> {
         let name = self.name(services.settings.is_https());
-        let lines = headers
-            .get_all(COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let mut pairs = lines
-            .flat_map(|line| line.split(';'))
-            .filter_map(|pair| pair.trim().split_once('='));
-        pairs
-            .find(|(key, value)| *key == name && value.len() <= self.longest())
-            .map(|(_, value)| Secret::new(value))
+        // Other programs of the same site set cookies as well, with any octets (RFC 6265 section 5.4). So the lines are
+        // split as octets, and only the server's own pair must be text.
+        let lines = headers.get_all(COOKIE).iter().map(HeaderValue::as_bytes);
+        let mut values = lines
+            .flat_map(|line| line.split(|octet| *octet == b';'))
+            .filter_map(|pair| {
+                pair.trim_ascii()
+                    .strip_prefix(name.as_bytes())?
+                    .strip_prefix(b"=")
+            });
+        values
+            .find(|value| value.len() <= self.longest() && value.is_ascii())
+            .and_then(|value| std::str::from_utf8(value).ok())
+            .map(Secret::new)
     }
 
     /// The `Set-Cookie` header that sets the cookie.

@@ -9,6 +9,8 @@ use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use super::header_text;
+
 const SITE: &str = "sec-fetch-site";
 const DESTINATION: &str = "sec-fetch-dest";
 const PURPOSE: &str = "sec-purpose";
@@ -53,14 +55,11 @@ impl Cause {
         }
         if headers
             .get(PURPOSE)
-            .is_some_and(|purpose| purpose.to_str().is_ok_and(|text| text.contains("prefetch")))
+            .is_some_and(|purpose| header_text::text(purpose).contains("prefetch"))
         {
             return Self::Embedded;
         }
-        match headers
-            .get(DESTINATION)
-            .map(|destination| destination.to_str().unwrap_or_default())
-        {
+        match headers.get(DESTINATION).map(header_text::text).as_deref() {
             None | Some("document") => Self::Navigation,
             Some("iframe" | "frame")
                 if saml || is_silent(request) || path == "/oidc/session/end" =>

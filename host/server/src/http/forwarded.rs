@@ -1,13 +1,15 @@
 //! The address of a client behind trusted proxies.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, SocketAddr};
 
 use axum::extract::{ConnectInfo, Request};
-use axum::http::{Extensions, HeaderMap};
+use axum::http::{Extensions, HeaderMap, HeaderName};
 
 use crate::config::IpNetwork;
 use crate::domain::Services;
 use crate::http::handshake::HandshakeCredentials;
+use crate::http::header_text;
 
 /// The address of the client that sent a request with these extensions and headers.
 pub(crate) fn address_of(
@@ -70,27 +72,22 @@ fn client_address(
 fn forwarded_address(headers: &HeaderMap, trusted: &[IpNetwork]) -> Option<IpAddr> {
     // Each proxy adds to the end, so the client's address is the last address that is not a trusted proxy.
     hops(headers)
-        .into_iter()
         .rev()
-        .map_while(hop_address)
+        .map_while(|hop| hop_address(&hop))
         .find(|hop| !is_trusted(*hop, trusted))
 }
 
-/// The addresses of `X-Forwarded-For` in their order. A line that is not text counts as a hop without an address.
-fn hops(headers: &HeaderMap) -> Vec<&str> {
-    let lines = headers
-        .get_all("x-forwarded-for")
-        .iter()
-        .map(|value| value.to_str().unwrap_or("?"));
-    lines
-        .flat_map(|line| line.split(','))
-        .map(str::trim)
-        .collect()
+const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// The elements of `X-Forwarded-For` in their order. A client may send any octets there, and the proxy adds the address
+/// to the same line.
+fn hops(headers: &HeaderMap) -> impl DoubleEndedIterator<Item = Cow<'_, str>> {
+    header_text::elements(headers, &FORWARDED_FOR)
 }
 
 /// The address that the last proxy added.
 pub(crate) fn last_hop(headers: &HeaderMap) -> Option<IpAddr> {
-    hops(headers).into_iter().next_back().and_then(hop_address)
+    hops(headers).next_back().and_then(|hop| hop_address(&hop))
 }
 
 /// The address of a hop. Some proxies add a port.
@@ -106,11 +103,12 @@ fn hop_address(hop: &str) -> Option<IpAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use axum::http::HeaderValue;
 
-    fn address_of_client(peer: &str, forwarded: &[&str], trusted: &[&str]) -> Option<String> {
+    fn address_of_client(peer: &str, forwarded: &[&[u8]], trusted: &[&str]) -> Option<String> {
         let mut headers = HeaderMap::new();
         for line in forwarded {
-            headers.append("x-forwarded-for", line.parse().unwrap());
+            headers.append("x-forwarded-for", HeaderValue::from_bytes(line).unwrap());
         }
         let trusted: Vec<IpNetwork> = serde_json::from_value(trusted.into()).unwrap();
         client_address(Some(peer.parse().unwrap()), &headers, &trusted)
@@ -121,23 +119,23 @@ mod tests {
     fn only_a_trusted_proxy_may_name_the_client() {
         let is = |address: &str| Some(address.to_owned());
         assert_eq!(
-            address_of_client("192.0.2.1", &["203.0.113.9"], &[]),
+            address_of_client("192.0.2.1", &[b"203.0.113.9"], &[]),
             is("192.0.2.1")
         );
         assert_eq!(
-            address_of_client("10.0.0.1", &["198.51.100.7, 203.0.113.9"], &["10.0.0.1"]),
+            address_of_client("10.0.0.1", &[b"198.51.100.7, 203.0.113.9"], &["10.0.0.1"]),
             is("203.0.113.9")
         );
         assert_eq!(
             address_of_client(
                 "10.0.0.1",
-                &["203.0.113.9, 10.0.0.2"],
+                &[b"203.0.113.9, 10.0.0.2"],
                 &["10.0.0.1", "10.0.0.2"]
             ),
             is("203.0.113.9")
         );
         assert_eq!(
-            address_of_client("::ffff:10.0.0.1", &["203.0.113.9:51514"], &["10.0.0.1"]),
+            address_of_client("::ffff:10.0.0.1", &[b"203.0.113.9:51514"], &["10.0.0.1"]),
             is("203.0.113.9")
         );
         assert_eq!(
@@ -145,12 +143,17 @@ mod tests {
             is("2001:db8::7")
         );
         assert_eq!(
-            address_of_client("10.0.0.1", &["203.0.113.9, garbage"], &["10.0.0.1"]),
+            address_of_client("10.0.0.1", &[b"203.0.113.9, garbage"], &["10.0.0.1"]),
             None
+        );
+        // The client sent an octet above ASCII, and the proxy added the address to its line.
+        assert_eq!(
+            address_of_client("10.0.0.1", &[b"K\xf6ln, 203.0.113.9"], &["10.0.0.1"]),
+            is("203.0.113.9")
         );
         assert_eq!(address_of_client("10.0.0.1", &[], &["10.0.0.1"]), None);
         assert_eq!(
-            address_of_client("10.1.0.1", &["203.0.113.9, 10.2.0.7"], &["10.0.0.0/8"]),
+            address_of_client("10.1.0.1", &[b"203.0.113.9, 10.2.0.7"], &["10.0.0.0/8"]),
             is("203.0.113.9")
         );
     }

@@ -42,6 +42,16 @@ pub(super) struct SignOut {
     csrf: String,
 }
 
+/// Returns the response to a sign-out that the browser sent before: it notifies the same service providers.
+async fn signed_out_before(
+    services: &Services,
+    browser: &Browser,
+) -> Result<Response, InternalError> {
+    let waits = browser.session_id().is_some();
+    let begun = logout::notifying(services, browser.digest(), waits).await?;
+    Ok(begun.unwrap_or_else(|| see_other(SIGNED_OUT)))
+}
+
 /// `POST /sign-out`: ends the session in this browser, and redirects to a page that confirms it.
 pub(super) async fn sign_out(
     State(services): State<Arc<Services>>,
@@ -65,19 +75,22 @@ pub(super) async fn sign_out(
                 let ended = session::end(&services, &signed_in, browser.origin())
                     .await?
                     .held_by(browser.digest());
-                if ended.participants.is_empty() {
-                    see_other(SIGNED_OUT)
-                } else {
+                if !ended.participants.is_empty() {
                     logout::notify(
                         &services,
                         browser.language(),
                         ended,
                         LogoutContinuation::Page,
+                        browser.digest(),
                     )
                     .await?
+                } else if ended.ended_before {
+                    signed_out_before(&services, &browser).await?
+                } else {
+                    see_other(SIGNED_OUT)
                 }
             }
-            None => see_other(SIGNED_OUT),
+            None => signed_out_before(&services, &browser).await?,
         };
         Ok(without_session(response, &services))
     };

@@ -13,6 +13,7 @@ pub mod devices;
 mod fetch_metadata;
 mod forwarded;
 mod handshake;
+mod header_text;
 mod home;
 mod layout;
 pub mod oidc;

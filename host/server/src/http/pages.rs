@@ -1,6 +1,6 @@
 //! The pages: one struct for each page, which a handler fills and its template in `templates/` renders.
 //!
-//! Pages contain no inline styles, and no inline scripts, except the pages that post a SAML message. They load nothing
+//! Pages contain no inline styles, and no inline scripts, except the page after a LogoutResponse. They load nothing
 //! from other hosts. They are written for this header:
 //!
 //! ```text
@@ -29,7 +29,7 @@ pub use login::{
     Choice, ConfirmPage, ConsentPage, EndedPage, EndedPageKind, FollowedSignIn, LoginPage,
     PasskeyForm, ReturnNotice, Scan, WaitingPage,
 };
-pub use protocol::{FormPostPage, SamlPostPage, SamlStartPage, TestSignInPage};
+pub use protocol::{AlreadySignedInPage, FormPostPage, SamlStartPage, TestSignInPage};
 pub use sign_out::{SamlLogoutAnsweredPage, SamlLogoutPage, SignOutPage, SignedOutPage};
 
 /// Returns the first letter of an application's name, which replaces a missing logo.
@@ -55,7 +55,7 @@ pages!(
     ConfirmPage,
     ConsentPage,
     FormPostPage,
-    SamlPostPage,
+    AlreadySignedInPage,
     SamlStartPage,
     WaitingPage,
     EndedPage,

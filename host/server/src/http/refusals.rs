@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
 use axum::response::{IntoResponse, Response};
 
 use super::admin_api;
+use super::header_text;
 use super::oidc::client_calls;
 use super::pages::Link;
 use super::reply::ErrorReply;
@@ -174,8 +175,7 @@ fn reads_pages(request: &Request) -> bool {
     {
         return false;
     }
-    let accepted =
-        |value: &HeaderValue| value.to_str().is_ok_and(|text| text.contains("text/html"));
+    let accepted = |value: &HeaderValue| header_text::text(value).contains("text/html");
     request.headers().get_all(ACCEPT).iter().any(accepted)
 }
 

@@ -64,7 +64,7 @@ impl Framing {
     }
 }
 
-/// Renders a page with one inline script, which has this nonce. Its form leads only to `form_target`.
+/// Renders a page with one script, which has this nonce. Its form leads only to `form_target`.
 pub(super) fn page_with_script(
     template: &impl Page,
     form_target: Option<&str>,

@@ -10,6 +10,7 @@ use axum::http::HeaderMap;
 use axum::http::header::ACCEPT_LANGUAGE;
 use axum::http::request::Parts;
 
+use super::header_text;
 use crate::domain::Services;
 pub use crate::messages::{Message, source};
 use assent_model::language::Language;
@@ -21,8 +22,8 @@ pub(super) fn preferred(services: &Services, headers: &HeaderMap) -> Language {
 
 /// Returns the language that a request prefers, if it is a supported one.
 pub(super) fn accepted(headers: &HeaderMap) -> Option<Language> {
-    let header = headers.get(ACCEPT_LANGUAGE)?.to_str().ok()?;
-    Language::accepted(header)
+    let ranges: Vec<_> = header_text::elements(headers, &ACCEPT_LANGUAGE).collect();
+    Language::accepted(&ranges.join(","))
 }
 
 /// The language of a response, as a handler's argument.

@@ -80,6 +80,8 @@ pub enum AuthorizeErrorCode {
     LoginRequired,
     /// `prompt=none`, and the user must consent first.
     ConsentRequired,
+    /// `prompt=none` of a native application, which gets no code without a page.
+    InteractionRequired,
     /// The sign-in has none of the essential `acr` values (OpenID Connect Unmet Authentication Requirements).
     UnmetAuthenticationRequirements,
     /// The user denied, did not respond, or may not use the application.
@@ -104,6 +106,7 @@ impl AuthorizeErrorCode {
             Self::UnauthorizedClient => "unauthorized_client",
             Self::LoginRequired => "login_required",
             Self::ConsentRequired => "consent_required",
+            Self::InteractionRequired => "interaction_required",
             Self::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Self::AccessDenied => "access_denied",
             Self::RequestNotSupported => "request_not_supported",

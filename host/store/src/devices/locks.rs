@@ -2,7 +2,7 @@
 
 use crate::Result;
 use crate::sql;
-use assent_model::id::{DeviceId, LoginId, UserId};
+use assent_model::id::{ApprovalId, DeviceId, UserId};
 
 /// Locks a user and one of the user's devices until the transaction ends. A concurrent suspension or revocation waits,
 /// or came first. Returns whether the user may sign in, and the device belongs to the user and is not revoked.
@@ -36,14 +36,15 @@ pub(crate) async fn lock_device(db: &mut crate::sql::Connection, id: DeviceId) -
     Ok(())
 }
 
-/// Locks the device that approved a login, if there is one.
-pub(crate) async fn lock_approver(db: &mut crate::sql::Connection, login: LoginId) -> Result<()> {
+/// Locks the device that gave an approval, if there is one.
+pub(crate) async fn lock_approver(
+    db: &mut crate::sql::Connection,
+    approval: ApprovalId,
+) -> Result<()> {
     sql::query(
-        "UPDATE devices SET name = name
-         WHERE id = (SELECT approvals.device_id FROM logins JOIN approvals ON approvals.id = logins.approval_id
-                     WHERE logins.id = $1)",
+        "UPDATE devices SET name = name WHERE id = (SELECT device_id FROM approvals WHERE approvals.id = $1)",
     )
-    .bind(login.to_string())
+    .bind(approval.to_string())
     .execute(db)
     .await?;
     Ok(())

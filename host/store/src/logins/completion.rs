@@ -1,6 +1,7 @@
 //! The completion of a login, in one transaction.
 
 use crate::deferred;
+use crate::rows::to_json;
 use crate::sql::{self, Connection};
 
 use crate::consents::ConsentGrant;
@@ -10,7 +11,8 @@ use crate::{
 use assent_model::audit::{Entry, Origin};
 use assent_model::change::Change;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, LoginId, SessionId, UserId};
+use assent_model::id::{ApprovalId, Did, FamilyId, LoginId, SessionId, UserId};
+use assent_model::login::{GivenAnswer, LoginAnswer};
 use assent_model::saml::Participation;
 use assent_model::secret::Digest;
 use assent_model::session::Session;
@@ -36,7 +38,28 @@ pub enum Completion {
         record: SignInRecord,
     },
     /// No user signs in.
-    GiveUp,
+    GiveUp {
+        /// The answer that the application receives instead.
+        answer: LoginAnswer,
+    },
+}
+
+impl Completion {
+    /// The stored answer.
+    fn answer(&self) -> LoginAnswer {
+        let signed_in = |session, is_new, grant: Option<&IssuedGrant>| LoginAnswer::SignedIn {
+            session,
+            is_new,
+            code: grant.and_then(IssuedGrant::code),
+        };
+        match self {
+            Self::NewSession { session, grant, .. } => {
+                signed_in(session.session.id, true, grant.as_ref())
+            }
+            Self::Resume { grant, .. } => signed_in(grant.session(), false, Some(grant)),
+            Self::GiveUp { answer } => answer.clone(),
+        }
+    }
 }
 
 /// A new session.
@@ -46,6 +69,8 @@ pub struct NewSession {
     pub session: Session,
     /// The digest of its cookie.
     pub digest: Digest,
+    /// The approval by which its user was authenticated.
+    pub approval: ApprovalId,
     /// The IP address and the browser.
     pub origin: Origin,
     /// The browser's previous session, which ends.
@@ -55,6 +80,8 @@ pub struct NewSession {
 /// The records of a sign-in besides the session and the grant.
 #[derive(Clone, Debug)]
 pub struct SignInRecord {
+    /// The user.
+    pub user: UserId,
     /// The consent of the user.
     pub consent: Option<ConsentGrant>,
     /// The entries for the audit log.
@@ -84,6 +111,14 @@ impl IssuedGrant {
                 Some((participation.user_id, &participation.application))
             }
             Self::Code(_) | Self::Assertion(_, None) => None,
+        }
+    }
+
+    /// The id of the authorization code.
+    fn code(&self) -> Option<FamilyId> {
+        match self {
+            Self::Code(code) => Some(code.id),
+            Self::Assertion(..) => None,
         }
     }
 
@@ -144,13 +179,13 @@ impl Store {
         let grant = match &completion {
             Completion::NewSession { grant, .. } => grant.as_ref(),
             Completion::Resume { grant, .. } => Some(grant),
-            Completion::GiveUp => None,
+            Completion::GiveUp { .. } => None,
         };
         let used = self.unrecorded_use(grant, now);
         let recorded = used.clone();
         let session = match &completion {
             Completion::Resume { grant, .. } => Some(grant.session()),
-            Completion::NewSession { .. } | Completion::GiveUp => None,
+            Completion::NewSession { .. } | Completion::GiveUp { .. } => None,
         };
         let outcome = self.writer.write_in_session(session, move |db| {
             let (completion, used) = (completion.clone(), used.clone());
@@ -218,25 +253,36 @@ impl UnrecordedUse {
     }
 }
 
-/// Claims a login with an approval.
-const CLAIM_APPROVED: &str =
-    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
+/// The start of each claim. The sign-in remains until its answer can no longer be repeated.
+macro_rules! claim {
+    ($condition:literal) => {
+        concat!(
+            "UPDATE logins SET answered_at = $2, answer = $3,
+                    expires_at = CASE WHEN expires_at < $4 THEN $4 ELSE expires_at END
+             WHERE id = $1 AND answered_at IS NULL AND expires_at > $2 ",
+            $condition,
+            " RETURNING id"
+        )
+    };
+}
+
+/// Claims a login with the approval from which its answer was computed. Another request of the browser may have begun
+/// another approval since.
+const CLAIM_APPROVED: &str = claim!(
+    "AND logins.approval_id = $5
      AND EXISTS (SELECT 1 FROM approvals
-                 WHERE approvals.id = logins.approval_id AND approvals.login_id = logins.id
-                   AND approvals.state = 'approved')
-     RETURNING id";
-/// Claims a login that uses an open session.
-const CLAIM_RESUMED: &str =
-    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-     AND approval_id IS NULL
+                 WHERE approvals.id = $5 AND approvals.login_id = logins.id AND approvals.user_id = $6
+                   AND approvals.state = 'approved')"
+);
+/// Claims a login that uses this open session.
+const CLAIM_RESUMED: &str = claim!(
+    "AND approval_id IS NULL AND logins.session_id = $5
      AND EXISTS (SELECT 1 FROM sessions
-                 WHERE sessions.id = logins.session_id AND sessions.ended_at IS NULL
-                   AND sessions.expires_at > $2)
-     RETURNING id";
+                 WHERE sessions.id = $5 AND sessions.user_id = $6 AND sessions.ended_at IS NULL
+                   AND sessions.expires_at > $2)"
+);
 /// Claims a login without a sign-in.
-const CLAIM_GIVEN_UP: &str =
-    "UPDATE logins SET answered_at = $2 WHERE id = $1 AND answered_at IS NULL AND expires_at > $2
-     RETURNING id";
+const CLAIM_GIVEN_UP: &str = claim!("");
 
 async fn complete(
     db: &mut Connection,
@@ -250,27 +296,29 @@ async fn complete(
             grant,
             record,
         } => {
-            devices::lock_approver(db, id).await?;
-            if !claim_login(db, CLAIM_APPROVED, id, now).await? {
+            devices::lock_approver(db, session.approval).await?;
+            let proof = (session.approval.to_string(), session.session.user_id);
+            if !claim_login(db, (CLAIM_APPROVED, Some(proof)), id, completion, now).await? {
                 return Ok(Transition::NotOpen);
             }
-            begin_session(db, id, session, now).await?;
+            begin_session(db, session, now).await?;
             if let Some(grant) = grant {
                 insert_grant(db, grant).await?;
             }
             insert_record(db, record, now).await?;
         }
         Completion::Resume { grant, record } => {
+            let proof = (grant.session().to_string(), record.user);
             if !sessions::lock_open_session(db, grant.session(), now).await?
-                || !claim_login(db, CLAIM_RESUMED, id, now).await?
+                || !claim_login(db, (CLAIM_RESUMED, Some(proof)), id, completion, now).await?
             {
                 return Ok(Transition::NotOpen);
             }
             insert_grant(db, grant).await?;
             insert_record(db, record, now).await?;
         }
-        Completion::GiveUp => {
-            if !claim_login(db, CLAIM_GIVEN_UP, id, now).await? {
+        Completion::GiveUp { .. } => {
+            if !claim_login(db, (CLAIM_GIVEN_UP, None), id, completion, now).await? {
                 return Ok(Transition::NotOpen);
             }
             // Only here the user of the login is undecided, so another page may wait for it.
@@ -280,31 +328,31 @@ async fn complete(
     Ok(Transition::Done)
 }
 
-/// Claims a login with one of the statements above. Returns whether it succeeded.
+/// Claims a login with one of the statements above, and the approval or session of a user that it requires. Returns
+/// whether it succeeded.
 async fn claim_login(
     db: &mut Connection,
-    statement: &'static str,
+    (statement, proof): (&'static str, Option<(String, UserId)>),
     id: LoginId,
+    completion: &Completion,
     now: Timestamp,
 ) -> Result<bool> {
-    let claimed: Option<(String,)> = sql::query_as(statement)
+    let mut query = sql::query_as::<(String,)>(statement)
         .bind(id.to_string())
         .bind(now.millis())
-        .fetch_optional(db)
-        .await?;
-    Ok(claimed.is_some())
+        .bind(to_json(&completion.answer())?)
+        .bind((now + GivenAnswer::REPEATABLE).millis());
+    if let Some((proof, user)) = proof {
+        query = query.bind(proof).bind(user.to_string());
+    }
+    Ok(query.fetch_optional(db).await?.is_some())
 }
 
-async fn begin_session(
-    db: &mut Connection,
-    login: LoginId,
-    new: &NewSession,
-    now: Timestamp,
-) -> Result<()> {
+async fn begin_session(db: &mut Connection, new: &NewSession, now: Timestamp) -> Result<()> {
     if let Some(old) = new.replaces {
         sessions::replace(db, old, Some(&new.session), now).await?;
     }
-    sessions::insert(db, &new.session, new.digest, login, &new.origin, now).await?;
+    sessions::insert(db, &new.session, new.digest, new.approval, &new.origin, now).await?;
     users::record_sign_in(db, new.session.user_id, now).await
 }
 

@@ -6,6 +6,7 @@ use super::family::TokenFamily;
 use super::state_rows::HolderVersion;
 use crate::accounts::UserAccount;
 use crate::rows::{cell, epoch_number, moment};
+use crate::sql;
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
 use assent_model::clock::Timestamp;
@@ -62,6 +63,22 @@ impl Store {
     /// If the database fails, or a row cannot be read.
     pub async fn code(&self, id: FamilyId) -> Result<Option<CodeGrant>> {
         self.lookups.codes.call(id.to_string()).await
+    }
+
+    /// Whether an application can still exchange the code with this id.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn is_code_open(&self, id: FamilyId, now: Timestamp) -> Result<bool> {
+        let open: Option<(i64,)> = sql::query_as(
+            "SELECT 1 FROM token_families
+             WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2",
+        )
+        .bind(id.to_string())
+        .bind(now.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(open.is_some())
     }
 
     /// The constant part of a family.

@@ -96,6 +96,7 @@ pub async fn revoke(
     let SessionEnd {
         participants,
         browsers,
+        ..
     } = ended;
     let own = &signed_in.session.sid;
     let (here, elsewhere): (Vec<_>, Vec<_>) =
@@ -103,7 +104,7 @@ pub async fn revoke(
     let is_own = browsers.iter().any(|holder| holder.sid == *own);
     let here = is_own.then(|| SessionEnd {
         participants: here,
-        browsers: Vec::new(),
+        ..SessionEnd::default()
     });
     Ok(Revocation::Done {
         here,

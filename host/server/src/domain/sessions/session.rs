@@ -6,12 +6,13 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::domain::operations::wakeups::Wakeup;
+use crate::domain::sign_in::derived;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
-use assent_model::secret::Token;
+use assent_model::secret::{Secret, Token};
 use assent_model::session::{Authentication, Session};
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
@@ -89,13 +90,17 @@ pub fn latest_end(
     }
 }
 
-/// Returns a session for this user with a new identifier, and its cookie. The session begins when the sign-in is
-/// answered.
+/// Returns a session for this user with a new identifier, and its cookie for the browser with this secret. The session
+/// begins when the sign-in is answered.
+///
+/// # Errors
+/// If the cryptographic library fails.
 pub fn prepare(
     services: &Services,
     user: User,
     authentication: Authentication,
-) -> (BrowserSession, Token) {
+    browser: &Secret,
+) -> Result<(BrowserSession, Token), InternalError> {
     let now = services.now();
     let settings = services.settings.session;
     let id = SessionId::new(now, &*services.entropy);
@@ -108,8 +113,25 @@ pub fn prepare(
         authentication,
         expires_at: last.min(now + settings.timeout()),
     };
-    let token = Token::new(prefix::SESSION, id.as_bytes(), &*services.entropy);
-    (BrowserSession { session, user }, token)
+    let token = derived::session_cookie(services, id, browser)?;
+    Ok((BrowserSession { session, user }, token))
+}
+
+/// Returns the session with this id and its user, if it is open and the user may sign in. In contrast to [`current`],
+/// no cookie proves that the caller holds it.
+///
+/// # Errors
+/// If the database fails.
+pub async fn open(
+    services: &Services,
+    id: SessionId,
+) -> Result<Option<BrowserSession>, InternalError> {
+    let Some((session, _)) = services.store.open_session(id, services.now()).await? else {
+        return Ok(None);
+    };
+    let user = services.store.user(session.user_id).await?;
+    let user = user.filter(|user| user.state == LifecycleState::Active);
+    Ok(user.map(|user| BrowserSession { session, user }))
 }
 
 /// Ends the session, revokes the tokens that were issued in it except those for `offline_access`, and signs the user

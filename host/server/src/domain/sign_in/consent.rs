@@ -1,7 +1,7 @@
 //! Consents: a user's permissions for an application to receive claims.
 
 use crate::domain::{InternalError, Services, audit};
-use assent_model::application::{Application, ConsentPolicy};
+use assent_model::application::{Application, ApplicationType, ConsentPolicy};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::id::{ConsentId, Did};
 use assent_model::login::AuthorizationRequest;
@@ -32,6 +32,19 @@ pub async fn is_needed(
             Ok(!request.consent_scopes().within(&agreed))
         }
     }
+}
+
+/// Whether the user must see a page before a native application gets a code for an existing session. Any program can
+/// send its request, and can have a custom scheme or listen on a loopback address (RFC 8252 section 8.6). Only the
+/// application itself receives a code at a claimed https address.
+pub fn needs_page(application: &Application, request: &AuthorizationRequest) -> bool {
+    application.settings.application_type == ApplicationType::Native
+        && !request.redirect_uri.as_str().starts_with("https://")
+}
+
+/// Whether an agreement on the page is a consent. Where the policy implies the consent, the page only asks to continue.
+pub fn is_stored(application: &Application, request: &AuthorizationRequest) -> bool {
+    request.ask_consent || application.settings.consent == ConsentPolicy::Ask
 }
 
 /// Returns the user's consent to the whole request, which is stored with the answer.

@@ -12,7 +12,7 @@ use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, OpenLogin};
 use crate::domain::{InternalError, Services};
 use assent_model::id::{Did, LoginId, SessionId, UserId};
-use assent_model::login::SignInDenied;
+use assent_model::login::{LoginAnswer, SignInDenied};
 use assent_model::saml::NameId;
 use assent_plugin_host::{MapFailure, MapperRun, Sink};
 
@@ -140,13 +140,14 @@ pub async fn answer_observed<A, C>(
         services, observer, ..
     } = context;
     let session = &authenticated_user.signed_in.session;
-    let (OpenLogin::Stored(id) | OpenLogin::Unstored(id)) = login;
-    match observer.admit(id, session.user_id).await? {
+    match observer.admit(login.id(), session.user_id).await? {
         Admission::Admitted => {}
         Admission::Expired => return Ok(SignInAnswer::AnsweredBefore),
         Admission::OtherUser => {
             // The user is rejected, even if another request ended the sign-in.
-            let _ = login::end_without_sign_in(services, login).await?;
+            let _ =
+                login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
+                    .await?;
             return Ok(SignInAnswer::Denied(SignInDenied::OthersTestSignIn));
         }
     }

@@ -9,28 +9,40 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services, audit};
 use assent_model::account::Account;
 use assent_model::audit::{Actor, AuditContext, Entry, Event, Origin};
-use assent_model::id::{LoginId, SessionId, UserId};
-use assent_model::login::{BrowserContext, Login, LoginRequest, LoginStage, SignInDenied};
-use assent_model::secret::{Digest, Token};
+use assent_model::clock::Timestamp;
+use assent_model::id::{ApprovalId, LoginId, SessionId, UserId};
+use assent_model::login::{
+    BrowserContext, Login, LoginAnswer, LoginRequest, LoginStage, SignInDenied,
+};
+use assent_model::secret::{Digest, Secret, Token};
 use assent_model::user::LifecycleState;
 use assent_store::{Completion, ConsentGrant, IssuedGrant, NewSession, SignInRecord, Transition};
 use assent_telemetry::SPANS;
 
 pub use view::{GivenApproval, LoginEnd, LoginView, typed_name, view};
 
-/// A sign-in that has begun and is not answered.
+/// A sign-in that has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenLogin {
     /// The sign-in is stored in the database, which permits one answer.
     Stored(LoginId),
     /// The sign-in exists only in this request, because the browser's session is sufficient to answer at once.
     Unstored(LoginId),
+    /// The sign-in is answered, and the same browser receives its answer again. That stores nothing.
+    Answered(LoginId),
+}
+
+impl OpenLogin {
+    /// Returns the id of the sign-in.
+    pub const fn id(self) -> LoginId {
+        let (Self::Stored(id) | Self::Unstored(id) | Self::Answered(id)) = self;
+        id
+    }
 }
 
 impl std::fmt::Display for OpenLogin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (Self::Stored(id) | Self::Unstored(id)) = self;
-        id.fmt(f)
+        self.id().fmt(f)
     }
 }
 
@@ -68,17 +80,18 @@ pub struct SignInSource {
 }
 
 /// Returns a new sign-in in the browser with this cookie digest. `session` is the session that it continues, if it is
-/// sufficient for the request. The sign-in is not stored yet: see [`store`].
+/// sufficient for the request. The sign-in is not stored yet: see [`store`]. Its id is new, unless a repeated request
+/// must lead to the same sign-in.
 pub fn new(
     services: &Services,
-    request: LoginRequest,
+    (request, id): (LoginRequest, Option<LoginId>),
     browser: Digest,
     context: BrowserContext,
     session: Option<SessionId>,
 ) -> Login {
     let now = services.now();
     Login {
-        id: LoginId::new(now, &*services.entropy),
+        id: id.unwrap_or_else(|| LoginId::new(now, &*services.entropy)),
         browser,
         context,
         request,
@@ -123,7 +136,7 @@ pub async fn begin(
     session: Option<SessionId>,
     from: Option<SignInSource>,
 ) -> Result<Login, InternalError> {
-    let login = new(services, request, browser, context, session);
+    let login = new(services, (request, None), browser, context, session);
     store(services, &login, from).await?;
     Ok(login)
 }
@@ -135,8 +148,20 @@ pub struct AuthenticatedUser {
     pub signed_in: BrowserSession,
     /// The cookie of the session, if it is new.
     pub cookie: Option<Token>,
+    /// The approval from which the new session was computed.
+    pub approval: Option<ApprovalId>,
+    /// The secret of the browser, from which the code is derived.
+    pub browser: Secret,
     /// The IP address and browser of the user.
     pub origin: Origin,
+}
+
+impl AuthenticatedUser {
+    /// Returns the session that begins, with its user and its cookie.
+    pub fn new_session(&self) -> Option<(UserId, &Token)> {
+        let cookie = self.cookie.as_ref()?;
+        Some((self.signed_in.user.id, cookie))
+    }
 }
 
 /// Returns the user who approved, if the user may still sign in. The state is checked again when the approval is used.
@@ -148,7 +173,7 @@ pub async fn authenticated_user(
     services: &Services,
     approved: &GivenApproval,
     old: Option<&BrowserSession>,
-    origin: Origin,
+    (browser, origin): (&Secret, Origin),
 ) -> Result<Option<AuthenticatedUser>, InternalError> {
     let Some(id) = approved.approval.user_id else {
         return Ok(None);
@@ -158,20 +183,23 @@ pub async fn authenticated_user(
         .user(id)
         .await?
         .filter(|user| user.state == LifecycleState::Active);
-    Ok(user.map(|user| {
-        let (mut signed_in, cookie) =
-            session::prepare(services, user, approved.authentication.clone());
-        if approved.is_test_sign_in {
-            let end = services.now() + crate::domain::sign_in::test_sign_in::LIFE;
-            signed_in.session.expires_at = signed_in.session.expires_at.min(end);
-        } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
-            signed_in.session.sid.clone_from(&old.session.sid);
-        }
-        AuthenticatedUser {
-            signed_in,
-            cookie: Some(cookie),
-            origin,
-        }
+    let Some(user) = user else {
+        return Ok(None);
+    };
+    let (mut signed_in, cookie) =
+        session::prepare(services, user, approved.authentication.clone(), browser)?;
+    if approved.is_test_sign_in {
+        let end = services.now() + crate::domain::sign_in::test_sign_in::LIFE;
+        signed_in.session.expires_at = signed_in.session.expires_at.min(end);
+    } else if let Some(old) = old.filter(|old| old.user.id == signed_in.user.id) {
+        signed_in.session.sid.clone_from(&old.session.sid);
+    }
+    Ok(Some(AuthenticatedUser {
+        signed_in,
+        cookie: Some(cookie),
+        approval: Some(approved.approval.id),
+        browser: browser.clone(),
+        origin,
     }))
 }
 
@@ -186,6 +214,8 @@ pub struct LoginCompletion<'a> {
     pub grant: Option<(IssuedGrant, &'a Account)>,
     /// The consent of the user.
     pub consent: Option<ConsentGrant>,
+    /// The time of the answer.
+    pub at: Timestamp,
 }
 
 /// Answers the sign-in. In one transaction, a new session begins, the browser's old one ends, the application receives
@@ -205,9 +235,11 @@ pub async fn answer(
         old,
         grant,
         consent,
+        at: now,
     } = outcome;
     let signed_in = &authenticated_user.signed_in;
     let record = SignInRecord {
+        user: signed_in.user.id,
         consent,
         entries,
         activated,
@@ -215,17 +247,16 @@ pub async fn answer(
     let replaces = old
         .filter(|_| authenticated_user.cookie.is_some())
         .map(|old| old.session.id);
-    let now = services.now();
-    let answered = match (
-        login,
-        &authenticated_user.cookie,
-        grant.map(|(grant, _)| grant),
-    ) {
-        (OpenLogin::Stored(login), Some(cookie), grant) => {
+    let begun = authenticated_user.cookie.as_ref();
+    let begun = begun.zip(authenticated_user.approval);
+    let answered = match (login, begun, grant.map(|(grant, _)| grant)) {
+        (OpenLogin::Answered(_), ..) => return Ok(Transition::Done),
+        (OpenLogin::Stored(login), Some((cookie, approval)), grant) => {
             let completion = Completion::NewSession {
                 session: Box::new(NewSession {
                     session: signed_in.session.clone(),
                     digest: cookie.digest(),
+                    approval,
                     origin: authenticated_user.origin.clone(),
                     replaces,
                 }),
@@ -269,6 +300,7 @@ fn audit_entries(
         old,
         grant,
         consent,
+        at: _,
     } = outcome;
     let BrowserSession { session, user } = &authenticated_user.signed_in;
     let by = AuditContext::new(Actor::User(user.id), authenticated_user.origin.clone());
@@ -316,19 +348,21 @@ fn audit_entries(
     )
 }
 
-/// Ends the sign-in without signing in a user.
+/// Ends the sign-in with this answer, without signing in a user.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn end_without_sign_in(
     services: &Services,
     login: OpenLogin,
+    answer: LoginAnswer,
+    at: Timestamp,
 ) -> Result<Transition, InternalError> {
     match login {
-        OpenLogin::Unstored(_) => Ok(Transition::Done),
+        OpenLogin::Unstored(_) | OpenLogin::Answered(_) => Ok(Transition::Done),
         OpenLogin::Stored(login) => Ok(services
             .store
-            .answer_login(login, Completion::GiveUp, services.now())
+            .answer_login(login, Completion::GiveUp { answer }, at)
             .await?),
     }
 }
@@ -347,6 +381,19 @@ pub async fn continue_with_session(
         .continue_login(login.id, signed_in.session.id)
         .await?;
     Ok(())
+}
+
+/// Whether the user declined to continue the sign-in with this session.
+///
+/// # Errors
+/// If the database fails.
+pub async fn has_declined(
+    services: &Services,
+    login: &Login,
+    signed_in: &BrowserSession,
+) -> Result<bool, InternalError> {
+    let session = signed_in.session.id;
+    Ok(services.store.has_declined(login.id, session).await?)
 }
 
 /// Cancels the pending approval request, because the user cancelled the sign-in in the browser.

@@ -8,8 +8,10 @@
 pub mod access;
 pub mod consent;
 pub mod context;
+pub mod derived;
 pub mod known_browsers;
 pub mod login;
 pub mod passkey;
 pub mod qr_sign_in;
+pub mod repeat;
 pub mod test_sign_in;

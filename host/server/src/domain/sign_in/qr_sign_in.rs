@@ -216,7 +216,7 @@ async fn find(
                 .map(|found| found.id);
             scanned.is_some() || pending.is_some_and(|found| found.scanned_by.is_none())
         }
-        LoginStage::SignedIn(_) | LoginStage::Answered => false,
+        LoginStage::SignedIn(_) | LoginStage::Answered(_) => false,
     };
     if !is_open {
         return Ok(None);

@@ -1,6 +1,8 @@
 //! Conditional requests (RFC 9110 section 13): `ETag`, `If-Match` and `If-None-Match`. A tag is the version of the
 //! resource.
 
+use std::borrow::Cow;
+
 use axum::Json;
 use axum::body::Body;
 use axum::extract::{FromRequestParts, Request};
@@ -12,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
 use crate::domain::admin::{AdminError, ExpectedVersion};
+use crate::http::header_text;
 use crate::http::problem::{Problem, ProblemKind};
 
 /// A response with the version of its resource.
@@ -33,13 +36,8 @@ impl<T: Serialize> IntoResponse for VersionedResponse<T> {
 
 /// The tags in a header; `None` if the header is missing.
 fn tags(headers: &HeaderMap, name: &HeaderName) -> Option<Vec<String>> {
-    let lines: Vec<_> = headers.get_all(name).iter().collect();
-    let texts = lines.iter().filter_map(|value| value.to_str().ok());
-    let tags = texts
-        .flat_map(|line| line.split(','))
-        .map(|tag| tag.trim().to_owned())
-        .collect();
-    (!lines.is_empty()).then_some(tags)
+    let tags = || header_text::elements(headers, name).map(Cow::into_owned);
+    headers.contains_key(name).then(|| tags().collect())
 }
 
 /// The condition of `If-Match`: a change applies only to a version that the header names.

@@ -5,7 +5,6 @@ use std::collections::HashSet;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, FailedToBufferBody, QueryRejection};
 use axum::extract::{FromRequest, FromRequestParts, Request};
-use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, Method};
 use serde::de::DeserializeOwned;
@@ -13,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use utoipa::{IntoParams, ToSchema};
 
+use crate::http::header_text;
 use crate::http::problem::{Problem, ProblemKind};
 use assent_model::command::{Change, unremovable_member};
 use assent_model::text::bytes_without_mark;
@@ -164,13 +164,8 @@ pub(super) const TOO_LARGE: &str =
     "the body is larger than 64 KiB, or as a file larger than 12 MiB";
 
 fn is_json(headers: &HeaderMap, merges: bool) -> bool {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    kind.eq_ignore_ascii_case("application/json")
-        || (merges && kind.eq_ignore_ascii_case("application/merge-patch+json"))
+    let kind = header_text::media_type(headers);
+    kind == "application/json" || (merges && kind == "application/merge-patch+json")
 }
 
 /// Reads a JSON object. Unknown members are errors, and the problem names the position. serde would read an array as

@@ -18,6 +18,7 @@ use super::authorize::{CSRF, USER};
 use super::routes::Area;
 use crate::http::admin_api::areas::areas;
 use crate::http::admin_api::openapi::operation::{operation, response_name};
+use crate::http::header_text;
 use crate::http::problem::{ProblemKind, ProblemView};
 use assent_model::administration::AdminScope;
 
@@ -57,11 +58,8 @@ pub(super) async fn serve(request: Request) -> Response {
             assent_model::secret::Digest::sha256(DOCUMENT.as_bytes()).to_base64url()
         )
     });
-    let known = request
-        .headers()
-        .get(header::IF_NONE_MATCH)
-        .and_then(|value| value.to_str().ok());
-    let mut response = if known.is_some_and(|tags| tags.split(',').any(|tag| tag.trim() == *TAG)) {
+    let mut known = header_text::elements(request.headers(), &header::IF_NONE_MATCH);
+    let mut response = if known.any(|tag| tag == *TAG) {
         StatusCode::NOT_MODIFIED.into_response()
     } else {
         (

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, Request};
 use axum::http::HeaderMap;
-use axum::http::header::CONTENT_TYPE;
 use csv::{ReaderBuilder, Terminator, WriterBuilder};
 
 use super::input;
 use crate::domain::admin::ImportRow;
+use crate::http::header_text;
 use crate::http::problem::{Problem, ProblemKind};
 
 /// The byte order mark, by which spreadsheets recognise UTF-8.
@@ -35,17 +35,7 @@ impl<S: Send + Sync> FromRequest<S> for CsvBody {
 }
 
 fn is_table(headers: &HeaderMap) -> Result<(), Problem> {
-    let kind = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    if kind
-        .split(';')
-        .next()
-        .unwrap_or_default()
-        .trim()
-        .eq_ignore_ascii_case("text/csv")
-    {
+    if header_text::media_type(headers) == "text/csv" {
         return Ok(());
     }
     Err(Problem::with_kind(

@@ -14,6 +14,7 @@ use axum::response::{IntoResponse, Response};
 use crate::domain::approvals::{callback_address, callbacks};
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::{InternalError, Services};
+use crate::http::header_text;
 use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
 use assent_plugin_host::Callback;
@@ -67,9 +68,9 @@ fn plugin_headers(headers: &HeaderMap) -> Option<Vec<(String, String)>> {
     let mut size = 0;
     let mut copied = Vec::new();
     for (name, value) in headers.iter().filter(|(name, _)| **name != COOKIE) {
-        let Ok(value) = value.to_str() else { continue };
+        let value = header_text::text(value).into_owned();
         size += name.as_str().len() + value.len();
-        copied.push((name.as_str().to_owned(), value.to_owned()));
+        copied.push((name.as_str().to_owned(), value));
     }
     (copied.len() <= MOST_HEADERS && size <= LARGEST_HEADERS).then_some(copied)
 }

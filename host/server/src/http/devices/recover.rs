@@ -48,7 +48,7 @@ async fn open_login(
         return Ok(None);
     };
     Ok(match login::view(services, id, browser.digest()).await? {
-        LoginView::Unknown | LoginView::Answered(_) => None,
+        LoginView::Unknown | LoginView::Answered(..) => None,
         _ => Some(id),
     })
 }

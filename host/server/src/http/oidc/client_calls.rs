@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::domain::Services;
 use crate::domain::operations::rate_limits::{Network, RateLimitError};
+use crate::http::header_text;
 use crate::http::oidc::client_certificate::ClientCertificate;
 use crate::http::operations::rate_limits;
 use crate::http::outage::unavailable;
@@ -245,12 +246,7 @@ fn never_stored(mut response: Response) -> Response {
 
 /// Whether the body is a form.
 pub(crate) fn is_form(headers: &HeaderMap) -> bool {
-    let content_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    essence.eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    header_text::media_type(headers) == "application/x-www-form-urlencoded"
 }
 
 /// Returns the `Authorization` header.

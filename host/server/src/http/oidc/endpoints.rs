@@ -134,7 +134,7 @@ async fn begin(
         return Err(AuthorizeError::Answer(accepted.login_required(services)));
     }
     let login_request = LoginRequest::Oidc(Box::new(request.clone()));
-    let begun = match login::begin(services, browser, login_request, session).await? {
+    let begun = match login::begin(services, browser, (login_request, None), session).await? {
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };

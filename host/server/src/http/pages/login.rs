@@ -117,6 +117,8 @@ pub struct Choice {
     pub action: String,
     /// The token that binds the form to the offered user.
     pub user_token: String,
+    /// Whether the session began in another tab since the form with the name was shown.
+    pub is_recent: bool,
 }
 
 /// The consent page.
@@ -151,6 +153,8 @@ pub struct ConsentPage {
     pub days: u32,
     /// Whether the sign-in is an administrator's test, which stores no consent.
     pub is_test_sign_in: bool,
+    /// Whether the page only asks the user to continue in a native application, because consent is not necessary.
+    pub continues: bool,
 }
 
 /// The waiting page, with the number to type on the device. Without a script it reloads itself every three seconds.

@@ -2,36 +2,44 @@
 
 use askama::Template;
 
+use super::link::Link;
 use crate::http::layout::Layout;
+use crate::http::texts::Message;
 
-/// A response that the browser posts to the application: by script, or after a press of the button.
+/// A response or another message that the browser posts to the application: by script, or after a press of the button.
+/// The script posts it only once.
 #[derive(Clone, Debug, Template)]
 #[template(path = "form_post.html")]
 pub struct FormPostPage {
     /// The layout of the page.
     pub layout: Layout,
+    /// The title.
+    pub title: Message,
     /// The name of the receiving application; `None` if it no longer exists.
     pub application: Option<String>,
-    /// The application's redirect URI.
+    /// The address of the application that receives the form.
     pub action: String,
     /// The fields, by name and value.
     pub fields: Vec<(&'static str, String)>,
+    /// Whether the response signs the user in.
+    pub is_granted: bool,
+    /// The link to the application, for a page that posted its form before.
+    pub link: Link,
+    /// The nonce of the script, if the policy of the page permits only that (Content Security Policy Level 3 section
+    /// 2.3.1).
+    pub nonce: Option<String>,
 }
 
-/// A SAML message for a service provider: a form that a script submits. The page's own policy allows only that script.
+/// The page for a user whose application has received the answer to the sign-in already.
 #[derive(Clone, Debug, Template)]
-#[template(path = "saml_post.html")]
-pub struct SamlPostPage {
+#[template(path = "already_signed_in.html")]
+pub struct AlreadySignedInPage {
     /// The layout of the page.
     pub layout: Layout,
-    /// The name of the service provider.
+    /// The name of the application.
     pub application: String,
-    /// The target URL of the service provider.
-    pub action: String,
-    /// The fields, by name and value.
-    pub fields: Vec<(&'static str, String)>,
-    /// The nonce that allows the page's script (Content Security Policy Level 3 section 2.3.1).
-    pub nonce: String,
+    /// The link to the application.
+    pub link: Link,
 }
 
 /// The page that asks the user before a sign-on that begins at this server (IdP-initiated).

@@ -36,6 +36,7 @@ fn login() -> LoginPage {
             name: MARKUP.to_owned(),
             action: "/login/1/continue".to_owned(),
             user_token: MARKUP.to_owned(),
+            is_recent: true,
         }),
         passkey: Some(PasskeyForm {
             action: "/login/1/passkey".to_owned(),
@@ -66,12 +67,17 @@ fn consent() -> ConsentPage {
         offline: false,
         days: 14,
         is_test_sign_in: false,
+        continues: false,
     }
 }
 
 fn form_post() -> FormPostPage {
     FormPostPage {
         layout: layout(),
+        title: words(),
+        is_granted: true,
+        link: Link::to_start(),
+        nonce: None,
         application: Some(MARKUP.to_owned()),
         action: "https://rp.example/cb?a=1&b=2".to_owned(),
         fields: vec![("code", "ac_1".to_owned()), ("state", MARKUP.to_owned())],
@@ -240,13 +246,15 @@ fn saml_logout() -> SamlLogoutPage {
     }
 }
 
-fn saml_post() -> SamlPostPage {
-    SamlPostPage {
-        layout: layout(),
-        application: MARKUP.to_owned(),
+fn saml_post() -> FormPostPage {
+    FormPostPage {
+        title: words(),
+        application: Some(MARKUP.to_owned()),
         action: "https://sp.example/acs".to_owned(),
         fields: vec![("SAMLResponse", MARKUP.to_owned())],
-        nonce: MARKUP.to_owned(),
+        is_granted: false,
+        nonce: Some(MARKUP.to_owned()),
+        ..form_post()
     }
 }
 
@@ -342,6 +350,11 @@ fn every_page_in(language: Language) -> Vec<String> {
         saml_start(),
         saml_logout(),
         saml_post(),
+        AlreadySignedInPage {
+            layout: layout(),
+            application: text(),
+            link: Link::to_start()
+        },
         SamlLogoutAnsweredPage {
             layout: layout(),
             next: text(),
@@ -543,7 +556,7 @@ fn consent_to_offline_access_is_requested_each_time() {
 #[test]
 fn a_response_page_names_its_application_if_it_exists() {
     let page = FormPostPage {
-        application: Some("Expenses".to_owned()),
+        title: Message::new("response-title").text("application", "Expenses"),
         ..form_post()
     }
     .render()
@@ -553,6 +566,7 @@ fn a_response_page_names_its_application_if_it_exists() {
         "{page}"
     );
     let page = FormPostPage {
+        title: Message::new("response-title-unknown"),
         application: None,
         ..form_post()
     }

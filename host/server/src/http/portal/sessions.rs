@@ -146,6 +146,7 @@ pub(super) async fn signed_out(
             browser.language(),
             ended,
             LogoutContinuation::Page,
+            browser.digest(),
         )
         .await?
     };

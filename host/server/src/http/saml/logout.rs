@@ -27,6 +27,7 @@ use assent_model::id::LogoutId;
 use assent_model::language::Language;
 use assent_model::name::QuotedText;
 use assent_model::saml::{LogoutContinuation, SessionEnd};
+use assent_model::secret::Digest;
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind};
 
 /// `GET /sso/SingleLogoutService/{applicationId}`: a message by redirect.
@@ -105,12 +106,21 @@ pub(crate) async fn notify(
     language: Language,
     ended: SessionEnd,
     continuation: LogoutContinuation,
+    browser: Digest,
 ) -> Result<Response, InternalError> {
-    Ok(proceed(
-        services,
-        language,
-        logout::begin(services, ended, continuation).await?,
-    ))
+    let begun = logout::begin(services, ended, continuation, (Some(browser), None)).await?;
+    Ok(proceed(services, language, begun))
+}
+
+/// Returns the response to a repeated sign-out: the browser goes to the page of the logout that its first request
+/// began.
+pub(crate) async fn notifying(
+    services: &Services,
+    browser: Digest,
+    waits: bool,
+) -> Result<Option<Response>, InternalError> {
+    let begun = logout::recent(services, browser, waits).await?;
+    Ok(begun.map(|id| see_other(&address(id))))
 }
 
 fn proceed(services: &Services, language: Language, begun: LogoutStart) -> Response {

@@ -15,25 +15,28 @@ use crate::http::csrf;
 use crate::http::csrf::UserToken;
 use crate::http::oidc::client_calls::is_form;
 use crate::http::operator_details;
-use crate::http::pages::{Link, SamlPostPage, SamlStartPage};
+use crate::http::pages::{FormPostPage, Link, SamlStartPage};
 use crate::http::reply::{
     ErrorReply, Framing, forged, internal_error, layout, nonce, other_user, page, page_with_script,
     see_other, with_browser,
 };
 use crate::http::request_id;
+use crate::http::sign_in::answer::{link_to, link_to_origin};
 use crate::http::sign_in::login;
 use crate::http::texts::Message;
 use crate::saml::peer::HeaderError;
 use crate::saml::sign_on::{
     self, AuthenticatedSignOn, SignOnAnswer, SignOnDenied, SignOnError, SignOnOutcome, Unanswerable,
 };
-use assent_model::id::SignOnId;
+use assent_model::clock::Timestamp;
+use assent_model::id::{LoginId, SignOnId};
 use assent_model::language::Language;
 use assent_model::login::LoginRequest;
 use assent_model::name::QuotedText;
 use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
 use assent_model::saml::SignOnRequest;
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value};
+use assent_store::ClaimedSignOn;
 
 /// `GET /sso/SingleSignOnService/{applicationId}`: a request by redirect; without a request, the page that begins a
 /// sign-on at this server.
@@ -125,15 +128,21 @@ pub(crate) async fn proceed(
 ) -> Response {
     let reply = async {
         let request = match id.parse::<SignOnId>() {
-            Ok(id) => services
-                .store
-                .claim_sign_on_request(id, services.now())
-                .await
-                .map_err(InternalError::from)?,
+            Ok(id) => {
+                let by = (browser.digest(), browser.session_id());
+                let claimed = services
+                    .store
+                    .claim_sign_on_request(id, by, services.now())
+                    .await
+                    .map_err(InternalError::from)?;
+                claimed.map(|claimed| (LoginId::from_bytes(*id.as_bytes()), claimed))
+            }
             Err(_) => None,
         };
         match request {
-            Some(request) => Box::pin(begin(&services, &browser, request)).await,
+            Some((login, claimed)) => {
+                Box::pin(continued(&services, &browser, login, claimed)).await
+            }
             None => Ok(unusable_request_page(&services, browser.language())),
         }
     };
@@ -143,11 +152,40 @@ pub(crate) async fn proceed(
     with_browser(response, &services, &browser)
 }
 
+/// Continues with a request, whose login has the id of the request. If the first response to this browser was lost, the
+/// browser goes to the same login, or receives the same response about the same session.
+async fn continued(
+    services: &Services,
+    browser: &Browser,
+    login: LoginId,
+    claimed: ClaimedSignOn,
+) -> Result<Response, InternalError> {
+    if claimed.repeats {
+        if services.store.login(login, services.now()).await?.is_some() {
+            return Ok(see_other(&format!("/login/{login}")));
+        }
+        // The first response may have contained an assertion about this session. Only that session gets it again.
+        if claimed.session.is_some() {
+            let signed_in = browser.signed_in(services).await?;
+            let same = signed_in.filter(|signed_in| Some(signed_in.session.id) == claimed.session);
+            let suffices = match &same {
+                Some(same) => sign_on::may_continue(services, &claimed.request, same).await?,
+                None => false,
+            };
+            if !suffices {
+                return Ok(unusable_request_page(services, browser.language()));
+            }
+        }
+    }
+    begin(services, browser, claimed.request, (login, claimed.at)).await
+}
+
 /// Begins a login for a request, or responds at once if the session is sufficient.
 async fn begin(
     services: &Services,
     browser: &Browser,
     request: SignOnRequest,
+    (login, at): (LoginId, Timestamp),
 ) -> Result<Response, InternalError> {
     let session = match browser.signed_in(services).await? {
         Some(signed_in) if sign_on::may_continue(services, &request, &signed_in).await? => {
@@ -170,12 +208,13 @@ async fn begin(
         ));
     }
     if request.passive && session.is_none() {
-        let answer =
-            sign_on::failed(services, &request, &provider, SignOnDenied::NoPassive).await?;
+        let why = SignOnDenied::NoPassive;
+        let answer = sign_on::failed(services, &request, &provider, why, (login, at)).await?;
         return Ok(deliver(services, browser.language(), &answer));
     }
     let login_request = LoginRequest::Saml(Box::new(request.clone()));
-    let begun = match login::begin(services, browser, login_request, session).await? {
+    let begun = match login::begin(services, browser, (login_request, Some(login)), session).await?
+    {
         Ok(begun) => begun,
         Err(page) => return Ok(page),
     };
@@ -187,6 +226,7 @@ async fn begin(
         request: &request,
         authenticated_user,
         old: None,
+        at,
     };
     let observer = test_sign_in::observer(services, request.purpose);
     let request_id = request_id::current();
@@ -223,14 +263,40 @@ pub(crate) fn deliver(services: &Services, language: Language, answer: &SignOnAn
             .clone()
             .map(|state| ("RelayState", state)),
     );
-    posted(
-        services,
-        language,
-        answer.name.clone(),
-        &answer.acs,
+    let link = match &answer.starts_here {
+        Some(application) => link_to(&answer.name, start_purpose(application.as_str())),
+        None => link_to_origin(&answer.name, &answer.acs),
+    };
+    let form = FormPostPage {
+        is_granted: answer.is_granted,
+        link,
+        ..message_page(services, language, answer.name.clone(), &answer.acs, fields)
+    };
+    posting(&form, &answer.acs, Framing::Denied)
+}
+
+fn message_page(
+    services: &Services,
+    language: Language,
+    application: String,
+    action: &CheckedRedirect,
+    fields: Vec<(&'static str, String)>,
+) -> FormPostPage {
+    FormPostPage {
+        layout: layout(services, language),
+        title: Message::new("saml-title").text("application", application.clone()),
+        link: link_to_origin(&application, action),
+        application: Some(application),
+        action: action.as_str().to_owned(),
         fields,
-        Framing::Denied,
-    )
+        is_granted: false,
+        nonce: Some(nonce(services)),
+    }
+}
+
+fn posting(form: &FormPostPage, action: &CheckedRedirect, shown: Framing) -> Response {
+    let nonce = form.nonce.as_deref().unwrap_or_default();
+    page_with_script(form, action.form_action_source().as_deref(), nonce, shown)
 }
 
 /// Returns a page that posts a message to a service provider, by script or by its button.
@@ -242,15 +308,8 @@ pub(crate) fn posted(
     fields: Vec<(&'static str, String)>,
     shown: Framing,
 ) -> Response {
-    let nonce = nonce(services);
-    let form = SamlPostPage {
-        layout: layout(services, language),
-        application,
-        action: action.as_str().to_owned(),
-        fields,
-        nonce: nonce.clone(),
-    };
-    page_with_script(&form, action.form_action_source().as_deref(), &nonce, shown)
+    let form = message_page(services, language, application, action, fields);
+    posting(&form, action, shown)
 }
 
 /// Returns the purpose of the CSRF token that begins a sign-on at this server.
@@ -314,7 +373,16 @@ async fn started(
         }
     }
     Ok(with_browser(
-        Box::pin(begin(services, browser, request)).await?,
+        Box::pin(begin(
+            services,
+            browser,
+            request,
+            (
+                LoginId::new(services.now(), &*services.entropy),
+                services.now(),
+            ),
+        ))
+        .await?,
         services,
         browser,
     ))

@@ -16,7 +16,7 @@ use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::pages::ConfirmPage;
 use crate::http::reply::{layout, page};
-use crate::http::sign_in::login::{LoginPost, asking, finish, session_before};
+use crate::http::sign_in::login::{LoginPost, asking, finish, repeated, session_before};
 use assent_model::id::LoginId;
 use assent_model::login::Login;
 use assent_model::user::User;
@@ -78,12 +78,17 @@ pub(crate) async fn confirm(posted: LoginPost) -> Response {
         ..
     } = &posted;
     let reply = async {
-        let LoginView::Approved(login, approved) = view else {
-            return Ok(posted.redirect_to_current_page());
+        let (login, approved) = match view {
+            LoginView::Approved(login, approved) => (login, approved),
+            LoginView::Answered(login, given) => {
+                return Box::pin(repeated(services, browser, login, given)).await;
+            }
+            _ => return Ok(posted.redirect_to_current_page()),
         };
         let old = session_before(services, browser, login).await?;
+        let by = (browser.secret(), browser.origin());
         let Some(authenticated_user) =
-            login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await?
+            login::authenticated_user(services, approved, old.as_ref(), by).await?
         else {
             return Ok(posted.redirect_to_current_page());
         };

@@ -22,7 +22,9 @@ use crate::http::portal::owner::is_enough;
 use crate::http::reply::{forged, internal_error, other_user, see_other};
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question::{in_words, shown_to};
-use crate::http::sign_in::login::{LoginPost, answered_before, finish, resumed, session_before};
+use crate::http::sign_in::login::{
+    LoginPost, answered_meanwhile, finish, repeated, resumed, session_before,
+};
 use crate::http::texts::Message;
 use crate::oidc::authorize;
 use crate::oidc::authorize::DenialReason;
@@ -50,14 +52,21 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                 old = session_before(services, browser, login).await?;
                 (
                     login,
-                    login::authenticated_user(services, approved, old.as_ref(), browser.origin())
-                        .await?,
+                    login::authenticated_user(
+                        services,
+                        approved,
+                        old.as_ref(),
+                        (browser.secret(), browser.origin()),
+                    )
+                    .await?,
                 )
             }
             LoginView::SignedIn(login, session) => {
                 (login, resumed(services, browser, login, *session).await?)
             }
-            LoginView::Answered(_) => return Ok(answered_before(services, browser.language())),
+            LoginView::Answered(login, given) => {
+                return Box::pin(repeated(services, browser, login, given)).await;
+            }
             _ => return Ok(posted.redirect_to_current_page()),
         };
         let (Some(authenticated_user), LoginRequest::Oidc(request)) =
@@ -93,10 +102,10 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                     DenialReason::NoConsent,
                 )
                 .await?;
-                Ok(match answer {
-                    Some(answer) => deliver(services, browser.language(), &answer).await,
-                    None => answered_before(services, browser.language()),
-                })
+                match answer {
+                    Some(answer) => Ok(deliver(services, browser.language(), &answer).await),
+                    None => answered_meanwhile(services, browser, login.id).await,
+                }
             }
             _ => Ok(posted.redirect_to_current_page()),
         }

@@ -10,6 +10,7 @@ mod leave;
 mod no_login;
 mod passkey;
 mod posted;
+mod repeat;
 mod waiting;
 
 use std::sync::Arc;
@@ -39,9 +40,10 @@ pub(crate) use finish::{finish, resumed, session_before};
 pub(crate) use followed::{events, state};
 pub(crate) use identify::{identify, proceed};
 pub(crate) use leave::{leave, return_by_itself};
-pub(crate) use no_login::{answered_before, disabled_application};
+pub(crate) use no_login::disabled_application;
 pub(crate) use passkey::{passkey, passkey_challenge};
 pub(crate) use posted::LoginPost;
+pub(crate) use repeat::{answered_meanwhile, repeated};
 
 /// `GET /login/{id}`: the page for the state of the login. After the approval it responds to the application.
 pub(crate) async fn show(
@@ -63,7 +65,7 @@ async fn show_view(
     view: LoginView,
 ) -> Result<Response, InternalError> {
     if let Some(login) = view.login()
-        && !matches!(view, LoginView::Answered(_))
+        && !matches!(view, LoginView::Answered(..))
         && let Some(why) = disabled(services, login).await?
     {
         return rejected_page(services, browser, login, why, None).await;
@@ -108,7 +110,9 @@ async fn show_view(
         LoginView::Approved(login, approved) => {
             Box::pin(approved_reply(services, browser, &login, &approved)).await
         }
-        LoginView::Answered(_) => Ok(answered_before(services, browser.language())),
+        LoginView::Answered(login, given) => {
+            Box::pin(repeated(services, browser, &login, &given)).await
+        }
         LoginView::Unknown => Ok(unknown(services, browser.language())),
     }
 }
@@ -120,7 +124,8 @@ async fn approved_reply(
     approved: &GivenApproval,
 ) -> Result<Response, InternalError> {
     let old = session_before(services, browser, login).await?;
-    match login::authenticated_user(services, approved, old.as_ref(), browser.origin()).await? {
+    let by = (browser.secret(), browser.origin());
+    match login::authenticated_user(services, approved, old.as_ref(), by).await? {
         Some(authenticated_user)
             if confirm::is_needed(
                 services,
@@ -172,9 +177,9 @@ pub(crate) async fn again(posted: LoginPost) -> Response {
                 login::again(&posted.services, login).await?;
                 Ok(posted.redirect_to_current_page())
             }
-            LoginView::Identify(_) | LoginView::Answered(_) | LoginView::Unknown => {
-                Ok(posted.redirect_to_current_page())
-            }
+            // The user pressed the button twice.
+            LoginView::Identify(_) => Ok(posted.redirect_to_retry()),
+            LoginView::Answered(..) | LoginView::Unknown => Ok(posted.redirect_to_current_page()),
         }
     };
     posted.reply(reply.await)

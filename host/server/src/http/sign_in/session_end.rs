@@ -227,8 +227,21 @@ async fn signed_out(
         (None, Some(sid)) => session::end_if_expired(services, sid).await?,
         (None, None) => SessionEnd::default(),
     };
-    let response =
-        logout::notify(services, browser.language(), ended, request.continuation()).await?;
+    let repeats = signed_in.is_none() || ended.ended_before;
+    if repeats && ended.participants.is_empty() {
+        let waits = browser.session_id().is_some();
+        if let Some(response) = logout::notifying(services, browser.digest(), waits).await? {
+            return Ok(without_session(response, services));
+        }
+    }
+    let response = logout::notify(
+        services,
+        browser.language(),
+        ended,
+        request.continuation(),
+        browser.digest(),
+    )
+    .await?;
     Ok(without_session(response, services))
 }
 

@@ -15,15 +15,16 @@ use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::sign_in::consent;
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{Agreement, SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
-use assent_model::application::Application;
+use assent_model::application::{Application, ConsentPolicy};
 use assent_model::id::FamilyId;
-use assent_model::login::{AuthorizationRequest, SignInDenied};
+use assent_model::login::{AuthorizationRequest, LoginAnswer, SignInDenied};
 use assent_model::secret::Token;
-use assent_model::token::{CodeGrant, GrantContext, GrantSubject, prefix};
+use assent_model::token::{CodeGrant, GrantContext, GrantSubject};
 use assent_plugin_host::{MapFailure, MapFailureKind, Sink};
 use assent_store::IssuedGrant;
 use assent_telemetry::SPANS;
@@ -45,11 +46,24 @@ pub struct AuthenticatedAuthorization<'a> {
     pub agreement: Agreement,
 }
 
-/// The user must consent to the request first.
+/// The user must answer a question first.
 #[derive(Debug)]
 pub struct ConsentQuestion {
     /// The name of the application.
     pub application: String,
+    /// The question.
+    pub kind: QuestionKind,
+}
+
+/// The question to the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionKind {
+    /// Whether the application may have its scopes.
+    Scopes,
+    /// The same, for a native application, which any program on the user's computer can imitate.
+    ScopesForNative,
+    /// Whether the user continues in a native application that needs no consent.
+    Continue,
 }
 
 /// The outcome of an authorization request.
@@ -126,9 +140,12 @@ async fn answered(
     };
     observer.observe(SignInEvent::AccountFound).await?;
     let agreed = agreement == Agreement::Given;
-    if !agreed && consent::is_needed(services, &application, &signed_in.user, request).await? {
+    if !agreed
+        && let Some(kind) = question(services, &application, request, authenticated_user).await?
+    {
         return Ok(AuthorizeOutcome::AskConsent(ConsentQuestion {
             application: application.name.clone(),
+            kind,
         }));
     }
     match id_token_claims(context, request, &application, &account, signed_in).await? {
@@ -154,6 +171,29 @@ async fn answered(
             failed(services, login, request, code, &description).await
         }
     }
+}
+
+/// Returns the question that the user must answer. A native application gets no code for a session without a page,
+/// because the server cannot know which program sent the request (RFC 8252 section 8.6).
+async fn question(
+    services: &Services,
+    application: &Application,
+    request: &AuthorizationRequest,
+    authenticated_user: &AuthenticatedUser,
+) -> Result<Option<QuestionKind>, InternalError> {
+    let user = &authenticated_user.signed_in.user;
+    let needs_consent = consent::is_needed(services, application, user, request).await?;
+    let needs_page =
+        authenticated_user.cookie.is_none() && consent::needs_page(application, request);
+    Ok(match (needs_consent, needs_page) {
+        (true, false) => Some(QuestionKind::Scopes),
+        (true, true) => Some(QuestionKind::ScopesForNative),
+        (false, false) => None,
+        (false, true) => Some(match application.settings.consent {
+            ConsentPolicy::Ask => QuestionKind::ScopesForNative,
+            ConsentPolicy::Implied => QuestionKind::Continue,
+        }),
+    })
 }
 
 /// Returns the reason why this user, or the authentication, does not match the request.
@@ -195,14 +235,23 @@ async fn grant(
         ..
     } = authenticated;
     let signed_in = &authenticated_user.signed_in;
-    let (code, token) = code(services, request, application, account, signed_in, claims);
+    let (code, token) = code(
+        services,
+        request,
+        application,
+        account,
+        authenticated_user,
+        claims,
+    )?;
     // An administrator's test of a sign-in gives the application nothing, so it leaves no consent.
     let agreed = agreement == Agreement::Given && request.purpose.is_application();
     let outcome = LoginCompletion {
         authenticated_user,
         old,
         grant: Some((IssuedGrant::Code(Box::new(code)), account)),
-        consent: agreed.then(|| consent::consent_to(services, &signed_in.user, request)),
+        consent: (agreed && consent::is_stored(application, request))
+            .then(|| consent::consent_to(services, &signed_in.user, request)),
+        at: services.now(),
     };
     if !login::answer(services, login, outcome).await?.is_done() {
         return Ok(AuthorizeOutcome::AnsweredBefore);
@@ -238,16 +287,18 @@ pub async fn respond_silently(
     match respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => Ok(Some(answer)),
         AuthorizeOutcome::AnsweredBefore => Ok(None),
-        AuthorizeOutcome::AskConsent(_) => {
-            let description = "the user must consent, and prompt=none forbids the question";
-            fail(
-                services,
-                login,
-                request,
-                AuthorizeErrorCode::ConsentRequired,
-                description,
-            )
-            .await
+        AuthorizeOutcome::AskConsent(question) => {
+            let (code, description) = match question.kind {
+                QuestionKind::Scopes => (
+                    AuthorizeErrorCode::ConsentRequired,
+                    "the user must consent, and prompt=none forbids the question",
+                ),
+                QuestionKind::ScopesForNative | QuestionKind::Continue => (
+                    AuthorizeErrorCode::InteractionRequired,
+                    "a native application gets no code without a page, and prompt=none forbids the page",
+                ),
+            };
+            fail(services, login, request, code, description).await
         }
         AuthorizeOutcome::Denied(why) => {
             context::log_plugin_denial(login, Some(&request.application), &why, None);
@@ -297,12 +348,15 @@ fn code(
     request: &AuthorizationRequest,
     application: &Application,
     account: &Account,
-    signed_in: &BrowserSession,
+    authenticated_user: &AuthenticatedUser,
     claims: Map<String, Value>,
-) -> (CodeGrant, Token) {
+) -> Result<(CodeGrant, Token), InternalError> {
+    let AuthenticatedUser {
+        signed_in, browser, ..
+    } = authenticated_user;
     let now = services.now();
     let id = FamilyId::new(now, &*services.entropy);
-    let token = Token::new(prefix::CODE, id.as_bytes(), &*services.entropy);
+    let token = derived::code(services, id, browser)?;
     let lifetime = services.settings.lifetimes.authorization_code.get();
     let code = CodeGrant {
         id,
@@ -326,7 +380,7 @@ fn code(
         created_at: now,
         expires_at: now + lifetime,
     };
-    (code, token)
+    Ok((code, token))
 }
 
 /// The reason why no user was signed in, in its form for the application. Before the user is authenticated, it never
@@ -358,7 +412,8 @@ pub async fn deny(
     let application = services.store.application(&request.application).await?;
     if application.is_some_and(|application| !application.settings.enabled) {
         // No browser is redirected to a disabled application, whether this call ended the login or another request did.
-        let _ = login::end_without_sign_in(services, login).await?;
+        let _ = login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
+            .await?;
         return Ok(None);
     }
     let description = match reason {
@@ -386,8 +441,31 @@ async fn fail(
     code: AuthorizeErrorCode,
     description: &str,
 ) -> Result<Option<AuthorizationAnswer>, InternalError> {
-    let ended = login::end_without_sign_in(services, login).await?;
+    let answer = LoginAnswer::Error {
+        code: code.as_str().to_owned(),
+        description: description.to_owned(),
+    };
+    let ended = login::end_without_sign_in(services, login, answer, services.now()).await?;
     Ok(ended
         .is_done()
         .then(|| Destination::from_request(request).error(&services.issuer, code, description)))
+}
+
+/// Returns the response with this code again.
+pub fn repeated_code(
+    services: &Services,
+    request: &AuthorizationRequest,
+    code: &Token,
+) -> AuthorizationAnswer {
+    Destination::from_request(request).code(&services.issuer, code.expose())
+}
+
+/// Returns the response with this error again.
+pub fn repeated_error(
+    services: &Services,
+    request: &AuthorizationRequest,
+    code: &str,
+    description: &str,
+) -> AuthorizationAnswer {
+    Destination::from_request(request).failure(&services.issuer, code, description)
 }

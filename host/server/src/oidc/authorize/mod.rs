@@ -7,8 +7,8 @@ mod interaction;
 mod response;
 
 pub use answer::{
-    AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion, DenialReason, deny, respond,
-    respond_silently,
+    AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion, DenialReason, QuestionKind,
+    deny, repeated_code, repeated_error, respond, respond_silently,
 };
 pub use interaction::{hinted_name, may_continue, session_suffices};
 pub use response::{AnswerDelivery, AuthorizationAnswer};

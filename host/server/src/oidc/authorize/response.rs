@@ -63,11 +63,21 @@ impl Destination {
         let (application, error, description) =
             (&self.application, code.as_str(), description.into());
         tracing::info!(%application, error, description, "authorization request rejected");
+        self.failure(issuer, error, &description)
+    }
+
+    /// Returns an error response without a line in the log.
+    pub(super) fn failure(
+        self,
+        issuer: &str,
+        error: &str,
+        description: &str,
+    ) -> AuthorizationAnswer {
         self.answer(
             issuer,
             vec![
                 ("error", error.to_owned()),
-                ("error_description", description),
+                ("error_description", description.to_owned()),
             ],
         )
     }
@@ -95,6 +105,11 @@ impl Destination {
 }
 
 impl AuthorizationAnswer {
+    /// Whether the response has an authorization code.
+    pub fn is_granted(&self) -> bool {
+        self.parameters.iter().any(|(name, _)| *name == "code")
+    }
+
     /// The application that receives the response.
     pub const fn application(&self) -> &Did {
         &self.application

@@ -8,7 +8,7 @@ use crate::saml::peer::{HeaderError, check_header, find, once, single_logout_url
 use assent_model::audit::{Actor, AuditContext, Origin};
 use assent_model::id::LogoutId;
 use assent_model::saml::{
-    LogoutAnswer, LogoutContinuation, LogoutOutcome, ServiceProvider, SessionEnd,
+    LogoutAnswer, LogoutContinuation, LogoutOutcome, MessageClaim, ServiceProvider, SessionEnd,
 };
 use assent_saml_core::binding::{BindingError, Incoming, Signature, TrustError, TrustedMessage};
 use assent_saml_core::message::status::{REQUESTER, SUCCESS, UNKNOWN_PRINCIPAL};
@@ -127,9 +127,15 @@ pub async fn requested(
         check_request(services, &provider, request, trusted.is_signed())?;
     }
     let once = once(services, &provider, &header.id);
+    // The browser may send the request twice. The page of the logout admits only the browser of an ended session.
+    let id = logout_id(services, &once)?;
     let check = services.store.claim_message(once).await;
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
-        return Err(Unanswerable::Replay.into());
+        let begun = services.store.saml_logout(id, services.now()).await;
+        return match begun.map_err(InternalError::from)? {
+            Some(_) => Ok(LogoutStart::Notifying(id)),
+            None => Err(Unanswerable::Replay.into()),
+        };
     }
     let answer = provider
         .settings
@@ -163,6 +169,7 @@ pub async fn requested(
         let SessionEnd {
             participants,
             browsers,
+            ..
         } = session::end_named(services, sid, &by).await?;
         ended.participants.extend(participants);
         ended.browsers.extend(browsers);
@@ -172,7 +179,15 @@ pub async fn requested(
         .participants
         .retain(|other| other.application != provider.id);
     let continuation = answer.map_or(LogoutContinuation::Page, LogoutContinuation::Respond);
-    Ok(begin(services, ended, continuation).await?)
+    Ok(begin(services, ended, continuation, (None, Some(id))).await?)
+}
+
+/// Returns the id of the logout that a message begins. It cannot be guessed.
+fn logout_id(services: &Services, once: &MessageClaim) -> Result<LogoutId, InternalError> {
+    let message = once.digest.as_bytes();
+    let [id @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
+        services.root_secret.derive("logout", message)?;
+    Ok(LogoutId::from_bytes(id))
 }
 
 /// Checks the members of a request, except its header.

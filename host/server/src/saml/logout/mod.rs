@@ -12,4 +12,4 @@ mod propagation;
 
 pub use incoming::{LogoutError, Unanswerable, answered, requested};
 pub use outgoing::{Outgoing, respond};
-pub use propagation::{LogoutEnd, LogoutStart, LogoutView, ask, begin, view};
+pub use propagation::{LogoutEnd, LogoutStart, LogoutView, ask, begin, recent, view};

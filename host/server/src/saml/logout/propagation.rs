@@ -7,6 +7,7 @@ use super::outgoing::{self, Outgoing, respond};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::message_id;
 use assent_model::id::LogoutId;
+use assent_model::login::GivenAnswer;
 use assent_model::saml::{
     Logout, LogoutAnswer, LogoutContinuation, LogoutOutcome, LogoutTurn, Participation,
     ServiceProvider, SessionEnd,
@@ -15,6 +16,8 @@ use assent_model::secret::Digest;
 use assent_saml_core::message::Status;
 use assent_store::Transition;
 
+/// The time after which a concurrent request that ended the session has stored its logout.
+const SOON: Duration = Duration::from_millis(200);
 /// The lifetime of a logout.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
@@ -43,7 +46,8 @@ pub enum LogoutEnd {
     Message(Outgoing),
 }
 
-/// Begins to notify the service providers of an ended session.
+/// Begins to notify the service providers of an ended session. `browser` is the browser that signed out, and `id` that
+/// of the logout if a repeated request must lead to the same one.
 ///
 /// # Errors
 /// If the database or a key fails.
@@ -51,6 +55,7 @@ pub async fn begin(
     services: &Services,
     ended: SessionEnd,
     continuation: LogoutContinuation,
+    (browser, id): (Option<Digest>, Option<LogoutId>),
 ) -> Result<LogoutStart, InternalError> {
     let mut turns = Vec::with_capacity(ended.participants.len());
     for Participation {
@@ -79,10 +84,11 @@ pub async fn begin(
         ));
     }
     let now = services.now();
-    let id = LogoutId::new(now, &*services.entropy);
+    let id = id.unwrap_or_else(|| LogoutId::new(now, &*services.entropy));
     let logout = Logout {
         id,
         browsers: ended.browsers,
+        browser,
         continuation,
         expires_at: now + LIFETIME,
     };
@@ -91,6 +97,25 @@ pub async fn begin(
         .insert_saml_logout(logout, turns, now)
         .await?;
     Ok(LogoutStart::Notifying(id))
+}
+
+/// Returns the logout that this browser has just begun, for a repeated sign-out. `waits` is whether another request may
+/// begin it at this moment.
+///
+/// # Errors
+/// If the database fails.
+pub async fn recent(
+    services: &Services,
+    browser: Digest,
+    waits: bool,
+) -> Result<Option<LogoutId>, InternalError> {
+    let since = services.now() - GivenAnswer::REPEATABLE;
+    let found = services.store.recent_saml_logout(browser, since).await?;
+    if found.is_some() || !waits {
+        return Ok(found);
+    }
+    tokio::time::sleep(SOON).await;
+    Ok(services.store.recent_saml_logout(browser, since).await?)
 }
 
 /// The state of a logout.
@@ -181,6 +206,8 @@ pub async fn view(
     let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
+        // Another request of this browser finished it. Its response may have been lost.
+        Transition::NotOpen if !held.is_empty() => LogoutView::Finished(finished),
         Transition::NotOpen => LogoutView::Unknown,
     })
 }

@@ -12,7 +12,7 @@ use super::denied::SignOnDenied;
 use super::respond::{SignOnAnswer, failed};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
-use assent_model::id::SignOnId;
+use assent_model::id::{LoginId, SignOnId};
 use assent_model::name::QuotedText;
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
@@ -174,8 +174,10 @@ pub async fn check(
         if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
             return Err(Unanswerable::Replay.into());
         }
+        let now = services.now();
+        let login = LoginId::new(now, &*services.entropy);
         return Err(SignOnError::Answer(Box::new(
-            failed(services, &request, &provider, why).await?,
+            failed(services, &request, &provider, why, (login, now)).await?,
         )));
     }
     let now = services.now();

@@ -34,7 +34,30 @@ pub enum SignOnDenied {
     Internal,
 }
 
+/// The reasons with which a login can end, and their stored names.
+const NAMES: [(SignOnDenied, &str); 7] = [
+    (SignOnDenied::Denied, "denied"),
+    (SignOnDenied::Expired, "expired"),
+    (SignOnDenied::GivenUp, "given_up"),
+    (SignOnDenied::OtherSubject, "other_subject"),
+    (SignOnDenied::NoPassive, "no_passive"),
+    (SignOnDenied::NoAuthnContext, "no_authn_context"),
+    (SignOnDenied::Internal, "internal"),
+];
+
 impl SignOnDenied {
+    /// Returns the name with which the reason is stored; empty for a reason with which no login ends.
+    pub fn name(self) -> &'static str {
+        let found = NAMES.iter().find(|(reason, _)| *reason == self);
+        found.map_or("", |(_, name)| name)
+    }
+
+    /// Returns the reason with this stored name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let found = NAMES.iter().find(|(_, known)| *known == name);
+        found.map(|(reason, _)| *reason)
+    }
+
     /// Returns the status.
     pub fn status(self) -> Status {
         let (code, second) = match self {

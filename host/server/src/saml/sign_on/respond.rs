@@ -15,12 +15,15 @@ use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::access::{Access, signed_in_access};
 use crate::domain::sign_in::context;
 use crate::domain::sign_in::context::{SignInAnswer, SignInContext, SignInEvent};
+use crate::domain::sign_in::derived;
 use crate::domain::sign_in::login;
 use crate::domain::sign_in::login::{AuthenticatedUser, LoginCompletion, OpenLogin};
 use crate::domain::{InternalError, Services};
-use crate::saml::peer::{entity_id, message_id, session_index, signer};
+use crate::saml::peer::{entity_id, session_index, signer};
 use assent_model::account::Account;
-use assent_model::login::SignInDenied;
+use assent_model::clock::Timestamp;
+use assent_model::id::{Did, LoginId};
+use assent_model::login::{LoginAnswer, SignInDenied};
 use assent_model::redirect::CheckedRedirect;
 use assent_model::saml::{NameId, Participation, ServiceProvider, SignOnRequest};
 use assent_model::secret::Digest;
@@ -40,6 +43,10 @@ pub struct SignOnAnswer {
     pub response: String,
     /// The relay state of the request, unchanged.
     pub relay_state: Option<String>,
+    /// Whether the response has an assertion.
+    pub is_granted: bool,
+    /// The service provider, if a sign-on can begin at this server.
+    pub starts_here: Option<Did>,
 }
 
 /// A sign-on request with its authenticated user.
@@ -53,6 +60,8 @@ pub struct AuthenticatedSignOn<'a> {
     pub authenticated_user: &'a AuthenticatedUser,
     /// The previous session of the browser.
     pub old: Option<&'a BrowserSession>,
+    /// The time of the response, which stays the same if the response is repeated.
+    pub at: Timestamp,
 }
 
 /// The outcome of a sign-on request.
@@ -89,6 +98,7 @@ async fn answered(
         login,
         request,
         authenticated_user,
+        at,
         ..
     } = authenticated;
     let found = services
@@ -115,7 +125,7 @@ async fn answered(
         }
     };
     observer.observe(SignInEvent::AccountFound).await?;
-    let deny = |why| fail(services, login, request, &provider, why);
+    let deny = |why| fail(services, (login, at), request, &provider, why);
     if !is_requested_subject(services, &provider, request, user, &account)? {
         return deny(SignOnDenied::OtherSubject).await;
     }
@@ -225,11 +235,13 @@ async fn grant(
         request,
         authenticated_user,
         old,
+        at,
     } = authenticated;
     let BrowserSession { session, user } = &authenticated_user.signed_in;
-    let (id, assertion_id) = (message_id(services), message_id(services));
+    let id = derived::message_id(services, login.id(), "response")?;
+    let assertion_id = derived::message_id(services, login.id(), "assertion")?;
     let session_index = session_index(services, &provider.id, &session.sid)?;
-    let envelope = envelope(services, &id, entity_id(services, provider), request);
+    let envelope = envelope((&id, at), entity_id(services, provider), request);
     let assertion = Assertion {
         id: &assertion_id,
         audience: &provider.settings.entity_id,
@@ -251,7 +263,8 @@ async fn grant(
                 %login, application = %provider.id, %error,
                 "SAML sign-on failed: the assertion cannot be written"
             );
-            return fail(services, login, request, provider, SignOnDenied::Internal).await;
+            let why = SignOnDenied::Internal;
+            return fail(services, (login, at), request, provider, why).await;
         }
     };
     // Only a service provider that receives the assertion itself participates in the session.
@@ -268,6 +281,7 @@ async fn grant(
         old,
         grant: Some((grant, &content.account)),
         consent: None,
+        at,
     };
     if !login::answer(services, login, outcome).await?.is_done() {
         return Ok(SignOnOutcome::AnsweredBefore);
@@ -278,10 +292,11 @@ async fn grant(
         application: &provider.id,
         sink: Sink::SamlAssertion,
     };
-    traces::record(services, purpose, &content.steps);
-    Ok(SignOnOutcome::Granted(answer(
-        services, provider, request, response,
-    )?))
+    if !matches!(login, OpenLogin::Answered(_)) {
+        traces::record(services, purpose, &content.steps);
+    }
+    let granted = answer(services, provider, request, (response, true))?;
+    Ok(SignOnOutcome::Granted(granted))
 }
 
 /// Whether the response address is still registered, or is this server's own.
@@ -308,15 +323,44 @@ pub async fn deny(
     let Some(provider) = provider.and_then(|provider| receiver(Some(provider), request).ok())
     else {
         // There is no recipient, whether this call ended the login or another request did.
-        let _ = login::end_without_sign_in(services, login).await?;
+        let _ = login::end_without_sign_in(services, login, LoginAnswer::Nothing, services.now())
+            .await?;
         return Ok(None);
     };
-    let failed = failed(services, request, &provider, why).await?;
-    let ended = login::end_without_sign_in(services, login).await?;
-    Ok(ended.is_done().then_some(failed))
+    let outcome = fail(services, (login, services.now()), request, &provider, why).await?;
+    Ok(match outcome {
+        SignOnOutcome::Failed(failed) => Some(failed),
+        _ => None,
+    })
 }
 
-/// Returns a failure for the service provider, if no login has begun.
+/// Returns the failure that a login was answered with again. Returns `None` if there is no recipient any more.
+///
+/// # Errors
+/// If the database or a key fails.
+pub async fn repeated_failure(
+    services: &Services,
+    (login, at): (LoginId, Timestamp),
+    request: &SignOnRequest,
+    reason: &str,
+) -> Result<Option<SignOnAnswer>, InternalError> {
+    let provider = services
+        .store
+        .service_provider(&request.application)
+        .await?;
+    let Some(provider) = provider.and_then(|provider| receiver(Some(provider), request).ok())
+    else {
+        return Ok(None);
+    };
+    match SignOnDenied::from_name(reason) {
+        Some(why) => failed(services, request, &provider, why, (login, at))
+            .await
+            .map(Some),
+        None => Ok(None),
+    }
+}
+
+/// Returns the failure of a login for the service provider.
 ///
 /// # Errors
 /// If the database or a key fails.
@@ -325,32 +369,37 @@ pub async fn failed(
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: SignOnDenied,
+    (login, at): (LoginId, Timestamp),
 ) -> Result<SignOnAnswer, InternalError> {
     tracing::info!(application = %provider.id, reason = %why, "AuthnRequest rejected");
-    let id = message_id(services);
-    let envelope = envelope(services, &id, entity_id(services, provider), request);
+    let id = derived::message_id(services, login, "response")?;
+    let envelope = envelope((&id, at), entity_id(services, provider), request);
     let response = response::failure(envelope, &why.status(), &signer(services, provider).await?)
         .map_err(|error| InternalError::Saml(error.to_string()))?;
-    answer(services, provider, request, response)
+    answer(services, provider, request, (response, false))
 }
 
 async fn fail(
     services: &Services,
-    login: OpenLogin,
+    (login, at): (OpenLogin, Timestamp),
     request: &SignOnRequest,
     provider: &ServiceProvider,
     why: SignOnDenied,
 ) -> Result<SignOnOutcome, InternalError> {
-    let failed = failed(services, request, provider, why).await?;
-    Ok(match login::end_without_sign_in(services, login).await? {
-        Transition::Done => SignOnOutcome::Failed(failed),
-        Transition::NotOpen => SignOnOutcome::AnsweredBefore,
-    })
+    let failed = failed(services, request, provider, why, (login.id(), at)).await?;
+    let answer = LoginAnswer::Failed {
+        reason: why.name().to_owned(),
+    };
+    Ok(
+        match login::end_without_sign_in(services, login, answer, at).await? {
+            Transition::Done => SignOnOutcome::Failed(failed),
+            Transition::NotOpen => SignOnOutcome::AnsweredBefore,
+        },
+    )
 }
 
 fn envelope<'a>(
-    services: &Services,
-    id: &'a str,
+    (id, now): (&'a str, Timestamp),
     issuer: &'a str,
     request: &'a SignOnRequest,
 ) -> Envelope<'a> {
@@ -359,7 +408,7 @@ fn envelope<'a>(
         issuer,
         destination: request.acs.as_str(),
         in_response_to: request.in_response_to.as_deref(),
-        now: services.now(),
+        now,
     }
 }
 
@@ -367,7 +416,7 @@ fn answer(
     services: &Services,
     provider: &ServiceProvider,
     request: &SignOnRequest,
-    response: String,
+    (response, is_granted): (String, bool),
 ) -> Result<SignOnAnswer, InternalError> {
     let requested = request.relay_state.as_deref();
     let relay_state = crate::domain::sign_in::test_sign_in::relay_state(
@@ -381,5 +430,7 @@ fn answer(
         name: provider.name.clone(),
         response,
         relay_state,
+        is_granted,
+        starts_here: (provider.settings.idp_initiated.enabled).then(|| provider.id.clone()),
     })
 }

@@ -4,7 +4,7 @@ use crate::domain::approvals::channels;
 use crate::domain::{InternalError, Services};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::id::{LoginId, SessionId};
-use assent_model::login::{Login, LoginStage};
+use assent_model::login::{GivenAnswer, Login, LoginStage};
 use assent_model::secret::Digest;
 use assent_model::session::Authentication;
 
@@ -23,7 +23,7 @@ pub enum LoginView {
     /// The user approved, and the sign-in can be answered.
     Approved(Login, GivenApproval),
     /// The sign-in was answered before.
-    Answered(Login),
+    Answered(Login, GivenAnswer),
     /// There is no such sign-in in this browser.
     Unknown,
 }
@@ -37,7 +37,7 @@ impl LoginView {
             | Self::Waiting(login, _)
             | Self::Ended(login, _)
             | Self::Approved(login, _)
-            | Self::Answered(login) => Some(login),
+            | Self::Answered(login, _) => Some(login),
             Self::Unknown => None,
         }
     }
@@ -109,10 +109,10 @@ pub async fn view(
     else {
         return Ok(LoginView::Unknown);
     };
-    let approval = match login.stage {
+    let approval = match login.stage.clone() {
         LoginStage::Identify => return Ok(LoginView::Identify(login)),
         LoginStage::SignedIn(session) => return Ok(LoginView::SignedIn(login, session)),
-        LoginStage::Answered => return Ok(LoginView::Answered(login)),
+        LoginStage::Answered(given) => return Ok(LoginView::Answered(login, given)),
         LoginStage::Asked(approval) => services.store.approval(approval).await?,
     };
     let Some(approval) = approval else {

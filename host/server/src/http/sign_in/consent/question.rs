@@ -13,19 +13,20 @@ use crate::http::operations::logos;
 use crate::http::pages::{ConsentPage, initial_of};
 use crate::http::reply::{layout, page};
 use crate::http::texts::Message;
+use crate::oidc::authorize::{ConsentQuestion, QuestionKind};
 use assent_model::id::LoginId;
 use assent_model::login::{AuthorizationRequest, Login};
 use assent_model::scope::{Scope, Scopes};
 use assent_model::user::User;
 
-/// Returns the page that asks the user for consent to an application's request.
+/// Returns the page that asks the user for consent to an application's request, or only to continue.
 pub(crate) async fn ask(
     services: &Services,
     browser: &Browser,
     login: &Login,
     request: &AuthorizationRequest,
     authenticated_user: &AuthenticatedUser,
-    application: String,
+    ConsentQuestion { application, kind }: ConsentQuestion,
 ) -> Result<Response, InternalError> {
     let id = login.id.to_string();
     let user = &authenticated_user.signed_in.user;
@@ -38,6 +39,7 @@ pub(crate) async fn ask(
         name: user.display_name().to_owned(),
         scopes: with_values(&request.consent_scopes(), user),
         offline: request.scopes.has(Scope::OfflineAccess),
+        continues: kind == QuestionKind::Continue,
         action: format!("/login/{id}/consent"),
         again: format!("/login/{id}/again"),
         csrf: csrf::token(services, browser, &id)?,

@@ -9,6 +9,7 @@ use crate::domain::sign_in::test_sign_in;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
 use crate::http::reply::see_other;
+use assent_model::id::LoginId;
 use assent_model::login::{Login, LoginRequest};
 
 /// A login that has begun.
@@ -39,16 +40,17 @@ impl BegunLogin {
 }
 
 /// Begins a login that continues the browser's session, if there is one that is sufficient for the request. Such a
-/// login is stored only when a page needs it, because most get a response at once. `Err` is the page to show instead.
+/// login is stored only when a page needs it, because most get a response at once. `id` is that of the login, if a
+/// repeated request must lead to the same one. `Err` is the page to show instead.
 pub(crate) async fn begin(
     services: &Services,
     browser: &Browser,
-    request: LoginRequest,
+    (request, id): (LoginRequest, Option<LoginId>),
     session: Option<BrowserSession>,
 ) -> Result<Result<BegunLogin, Response>, InternalError> {
     let login = login::new(
         services,
-        request,
+        (request, id),
         browser.digest(),
         browser.context(services),
         session.as_ref().map(|signed_in| signed_in.session.id),
@@ -70,6 +72,8 @@ pub(crate) async fn begin(
     let authenticated_user = session.map(|signed_in| AuthenticatedUser {
         signed_in,
         cookie: None,
+        approval: None,
+        browser: browser.secret().clone(),
         origin: browser.origin(),
     });
     Ok(Ok(BegunLogin {

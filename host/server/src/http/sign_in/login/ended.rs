@@ -25,10 +25,10 @@ const RETURN_AFTER: u32 = 10;
 
 /// Returns the purpose of the token with which the page of a failed sign-in returns to the application by itself.
 pub(super) fn return_of(login: &Login) -> String {
-    match login.stage {
+    match &login.stage {
         LoginStage::Asked(approval) => format!("return {} {approval}", login.id),
         LoginStage::SignedIn(session) => format!("return {} {session}", login.id),
-        LoginStage::Identify | LoginStage::Answered => format!("return {}", login.id),
+        LoginStage::Identify | LoginStage::Answered(_) => format!("return {}", login.id),
     }
 }
 

@@ -14,14 +14,13 @@ use crate::http::saml;
 use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::consent::question;
 use crate::http::sign_in::login::ended::rejected_page;
-use crate::http::sign_in::login::no_login::answered_before;
+use crate::http::sign_in::login::repeat::answered_meanwhile;
 use crate::oidc::authorize;
-use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome, ConsentQuestion};
+use crate::oidc::authorize::{AuthenticatedAuthorization, AuthorizeOutcome};
 use crate::saml::sign_on;
-use assent_model::id::{SessionId, UserId};
+use assent_model::id::SessionId;
 use assent_model::login::{Login, LoginRequest};
 use assent_model::saml::SignOnRequest;
-use assent_model::secret::Token;
 use assent_store::Transition;
 
 /// Returns the browser's session, which ends when a sign-in begins another one. A test sign-in does not change it.
@@ -62,6 +61,8 @@ pub(crate) async fn resumed(
     Ok(enough.then_some(AuthenticatedUser {
         signed_in,
         cookie: None,
+        approval: None,
+        browser: browser.secret().clone(),
         origin: browser.origin(),
     }))
 }
@@ -86,6 +87,7 @@ pub(crate) async fn finish(
                 old,
                 grant: None,
                 consent: None,
+                at: services.now(),
             };
             let answered = login::answer(services, OpenLogin::Stored(login.id), outcome).await?;
             return match answered {
@@ -93,14 +95,16 @@ pub(crate) async fn finish(
                     see_other(&page.path()),
                     services,
                     browser,
-                    session_of(authenticated_user),
+                    authenticated_user.new_session(),
                 ),
-                Transition::NotOpen => Ok(answered_before(services, browser.language())),
+                Transition::NotOpen => answered_meanwhile(services, browser, login.id).await,
             };
         }
     };
     // The browser never receives the cookie of a test sign-in's session.
-    let session = session_of(authenticated_user).filter(|_| request.purpose.is_application());
+    let session = authenticated_user
+        .new_session()
+        .filter(|_| request.purpose.is_application());
     let authenticated = AuthenticatedAuthorization {
         login: OpenLogin::Stored(login.id),
         application: None,
@@ -126,31 +130,15 @@ pub(crate) async fn finish(
         AuthorizeOutcome::Failed(answer) => {
             Ok(deliver(services, browser.language(), &answer).await)
         }
-        AuthorizeOutcome::AskConsent(ConsentQuestion { application }) => {
-            question::ask(
-                services,
-                browser,
-                login,
-                request,
-                authenticated_user,
-                application,
-            )
-            .await
+        AuthorizeOutcome::AskConsent(asked) => {
+            question::ask(services, browser, login, request, authenticated_user, asked).await
         }
         AuthorizeOutcome::Denied(reason) => {
             let user = &authenticated_user.signed_in.user;
             rejected_page(services, browser, login, reason, Some(user)).await
         }
-        AuthorizeOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
+        AuthorizeOutcome::AnsweredBefore => answered_meanwhile(services, browser, login.id).await,
     }
-}
-
-/// Returns the session that began, with its user.
-fn session_of(authenticated_user: &AuthenticatedUser) -> Option<(UserId, &Token)> {
-    authenticated_user
-        .cookie
-        .as_ref()
-        .map(|cookie| (authenticated_user.signed_in.user.id, cookie))
 }
 
 /// Completes the login of a service provider for this user.
@@ -162,12 +150,15 @@ async fn finish_saml(
     authenticated_user: &AuthenticatedUser,
     old: Option<&BrowserSession>,
 ) -> Result<Response, InternalError> {
-    let session = session_of(authenticated_user).filter(|_| request.purpose.is_application());
+    let session = authenticated_user
+        .new_session()
+        .filter(|_| request.purpose.is_application());
     let authenticated = sign_on::AuthenticatedSignOn {
         login: OpenLogin::Stored(login.id),
         request,
         authenticated_user,
         old,
+        at: services.now(),
     };
     let observer = test_sign_in::observer(services, request.purpose);
     let request_id = request_id::current();
@@ -192,6 +183,8 @@ async fn finish_saml(
             let user = &authenticated_user.signed_in.user;
             rejected_page(services, browser, login, reason, Some(user)).await
         }
-        sign_on::SignOnOutcome::AnsweredBefore => Ok(answered_before(services, browser.language())),
+        sign_on::SignOnOutcome::AnsweredBefore => {
+            answered_meanwhile(services, browser, login.id).await
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::approvals::approval;
 use crate::domain::operations::rate_limits::RateLimitError;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::BrowserStatus;
-use crate::domain::sign_in::login::LoginView;
+use crate::domain::sign_in::login::{LoginView, OpenLogin};
 use crate::domain::sign_in::{login, passkey, qr_sign_in};
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -19,15 +19,18 @@ use crate::http::csrf;
 use crate::http::devices::recover::recover_address;
 use crate::http::operations::rate_limits::{too_many_pages, try_again};
 use crate::http::pages::{Choice, LoginPage, PasskeyForm, Scan};
-use crate::http::reply::{layout, page, with_browser};
+use crate::http::portal::owner::is_enough;
+use crate::http::reply::{layout, page, see_other, with_browser};
 use crate::http::sign_in::login::asking::{asking, disabled};
 use crate::http::sign_in::login::followed;
 use crate::http::sign_in::login::posted::LoginPost;
+use crate::http::sign_in::login::repeat::answered_meanwhile;
 use crate::http::texts::Message;
 use crate::oidc::authorize;
-use assent_model::login::{Login, LoginRequest};
+use crate::saml::sign_on;
+use assent_model::login::{LocalPage, Login, LoginAnswer, LoginRequest};
 use assent_model::name::{LoginName, LoginNameError, described_character};
-use assent_store::RequestOutcome;
+use assent_store::{RequestOutcome, Transition};
 
 /// `POST /login/{id}`: the user enters a name.
 pub(crate) async fn identify(posted: LoginPost) -> Response {
@@ -43,6 +46,17 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
         let LoginView::Identify(login) = view else {
             return Ok(posted.redirect_to_current_page());
         };
+        // The user signed in in another tab since this page was shown. With `select_account` the page offers the
+        // session from the start.
+        if !offers_account(login)
+            && !form.name.is_empty()
+            && let Some(signed_in) = choice(services, browser, login).await?
+            && !csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
+            && !login::has_declined(services, login, &signed_in).await?
+        {
+            let began = IdentifyError::SessionBegan(form.name.clone());
+            return identify_page(services, browser, login, began).await;
+        }
         // This check is the same for each name, and comes before any count or query.
         if disabled(services, login).await?.is_some() {
             return Ok(posted.redirect_to_current_page());
@@ -152,6 +166,9 @@ pub(crate) async fn proceed(posted: LoginPost) -> Response {
             && let Some(signed_in) = choice(services, browser, login).await?
             && csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
         {
+            if let LoginRequest::Local { page } = &login.request {
+                return own_page(services, browser, login, *page, &signed_in).await;
+            }
             login::continue_with_session(services, login, &signed_in).await?;
         }
         Ok(posted.redirect_to_current_page())
@@ -159,24 +176,49 @@ pub(crate) async fn proceed(posted: LoginPost) -> Response {
     posted.reply(reply.await)
 }
 
-/// Returns the user that the page offers for the continuation, if the application requested the choice.
+/// Whether the application requested that the user chooses an account.
+fn offers_account(login: &Login) -> bool {
+    matches!(&login.request, LoginRequest::Oidc(request) if request.select_account)
+}
+
+/// Ends a sign-in to an own page of the server, for which the session is sufficient.
+async fn own_page(
+    services: &Services,
+    browser: &Browser,
+    login: &Login,
+    page: LocalPage,
+    signed_in: &BrowserSession,
+) -> Result<Response, InternalError> {
+    let answer = LoginAnswer::SignedIn {
+        session: signed_in.session.id,
+        is_new: false,
+        code: None,
+    };
+    let (stored, now) = (OpenLogin::Stored(login.id), services.now());
+    match login::end_without_sign_in(services, stored, answer, now).await? {
+        Transition::Done => Ok(see_other(&page.path())),
+        Transition::NotOpen => answered_meanwhile(services, browser, login.id).await,
+    }
+}
+
+/// Returns the user that the page offers for the continuation: the application requested the choice, or the session
+/// began in another tab since the request. The session must be sufficient.
 async fn choice(
     services: &Services,
     browser: &Browser,
     login: &Login,
 ) -> Result<Option<BrowserSession>, InternalError> {
-    let LoginRequest::Oidc(request) = &login.request else {
-        return Ok(None);
-    };
-    if !request.select_account {
-        return Ok(None);
-    }
     let Some(signed_in) = browser.signed_in(services).await? else {
         return Ok(None);
     };
-    Ok(authorize::may_continue(services, request, &signed_in)
-        .await?
-        .then_some(signed_in))
+    let suffices = match &login.request {
+        LoginRequest::Oidc(request) => {
+            authorize::may_continue(services, request, &signed_in).await?
+        }
+        LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
+        LoginRequest::Local { page } => is_enough(services, *page, &signed_in),
+    };
+    Ok(suffices.then_some(signed_in))
 }
 
 /// Returns the purpose of the token that proves that the page offered to continue as this user.
@@ -214,6 +256,8 @@ pub(super) enum IdentifyError {
     Name(String, LoginNameError),
     /// The passkey did not sign in.
     Passkey,
+    /// The user typed this name, and is signed in since.
+    SessionBegan(String),
 }
 
 /// Returns the sentence about a text that cannot be a name. It names a rejected character, which may be invisible.
@@ -243,12 +287,13 @@ pub(super) async fn identify_page(
     let hint = hinted_name(services, browser, login)
         .await?
         .map(String::from);
-    let (rejected, passkey_failed) = match error {
-        IdentifyError::None => (None, false),
-        IdentifyError::Name(name, why) => (Some((name, name_error(why))), false),
-        IdentifyError::Passkey => (None, true),
+    let is_recent = matches!(error, IdentifyError::SessionBegan(_));
+    let (typed, unfit, passkey_failed) = match error {
+        IdentifyError::None => (None, None, false),
+        IdentifyError::Name(name, why) => (Some(name), Some(name_error(why)), false),
+        IdentifyError::SessionBegan(name) => (Some(name), None, false),
+        IdentifyError::Passkey => (None, None, true),
     };
-    let (rejected, unfit) = rejected.unzip();
     let is_rejected = unfit.is_some() || passkey_failed;
     let known = browser.name().map(|name| name.as_str().to_owned());
     let remembered = known.is_some();
@@ -256,12 +301,13 @@ pub(super) async fn identify_page(
         true => login::typed_name(services, login.id).await?,
         false => None,
     };
-    let name = rejected.or(before).or(hint).or(known).unwrap_or_default();
+    let name = typed.or(before).or(hint).or(known).unwrap_or_default();
     let choice = match choice(services, browser, login).await? {
         Some(signed_in) => Some(Choice {
             name: signed_in.user.display_name().to_owned(),
             action: format!("/login/{id}/continue"),
             user_token: csrf::token(services, browser, &chosen(login, &signed_in))?,
+            is_recent,
         }),
         None => None,
     };

@@ -19,14 +19,15 @@ use crate::http::sign_in::answer::deliver;
 use crate::http::sign_in::confirm;
 use crate::http::sign_in::login::ended::return_of;
 use crate::http::sign_in::login::finish::resumed;
-use crate::http::sign_in::login::no_login::{answered_before, unknown};
+use crate::http::sign_in::login::no_login::unknown;
 use crate::http::sign_in::login::posted::{LoginPost, find};
+use crate::http::sign_in::login::repeat::{answered_meanwhile, repeated};
 use crate::http::{csrf, saml};
 use crate::oidc::authorize;
 use crate::oidc::authorize::DenialReason;
 use crate::saml::sign_on;
 use crate::saml::sign_on::SignOnDenied;
-use assent_model::login::{Login, LoginRequest};
+use assent_model::login::{Login, LoginAnswer, LoginRequest};
 use assent_model::user::User;
 
 /// `POST /login/{id}/leave`: returns to the application, with an error.
@@ -60,7 +61,9 @@ async fn returned(
             login::cancel(services, login).await?;
             (login, DenialReason::GivenUp)
         }
-        LoginView::Answered(_) => return Ok(answered_before(services, language)),
+        LoginView::Answered(login, given) => {
+            return Box::pin(repeated(services, browser, login, given)).await;
+        }
         LoginView::Unknown => return Ok(unknown(services, language)),
     };
     let reply = match &login.request {
@@ -82,13 +85,17 @@ async fn returned(
             answer.map(|answer| saml::sign_on::deliver(services, language, &answer))
         }
         LoginRequest::Local { .. } => {
-            login::end_without_sign_in(services, OpenLogin::Stored(login.id))
+            let (stored, now) = (OpenLogin::Stored(login.id), services.now());
+            login::end_without_sign_in(services, stored, LoginAnswer::Left, now)
                 .await?
                 .is_done()
                 .then(|| see_other("/"))
         }
     };
-    Ok(reply.unwrap_or_else(|| answered_before(services, language)))
+    match reply {
+        Some(reply) => Ok(reply),
+        None => answered_meanwhile(services, browser, login.id).await,
+    }
 }
 
 /// Returns the authenticated user of an approval. `None` if the browser must show the name of the account first.
@@ -97,7 +104,8 @@ async fn approving_user(
     browser: &Browser,
     approved: &GivenApproval,
 ) -> Result<Option<User>, InternalError> {
-    let found = login::authenticated_user(services, approved, None, browser.origin()).await?;
+    let by = (browser.secret(), browser.origin());
+    let found = login::authenticated_user(services, approved, None, by).await?;
     let Some(AuthenticatedUser { signed_in, .. }) = found else {
         return Ok(None);
     };
@@ -149,8 +157,8 @@ pub(crate) async fn return_by_itself(
     let reply = async {
         let view = found?;
         let token = query.map(|Query(query)| query.token).unwrap_or_default();
-        if matches!(view, LoginView::Answered(_)) {
-            return Ok(answered_before(&services, browser.language()));
+        if matches!(view, LoginView::Answered(..)) {
+            return returned(&services, &browser, &view).await;
         }
         let failed = match &view {
             LoginView::Ended(
@@ -161,7 +169,7 @@ pub(crate) async fn return_by_itself(
             LoginView::Ended(..)
             | LoginView::Identify(_)
             | LoginView::Waiting(..)
-            | LoginView::Answered(_)
+            | LoginView::Answered(..)
             | LoginView::Unknown => None,
         };
         if let Some(login) = failed

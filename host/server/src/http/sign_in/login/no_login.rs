@@ -19,7 +19,7 @@ pub(super) fn unknown(services: &Services, language: Language) -> Response {
     .render(services, language, &"no such login in this browser")
 }
 
-pub(crate) fn answered_before(services: &Services, language: Language) -> Response {
+pub(super) fn answered_before(services: &Services, language: Language) -> Response {
     ErrorReply {
         status: StatusCode::CONFLICT,
         title: Message::new("error-login-answered"),

@@ -6,6 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 use webauthn_rs::prelude::PublicKeyCredential;
 
+use crate::domain::InternalError;
 use crate::domain::sign_in::login::LoginView;
 use crate::domain::sign_in::passkey;
 use crate::domain::sign_in::passkey::{PasskeyAnswer, PasskeySignInOutcome};
@@ -38,6 +39,12 @@ struct Assertion {
     credential: PublicKeyCredential,
     #[serde(default)]
     authenticator_attachment: Option<String>,
+}
+
+/// Whether another request of this browser has ended the identification of the user in the meantime.
+async fn is_over(posted: &LoginPost) -> Result<bool, InternalError> {
+    let view = posted.current_view().await?;
+    Ok(!matches!(view, LoginView::Identify(_)))
 }
 
 /// `POST /login/{id}/passkey`: the assertion of a passkey.
@@ -79,6 +86,10 @@ pub(crate) async fn passkey(posted: LoginPost) -> Response {
         let context = browser.context(services);
         match passkey::answer(services, login, &answer, context, browser.origin()).await? {
             PasskeySignInOutcome::Approved | PasskeySignInOutcome::NotOpen => {
+                Ok(posted.redirect_to_current_page())
+            }
+            // The script sent the assertion twice, and the first one has used up the challenge.
+            PasskeySignInOutcome::Rejected if is_over(&posted).await? => {
                 Ok(posted.redirect_to_current_page())
             }
             PasskeySignInOutcome::Rejected => rejected().await,

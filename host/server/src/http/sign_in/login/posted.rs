@@ -101,6 +101,12 @@ impl FromRequest<Arc<Services>> for LoginPost {
 }
 
 impl LoginPost {
+    /// Returns the present state of the login, which another request may have changed.
+    pub(super) async fn current_view(&self) -> Result<LoginView, InternalError> {
+        let (_, view) = find(&self.services, &self.id, self.browser.clone()).await;
+        view
+    }
+
     /// Redirects to the page for the state of the login.
     pub(crate) fn redirect_to_current_page(&self) -> Response {
         see_other(&self.address())
