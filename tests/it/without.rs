@@ -14,8 +14,6 @@
 //! | its history (restored page) | `blocked_streams.mjs` | none | `authenticator.test.mjs` |
 //! | its data (cleared) | none | none | `authenticator_surroundings.test.mjs` |
 
-use std::time::Duration;
-
 use futures_util::StreamExt;
 use reqwest::StatusCode;
 use serde_json::Value;

@@ -213,6 +213,7 @@ impl SignInDenied {
             Self::AccountClosed(_) => "account_inactive",
             Self::UserInactive => "user_inactive",
             Self::Plugin { .. } => "plugin",
+            Self::AddressNotConfirmed(_) => "address_not_confirmed",
             Self::OthersTestSignIn => "other_test_sign_in",
         }
     }
@@ -234,6 +235,10 @@ impl std::fmt::Display for SignInDenied {
             Self::Plugin { plugin, reason } => {
                 write!(f, "the plugin {plugin} denied the sign-in: {reason}")
             }
+            Self::AddressNotConfirmed(name) => write!(
+                f,
+                "the email address of the user, which identifies the user to the application {name}, is not confirmed"
+            ),
             Self::OthersTestSignIn => f.write_str("it is a test sign-in of another administrator"),
         }
     }

@@ -4,7 +4,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::json;
 
 use super::{ADDRESS, ADDRESSES, COMPOSED, DECOMPOSED, NAMES};
-use crate::harness::{Browser, Page, TestHost, TestUser, Text, id};
+use crate::harness::{Browser, Page, TestHost, TestUser, id};
 use crate::saml::service_provider::{Response, TestServiceProvider, identify};
 
 /// Creates the user `josé` with a device, an account, and an address in another alphabet.

@@ -299,7 +299,7 @@ async fn the_command_continues_an_enrolment_without_a_response() {
         !lost.status.success() && error.contains("run the same command again"),
         "{error}"
     );
-    let key = |text: &str| parse_json(text)["private_key"].text().to_owned();
+    let key = |text: &str| parse_json::<Value>(text)["private_key"].text().to_owned();
     let before = key(&read_file(host.folder().join("phone.json")));
     // The link may be copied with a full stop this time.
     let done = enrol(&format!("{link}.")).await;

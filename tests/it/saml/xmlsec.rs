@@ -192,6 +192,7 @@ fn xmlsec1_and_the_schema_accept_a_sign_on_response() {
         unspecified_context: false,
         passkey_context: PasskeyContext::Free,
         lifetime: std::time::Duration::from_secs(300),
+        margin: std::time::Duration::ZERO,
         attributes: &attributes,
     };
     let text = success(envelope, &assertion, key_holder.signer()).expect("a response");

@@ -208,5 +208,9 @@ fn link_token(
 ) -> Result<Token, InternalError> {
     let message = [&id.as_bytes()[..], code.as_bytes(), browser.as_bytes()].concat();
     let secret = services.root_secret.derive("recovery link", &message)?;
-    Ok(Token::derived_for_people(prefix::ENROLMENT, id.as_bytes(), &secret))
+    Ok(Token::derived_for_people(
+        prefix::ENROLMENT,
+        id.as_bytes(),
+        &secret,
+    ))
 }

@@ -15,6 +15,7 @@ use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::{InternalError, Services, audit};
 use crate::smtp::{Mailer, SmtpError};
 use assent_model::audit::{AuditContext, Event};
+use assent_model::device::LinkState;
 use assent_model::id::EnrolmentId;
 use assent_model::invitation::{LeasedMail, MailOutcome};
 use assent_model::user::{LifecycleState, User};
@@ -135,7 +136,9 @@ async fn attempt(services: &Services, mail: &LeasedMail) -> Result<(), InternalE
     // Checked after the address was read: a change of the address ends the link, so the link is never sent to another
     // address than the one for which it was created.
     let (id, now) = (mail.enrolment, services.now());
-    if mail.expires_at > now && services.store.open_enrolment(id, now).await?.is_none() {
+    let link = services.store.enrolment(id, now).await?;
+    let is_open = matches!(link, Some((_, LinkState::Open)));
+    if mail.expires_at > now && !is_open {
         return Ok(());
     }
     let outcome = match deliver(services, mailer, mail, &user).await? {

@@ -60,6 +60,7 @@ impl AccessDenied {
             Self::AccountSuspended => "account_suspended",
             Self::AccountTerminated => "account_terminated",
             Self::NoName => "no_name",
+            Self::UnconfirmedAddress => "unconfirmed_address",
         }
     }
 

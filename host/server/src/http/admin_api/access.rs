@@ -106,7 +106,10 @@ impl AccessDenialView {
             AccessDenied::UserTerminated => Some(Self::UserTerminated),
             AccessDenied::AccountSuspended => Some(Self::AccountSuspended),
             AccessDenied::AccountTerminated => Some(Self::AccountTerminated),
-            AccessDenied::NoDevice | AccessDenied::NoAccount | AccessDenied::NoName => None,
+            AccessDenied::NoDevice
+            | AccessDenied::NoAccount
+            | AccessDenied::NoName
+            | AccessDenied::UnconfirmedAddress => None,
         }
     }
 }

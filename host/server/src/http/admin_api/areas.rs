@@ -3,9 +3,9 @@
 use crate::http::admin_api::routes::{Area, Route};
 use crate::http::admin_api::{
     access, accounts, action_approvals, activity, applications, assignments, audit, claims,
-    client_secrets, email_confirmations, error_references, external_authenticators, groups, invitations,
-    keys, logos, mail, managed_applications, manifests, me, operation, plugins, reports, service_providers,
-    test_sign_ins, transfers, users,
+    client_secrets, email_confirmations, error_references, external_authenticators, groups,
+    invitations, keys, logos, mail, managed_applications, manifests, me, operation, plugins,
+    reports, service_providers, test_sign_ins, transfers, users,
 };
 
 /// Returns all areas.

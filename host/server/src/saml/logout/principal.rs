@@ -81,7 +81,7 @@ async fn called_by(
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<BTreeSet<String>, InternalError> {
-    let called = participations(services, provider, name).await?;
+    let called = participations_named(services, provider, name).await?;
     Ok(called
         .into_iter()
         .filter(|part| is_in_format(name, part))
@@ -91,7 +91,7 @@ async fn called_by(
 
 /// Returns the participations in sessions in which this service provider received exactly this name, or else this name
 /// in another spelling.
-async fn participations(
+async fn participations_named(
     services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
@@ -155,7 +155,7 @@ async fn names_no_other_user(
     if is_opaque(name.value.trim()) {
         return Ok(false);
     }
-    let called = participations(services, provider, name).await?;
+    let called = participations_named(services, provider, name).await?;
     let owners = owners(services, provider, name).await?;
     Ok(called
         .iter()

@@ -227,8 +227,8 @@ impl ManifestApplication {
                 .map_err(|_| "protocol: expected openid_connect or saml".to_owned())?,
         };
         let settings = match protocol {
-            Protocol::OpenidConnect => ManagedSettings::Client(Box::new(read_change(members)?)),
-            Protocol::Saml => ManagedSettings::ServiceProvider(Box::new(read_change(members)?)),
+            Protocol::OpenidConnect => ManagedSettings::Client(Box::new(read_change(&members)?)),
+            Protocol::Saml => ManagedSettings::ServiceProvider(Box::new(read_change(&members)?)),
         };
         let mut application = Self::with_key(common.key.clone(), settings);
         *application.common_mut() = common;
@@ -259,9 +259,9 @@ where
 }
 
 /// Deserializes settings. Null is an error for a member that must have a value.
-fn read_change<T: Change + DeserializeOwned>(members: Map<String, Value>) -> Result<T, String> {
+fn read_change<T: Change + DeserializeOwned>(members: &Map<String, Value>) -> Result<T, String> {
     let change: T = read(members.clone())?;
-    match unremovable_member(&change, &members) {
+    match unremovable_member(&change, members) {
         None => Ok(change),
         Some(name) => Err(format!(
             "{name}: expected a value, or no member, and not null"

@@ -302,20 +302,11 @@ pub(super) fn apply(
         settings.recipe = recipe.map(recipe_id).transpose()?;
     }
     settings.unconfirmed_email = unconfirmed_email.unwrap_or(settings.unconfirmed_email);
-    settings.clock_skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
-    if settings.clock_skew > MOST_CLOCK_SKEW {
-        return Err(invalid(
-            "clock_skew_seconds",
-            format!("expected 0 to {MOST_CLOCK_SKEW}"),
-        ));
-    }
-    settings.not_before_margin = not_before_margin_seconds.unwrap_or(settings.not_before_margin);
-    if settings.not_before_margin > MOST_NOT_BEFORE_MARGIN {
-        return Err(invalid(
-            "not_before_margin_seconds",
-            format!("expected 0 to {MOST_NOT_BEFORE_MARGIN}"),
-        ));
-    }
+    let skew = clock_skew_seconds.unwrap_or(settings.clock_skew);
+    settings.clock_skew = seconds("clock_skew_seconds", skew, MOST_CLOCK_SKEW)?;
+    let margin = not_before_margin_seconds.unwrap_or(settings.not_before_margin);
+    settings.not_before_margin =
+        seconds("not_before_margin_seconds", margin, MOST_NOT_BEFORE_MARGIN)?;
     if let Some(own) = idp_entity_id {
         settings.idp_entity_id = own
             .map(|text| entity_id("idp_entity_id", text))
@@ -326,6 +317,13 @@ pub(super) fn apply(
         settings.metadata_url = checked.transpose()?;
     }
     Ok(())
+}
+
+fn seconds(field: &'static str, value: u32, most: u32) -> Result<u32> {
+    match value <= most {
+        true => Ok(value),
+        false => Err(invalid(field, format!("expected 0 to {most}"))),
+    }
 }
 
 fn partner_certificates(texts: Vec<String>) -> Result<Vec<PartnerCertificate>> {
