@@ -114,7 +114,7 @@ async function printsBlackOnWhite(page, what) {
   await page.emulateMedia({ media: null, colorScheme: null });
 }
 
-/** Translates the page as a browser does: it replaces each text, and leaves elements with `translate="no"` alone. */
+/** Translates the page as a browser does: it replaces each text, and skips elements with `translate="no"`. */
 function translate(page) {
   return page.evaluate(() => {
     const change = (root) => {

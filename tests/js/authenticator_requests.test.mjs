@@ -1,4 +1,5 @@
-// The card of a request in Chromium, with a simulated server: its place on a small screen, and what may not displace it.
+// The card of a request in Chromium, with a simulated server: its place on a small screen, and what may not displace
+// it.
 // Run: node --test tests/js/*.test.mjs
 
 import assert from 'node:assert/strict';
@@ -118,7 +119,7 @@ test('results, notifications, cooldowns and an earlier request do not displace a
   assert.match(await ended.locator('summary').innerText(), /Sign-in closed\s+Company wiki/);
   assert.deepEqual(await inspect(page, 'app-request-news'), []);
 
-  // The newest request alone, with a way to the other.
+  // Only the newest request, with a way to the other.
   list(usual('c2'), usual('c3', { application: { id: 'y', name: 'Payroll', logo: null } }));
   await focusIn(page, '#request-c3-number');
   assert.equal(await page.locator('.card.request').count(), 1);

@@ -1,6 +1,6 @@
-// An administrator answers "who has access?" in the console, and settles a user's report. The test covers the lists of an
-// application and of a user, the count, the choice of users in the claims preview, the group's access and members, the
-// banner of reports, the marks of the user, the role Support, and the figures of the overview.
+// An administrator answers "who has access?" in the console, and settles a user's report. The test covers the lists of
+// an application and of a user, the count, the choice of users in the claims preview, the group's access and members,
+// the banner of reports, the marks of the user, the role Support, and the figures of the overview.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL of a user called support with that role; an
 // application called Grafana, to which the group Engineering is assigned with the role editor; its members maryam, who

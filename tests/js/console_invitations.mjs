@@ -22,7 +22,7 @@ async function inviteOne(admin) {
     await admin.said('The invitation is being sent to grace@example.org.');
     await admin.press('Create a link to enrol a device');
   }
-  assert.match(await admin.approveAction(), /Create a link\. Whoever opens it becomes “grace”/);
+  assert.match(await admin.approveAction(), /Create a link\. The first to open it becomes “grace”/);
   const shown = admin.desk.getByRole('dialog', { name: 'A link to enrol a device' });
   await shown.waitFor();
   await shown.getByRole('img', { name: 'QR code of the link' }).waitFor();
@@ -88,7 +88,7 @@ async function printSheet(admin) {
   await selection(admin).getByText('2 invitations selected').waitFor();
   await admin.look('invitations-selected');
   await admin.press('Create links to print');
-  assert.match(await admin.approveAction(), /Whoever opens one becomes its user: “linus”, “margaret”/);
+  assert.match(await admin.approveAction(), /The first to open one becomes its user: “linus”, “margaret”/);
   const sheet = admin.desk.locator('.sheet');
   await sheet.getByRole('heading', { name: 'Margaret' }).waitFor();
   assert.equal(await sheet.getByRole('img', { name: /^QR code/ }).count(), 2);

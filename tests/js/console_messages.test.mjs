@@ -49,6 +49,7 @@ const SOURCES = [
   'host/server/src/http/admin_api',
   'host/server/src/http/problem.rs',
   'host/server/src/keys/client.rs',
+  'host/server/src/keys/key_set.rs',
   'host/server/src/keys/saml.rs',
   'host/server/src/saml/metadata',
   'host/server/src/smtp',
@@ -81,6 +82,8 @@ const NO_TEXT = new Set([
   'the comparison was aborted: {error}',
   'http: https:',
   'saml {application} {id}',
+  '(kid {kid})',
+  '{character} (U+{code})',
   '{text}; {more}',
 ]);
 

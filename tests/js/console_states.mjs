@@ -1,5 +1,5 @@
 // The states of the console between requests: while it loads, without a server, and after a change by keyboard; and
-// questions and search results that name the person.
+// questions and search results that name the user.
 //
 // Environment: BASE_URL, ENROL_URL, LOGIN_NAME (an owner), GROUP_ID of a group called Engineering, USER_ID of a user
 // called maryam with the full name Maryam Mirzakhani, APPLICATION_ID; CHROMIUM and SCREENSHOTS as in browser.mjs.

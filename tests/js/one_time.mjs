@@ -1,7 +1,8 @@
-// Enrolment links in a browser: damaged links, lost responses, and browsers that store nothing. A link is used only when
-// the key is safe, and a used link with a lost response can be finished.
+// Enrolment links in a browser: damaged links, lost responses, and browsers that store nothing. A link is used only
+// when the key is safe, and a used link with a lost response can be finished.
 //
-// Environment: BASE_URL, LINKS (enrolment links, one for each part, as JSON); CHROMIUM and SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, LINKS (enrolment links, one for each part, as JSON); CHROMIUM and SCREENSHOTS as in
+// browser.mjs.
 
 import assert from 'node:assert/strict';
 

@@ -1,5 +1,5 @@
-// Several pending sign-in requests: the device shows the newest, and the way to a list of all, from which the user picks
-// one. If the number belongs to another request, the app names that request.
+// Several pending sign-in requests: the device shows the newest, and the way to a list of all, from which the user
+// picks one. If the number belongs to another request, the app names that request.
 //
 // Environment: BASE_URL, ENROL_URL (of an administrator, `ada`), AUTHORIZE_URL (an application's request); CHROMIUM and
 // SCREENSHOTS as in browser.mjs.

@@ -128,7 +128,7 @@ impl Token {
         }
     }
 
-    /// Returns a new token that people open and copy, in the form of [`token_text`].
+    /// Returns a new token for users to open and copy, in the form of [`token_text`].
     pub fn for_people(prefix: &str, id: &[u8; 16], entropy: &dyn Entropy) -> Self {
         Self::derived_for_people(prefix, id, &Zeroizing::new(entropy.bytes::<32>()))
     }

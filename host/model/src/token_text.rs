@@ -1,4 +1,4 @@
-//! The text of tokens that people open, copy and scan: those of enrolment links, of login pages' codes, and of operators.
+//! The text of tokens for users to open, copy and scan: those of enrolment links, of login pages' codes, and of operators.
 //!
 //! The text is `{prefix}_`, the value in Base58, and a check: the CRC-32 of the text before it, in six digits of Base58.
 //! Mail and chat programs end a link before a final `-` or `_`, and read others as formatting, so there are only letters

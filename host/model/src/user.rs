@@ -118,7 +118,7 @@ pub struct User {
     pub email: Option<LoginName>,
     /// Whether an administrator with the permission `users:manage` set or confirmed the address, or the user enrolled
     /// with a link that the server sent to it. A user name that is an address counts as well. An unconfirmed address
-    /// may be that of another person.
+    /// may be that of another user.
     pub email_confirmed: bool,
     /// The profile that applications may receive.
     pub profile: Profile,

@@ -1,5 +1,5 @@
-// Copies the reference of a rejected sign-in. The page would soon return to the application, so it is loaded again in its
-// form that stays. Without this script the user selects the text.
+// Copies the reference of a rejected sign-in. The page would soon return to the application, so it is loaded again in
+// its form that stays. Without this script the user selects the text.
 (() => {
   const copying = document.getElementById('copying');
   const copy = document.getElementById('copy');

@@ -998,8 +998,8 @@ action-approves-with-external = “{ $user }” approves with { $devices ->
        *[other] { $external } vendor’s authenticators
     }
 action-approves-with-nothing = Warning: “{ $user }” has no device. The first device that is set up for this user gets this role
-action-enrol-first-device = Create a link. Whoever opens it becomes “{ $user }”, a user since { $since }
-action-create-invitation-links = Create invitation links. Whoever opens one becomes its user: { $users }
+action-enrol-first-device = Create a link. The first to open it becomes “{ $user }”, a user since { $since }
+action-create-invitation-links = Create invitation links. The first to open one becomes its user: { $users }
 action-enrol-device = Let another device approve as “{ $user }”, a user since { $since }
 action-revoke-device = Remove a device of “{ $user }”, who has a role in the console: set up on { $day }, with an id that ends in { $end }
 action-external-authenticator = Let the holder of the identifier “{ $identifier }” at the channel “{ $channel }” approve as “{ $user }”, a user since { $since }
@@ -1218,7 +1218,7 @@ app-devices-passkey-sign-in = Its passkey signs you in
 app-notification-passkey-sign-in-allowed = { $day }, { $time }: the passkey of the device “{ $device }” can now sign you in.
 app-notification-passkey-sign-in-stopped = { $day }, { $time }: the passkey of the device “{ $device }” no longer signs you in.
 action-passkeys-permitted = Users who agreed to it sign in with a passkey, without a request on a device
-action-unconfirmed-email-permitted = It receives email addresses that are not confirmed, so a user may appear as another person
+action-unconfirmed-email-permitted = It receives email addresses that are not confirmed, so a user may appear as another user
 action-unconfirmed-email-refused = It receives only confirmed email addresses
 action-pkce-required = It must use PKCE
 action-pkce-optional = It may omit PKCE, so an attacker may insert a stolen code into a sign-in

@@ -90,7 +90,7 @@ async fn nobody_becomes_an_invited_user_without_an_approval(database: Database) 
         let answer = support.call_once(method, &path, &body, None).await;
         assert!(refused(&answer), "{path}: {}", answer.body);
     }
-    // The session of an administrator alone is not sufficient: the device shows the user.
+    // The session of an administrator is not sufficient: the device shows the user.
     for (method, path, body, expected) in ways(&bob) {
         host.advance(60);
         let action = requested(&console, method.clone(), &path, &body).await;

@@ -228,7 +228,7 @@ async fn console_caller(host: &TestHost, name: &str, role: &str) -> Caller {
         .await
 }
 
-/// Returns users that a support user creates. Nobody confirms their addresses.
+/// Returns users that a support user creates. No administrator confirms their addresses.
 pub(crate) async fn users_of_support(host: &TestHost, bodies: &[Value]) -> Vec<Value> {
     let support = console_caller(host, "sue", "support").await;
     let mut users = Vec::new();

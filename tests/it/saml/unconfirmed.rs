@@ -1,4 +1,4 @@
-//! Addresses that nobody confirmed. An assertion has no sign of that, so it contains only confirmed ones.
+//! Addresses that are not confirmed. An assertion has no sign of that, so it contains only confirmed ones.
 
 use assent_test_macros::both_databases;
 use reqwest::Method;

@@ -187,7 +187,7 @@ async fn a_number_is_released_when_its_request_expires_not_when_it_ends(database
     );
 }
 
-/// A user who approves each sign-in may begin the next one. Requests that nobody approves stay limited, and the log says
+/// A user who approves each sign-in may begin the next one. Requests without an approval stay limited, and the log says
 /// by which limit.
 #[both_databases]
 async fn approved_requests_do_not_count_for_a_typed_name(database: Database) {

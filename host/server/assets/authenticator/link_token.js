@@ -1,6 +1,6 @@
-// The tokens in links, taken out of what the user opened, scanned or pasted. Mail and chat programs break long links, add
-// signs to them and wrap them. The check at the end of a token shows damage, so no damaged token is sent to the server.
-// `host/model/src/token_text.rs` writes the tokens.
+// The tokens in links, found in texts that the user opened, scanned or pasted. Mail and chat programs break long links,
+// add signs to them and wrap them. The check at the end of a token shows damage, so no damaged token is sent to the
+// server. `host/model/src/token_text.rs` writes the tokens.
 
 /**
  * A link: its kind, and its token, or null if the token is damaged.

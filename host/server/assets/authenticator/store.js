@@ -92,7 +92,8 @@ function connect() {
     };
     request.onsuccess = () => {
       const database = request.result;
-      // Another tab with a newer version needs the database alone, and the browser itself may close it.
+      // Another tab with a newer version needs the only connection to the database, and the browser itself may close
+      // it.
       database.onversionchange = () => {
         database.close();
         closed(connection);

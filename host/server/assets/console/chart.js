@@ -29,8 +29,8 @@ function svg(tag, attributes, ...children) {
 }
 
 /**
- * The end of an axis for values up to `most`: an even number of whole units, so that its middle is a whole number. Beyond
- * ten units it is 1, 2 or 5 times a power of ten.
+ * The end of an axis for values up to `most`: an even number of whole units, so that its middle is a whole number.
+ * Beyond ten units it is 1, 2 or 5 times a power of ten.
  * @param {number} most
  */
 export function axisEnd(most) {

@@ -158,8 +158,8 @@ export function area(name, label, { none, needed, hint, rows = 5 } = {}) {
 }
 
 /**
- * A list of texts, one on each line. `check(line)` returns the error or the warning of a line, and is called while it is
- * typed and when the field is filled.
+ * A list of texts, one on each line. `check(line)` returns the error or the warning of a line, and is called while it
+ * is typed and when the field is filled.
  * @template {string} Name
  * @param {Name} name
  * @param {string} label

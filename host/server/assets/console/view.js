@@ -683,8 +683,8 @@ export async function ask(title, text, yes, name) {
 }
 
 /**
- * A window like `dialog` with something that is shown only once. Neither Escape nor the Back button of a phone closes it,
- * only `close`; and the page asks before the administrator leaves it.
+ * A window like `dialog` with something that is shown only once. Neither Escape nor the Back button of a phone closes
+ * it, only `close`; and the page asks before the administrator leaves it.
  * @template Answer
  * @param {string} title
  * @param {(close: (answer?: Answer) => void, window: HTMLDialogElement) => Child[]} content

@@ -198,7 +198,7 @@ impl Store {
         .await
     }
 
-    /// Adds an enrolment link that another device created. It ends the device's earlier link: nobody may have seen that
+    /// Adds an enrolment link that another device created. It ends the device's earlier link: no user may have seen that
     /// one, because its response was lost.
     ///
     /// # Errors

@@ -75,7 +75,7 @@ export function enrolledCell({ created_at: at, enrolled_by: by, link_issued_at: 
 }
 
 /**
- * The time between a link and its use. A very short one may be a mail scanner, or somebody who waited for it.
+ * The time between a link and its use. A very short one may be a mail scanner, or a user who waited for it.
  * @param {number} seconds
  */
 function pause(seconds) {

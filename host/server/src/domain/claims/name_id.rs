@@ -10,7 +10,7 @@ use assent_model::user::User;
 pub enum MissingName {
     /// The name is an email address, and the user has none.
     NoAddress,
-    /// The name is an email address that is not confirmed, so that it may be that of another person.
+    /// The name is an email address that is not confirmed, so that it may be that of another user.
     NotConfirmed,
 }
 
