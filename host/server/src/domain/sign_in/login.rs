@@ -60,7 +60,7 @@ pub async fn record_rejection(
     let by = AuditContext::new(Actor::User(user), from);
     let mut entry = audit::entry(services, Event::SignInRejected, &by)
         .about(user)
-        .with("login", login.id.to_string())
+        .with("sign_in", login.id.to_string())
         .with("reason", why.as_str())
         .with("reference", reference);
     if let Some(application) = login.request.application() {
