@@ -122,9 +122,9 @@ async fn certificates_are_imported_in_the_forms_of_real_metadata() {
     let (status, created) = imported(
         &host,
         &metadata(&[
-            (Some("signing"), &[first.clone()]),
-            (None, &[base64.clone()]),
-            (Some("signing"), &[second.clone()]),
+            (Some("signing"), std::slice::from_ref(&first)),
+            (None, std::slice::from_ref(&base64)),
+            (Some("signing"), std::slice::from_ref(&second)),
         ]),
     )
     .await;
@@ -178,8 +178,8 @@ async fn an_unusable_certificate_is_a_note_beside_a_usable_one_and_otherwise_an_
         }
     }
     let unknown = metadata(&[
-        (Some("future"), &[good.clone()]),
-        (Some("signing"), &[good.clone()]),
+        (Some("future"), std::slice::from_ref(&good)),
+        (Some("signing"), std::slice::from_ref(&good)),
     ]);
     let (status, created) = imported(&host, &unknown).await;
     assert_eq!(status, StatusCode::CREATED, "{created}");
