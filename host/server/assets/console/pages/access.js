@@ -10,7 +10,7 @@ import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { groupAddress } from './groups.js';
 import { picker } from './picker.js';
-import { userCell } from './user_cell.js';
+import { foundUser, userCell } from './user_cell.js';
 
 /** @import { Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -146,7 +146,7 @@ function newAccount(application, known) {
   const userField = picker('user_id', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
-    label: foundUser,
+    label: (/** @type {Schema<'ListedUser'>} */ one) => foundUser(one),
   });
   const name = text('name', 'Account name', {
     hint: 'The name of the user in the application. If empty, the user’s own name.',

@@ -144,7 +144,7 @@ function searchFields(may, events) {
       ]),
       since,
       until,
-      exactBegin(),
+      exactBegin(() => since.focus()),
     ],
   };
 }
@@ -152,9 +152,10 @@ function searchFields(may, events) {
 /**
  * The exact time from which the figures of the overview count. It is only in the address of the page, and shown as an
  * active filter.
+ * @param {() => void} focus what receives the focus when the filter is removed
  * @returns {Field<'from', string | undefined>}
  */
-function exactBegin() {
+function exactBegin(focus) {
   /** @type {string | undefined} */
   let value;
   const input = el('input', { type: 'hidden', id: 'exact-begin' });
@@ -162,7 +163,7 @@ function exactBegin() {
     name: 'from',
     element: el('div', { hidden: true }, el('label', {}, 'Since'), input),
     fail: () => {},
-    focus: () => {},
+    focus,
     read: () => value,
     write: (text) => {
       const date = new Date(text ?? '');

@@ -80,8 +80,8 @@ function openReports(reports, isMore, context) {
     el(
       'p',
       {},
-      'A user says that someone else began a sign-in or an action in their name. A report stays here until an owner ' +
-        'or an admin settles it.',
+      'A user says that someone else began a sign-in or an action in their name. A report stays here until an ' +
+        'owner or an admin settles it.',
     ),
     el('ul', { class: 'entries', 'aria-label': 'Open reports' }, ...reports.map((one) => item(one, context))),
   );
