@@ -42,9 +42,11 @@ async fn each_outcome_is_counted_by_itself_and_without_actions(database: Databas
     let number: u32 = page.number().parse().expect("a number");
     let requests = ada.device.pending_requests(5).await;
     let wrong = format!("{:02}", (number + 1) % 100);
-    ada.device
-        .approve(requests.last().expect("a request"), &wrong)
+    let rejected = ada
+        .device
+        .decide(requests.last().expect("a request"), Some(&wrong))
         .await;
+    assert!(rejected.is_err(), "{database:?}");
     ada.approve(&page).await;
     page.browser().finish(&page.url).await;
     // Cancelled in the browser.

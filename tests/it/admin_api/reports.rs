@@ -308,6 +308,6 @@ async fn operators_have_a_metric_of_open_reports() {
         .await
         .read_text()
         .await;
-    assert!(text.contains("\nassent_reports_open 1\n"), "{text}");
+    assert!(text.contains("\nassent_reports_open 1.0\n"), "{text}");
     assert!(text.contains("\nassent_reports_oldest_seconds "), "{text}");
 }

@@ -19,7 +19,8 @@ impl Store {
             Box::pin(async move {
                 let recorded = sql::query(
                     "UPDATE approvals SET end_recorded = 1,
-                                          decided_at = CASE WHEN state = 'requested' THEN expires_at ELSE decided_at END,
+                                          decided_at = CASE WHEN state = 'requested' THEN expires_at
+                                                            ELSE decided_at END,
                                           state = CASE WHEN state = 'requested' THEN 'expired' ELSE state END
                      WHERE id = $1 AND end_recorded = 0
                        AND (state = 'cancelled' OR state = 'requested' AND expires_at <= $2)",

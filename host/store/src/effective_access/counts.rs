@@ -4,9 +4,11 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::batch::bulk_sql::{BulkSql, MOST};
+use futures_util::future::try_join_all;
+
+use crate::batch::bulk_sql::BulkSql;
 use crate::rows::{cell, parse};
-use crate::sql;
+use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store};
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
@@ -14,128 +16,184 @@ use assent_model::user::LifecycleState;
 /// The number up to which users of an application are counted.
 pub const MOST_COUNTED: u32 = 1000;
 
-/// The number of members of a group that the first count reads, beyond which the second one reads all.
-const MEMBERS_READ: i64 = 1_500;
+/// The limit of each count: one more shows that there are more users.
+const LIMIT: i64 = MOST_COUNTED as i64 + 1;
+/// The number of members of each group that the first count reads. If many of them are denied, a further count reads
+/// more.
+const MEMBERS_READ: i64 = 1_100;
+/// The number of applications that one statement counts.
+const AT_ONCE: usize = 16;
+/// The factor between the numbers of members that two counts read.
+const FURTHER: i64 = 10;
 
-/// The condition that neither the user nor an account in the application denies the access.
-macro_rules! is_open {
-    ($user:literal, $application:literal) => {
+/// The condition that a user is not suspended or terminated. Scalar subqueries read only the rows of the counted users;
+/// PostgreSQL could read all users for an `EXISTS`.
+macro_rules! is_open_user {
+    ($user:literal) => {
         concat!(
-            "EXISTS (SELECT 1 FROM users WHERE users.id = ",
+            "(SELECT users.state FROM users WHERE users.id = ",
             $user,
-            " AND users.state IN ('invited', 'active'))
-             AND NOT EXISTS (SELECT 1 FROM accounts AS closed
-                             WHERE closed.user_id = ",
-            $user,
-            " AND closed.application_id = ",
-            $application,
-            " AND closed.state IN ('suspended', 'terminated'))"
+            ") IN ('invited', 'active')"
         )
     };
 }
 
-/// For each application: whether it is assigned to everyone; the open users with an own account or in the first members
-/// of its groups; and whether a group has more members. For an application of everyone, only the closed accounts of open
-/// users are counted. All counts have a limit, because there may be a million users.
-static COUNTS: LazyLock<BulkSql> = LazyLock::new(|| {
-    BulkSql::new(
-        concat!(
+/// For each application: whether it is assigned to everyone; the open users with an own account or among the first `$1`
+/// members of its groups; and whether a group has more members. For an application of everyone, only the closed
+/// accounts of open users are counted. All counts have a limit, because there may be a million users.
+macro_rules! counts {
+    ($members:expr) => {
+        sql::statement!(
             "SELECT applications.id, CAST(CASE WHEN everyone_roles IS NULL THEN 0 ELSE 1 END AS BIGINT),
                 CASE WHEN everyone_roles IS NOT NULL
-                THEN (SELECT COUNT(*) FROM (SELECT 1 FROM accounts JOIN users ON users.id = accounts.user_id
+                THEN (SELECT COUNT(*) FROM (SELECT 1 FROM accounts
                                             WHERE accounts.application_id = applications.id
-                                              AND accounts.state IN ('suspended', 'terminated')
-                                              AND users.state IN ('invited', 'active') LIMIT $2) AS counted)
+                                              AND accounts.state IN ('suspended', 'terminated') AND ",
+            is_open_user!("accounts.user_id"),
+            "                               LIMIT $2) AS counted)
                 ELSE (SELECT COUNT(*) FROM (
-                    SELECT user_id FROM (SELECT accounts.user_id FROM accounts JOIN users ON users.id = accounts.user_id
+                    SELECT user_id FROM (SELECT accounts.user_id FROM accounts
                                          WHERE accounts.application_id = applications.id AND accounts.individual = 1
-                                           AND accounts.state IN ('invited', 'active')
-                                           AND users.state IN ('invited', 'active') LIMIT $2) AS own
+                                           AND accounts.state IN ('invited', 'active') AND ",
+            is_open_user!("accounts.user_id"),
+            "                            LIMIT $2) AS own
                     UNION
-                    SELECT group_members.user_id FROM group_assignments
-                    JOIN group_members ON group_members.group_id = group_assignments.group_id
-                    WHERE group_assignments.application_id = applications.id
-                      AND group_members.user_id < COALESCE((SELECT bound.user_id FROM group_members AS bound
-                                                            WHERE bound.group_id = group_assignments.group_id
-                                                            ORDER BY bound.user_id LIMIT 1 OFFSET $1), 'g')
-                      AND ",
-            is_open!("group_members.user_id", "group_assignments.application_id"),
-            "   ) AS counted) END,
+                    SELECT members.user_id FROM group_assignments CROSS JOIN ",
+            $members,
+            "       AND group_assignments.application_id = applications.id AND ",
+            is_open_user!("members.user_id"),
+            "         AND COALESCE((SELECT closed.state FROM accounts AS closed
+                                    WHERE closed.user_id = members.user_id
+                                      AND closed.application_id = group_assignments.application_id), 'active')
+                          IN ('invited', 'active')
+                ) AS counted) END,
                 CAST(CASE WHEN EXISTS (
                     SELECT 1 FROM group_assignments
                     WHERE group_assignments.application_id = applications.id
-                      AND EXISTS (SELECT 1 FROM group_members WHERE group_members.group_id = group_assignments.group_id
-                                  ORDER BY group_members.user_id LIMIT 1 OFFSET $1))
+                      AND (SELECT user_id FROM group_members WHERE group_members.group_id = group_assignments.group_id
+                           ORDER BY group_members.user_id LIMIT 1 OFFSET $1) IS NOT NULL)
                 THEN 1 ELSE 0 END AS BIGINT)
              FROM applications WHERE applications.id IN ({$})"
-        ),
-        2,
-    )
-});
+        )
+    };
+}
 
-/// The same for one application, with all members, without a limit.
-const EXACT: &str = concat!(
-    "SELECT COUNT(*) FROM (
-        SELECT accounts.user_id FROM accounts JOIN users ON users.id = accounts.user_id
-        WHERE accounts.application_id = $1 AND accounts.individual = 1 AND accounts.state IN ('invited', 'active')
-          AND users.state IN ('invited', 'active')
-        UNION
-        SELECT group_members.user_id FROM group_assignments
-        JOIN group_members ON group_members.group_id = group_assignments.group_id
-        WHERE group_assignments.application_id = $1 AND ",
-    is_open!("group_members.user_id", "group_assignments.application_id"),
-    ") AS counted"
-);
+/// SQLite has no lateral subqueries, so the range of each group ends at its `$1`th member.
+static COUNTS_SQLITE: LazyLock<BulkSql> = LazyLock::new(|| {
+    const SQL: &str = counts!(
+        "group_members AS members
+         WHERE members.group_id = group_assignments.group_id
+           AND members.user_id < COALESCE((SELECT bound.user_id FROM group_members AS bound
+                                           WHERE bound.group_id = group_assignments.group_id
+                                           ORDER BY bound.user_id LIMIT 1 OFFSET $1), 'g')"
+    );
+    BulkSql::new(SQL, 2)
+});
+static COUNTS_POSTGRES: LazyLock<BulkSql> = LazyLock::new(|| {
+    const SQL: &str = counts!(
+        "LATERAL (SELECT user_id FROM group_members WHERE group_members.group_id = group_assignments.group_id
+                  ORDER BY user_id LIMIT $1) AS members
+         WHERE TRUE"
+    );
+    BulkSql::new(SQL, 2)
+});
 
 /// The open users of an application of everyone, up to `$2`.
 const EVERYONE: &str = "SELECT COUNT(*) FROM (
         SELECT 1 FROM users WHERE users.state IN ('invited', 'active')
-          AND NOT EXISTS (SELECT 1 FROM accounts AS closed
-                          WHERE closed.user_id = users.id AND closed.application_id = $1
-                            AND closed.state IN ('suspended', 'terminated')) LIMIT $2) AS counted";
+          AND COALESCE((SELECT closed.state FROM accounts AS closed
+                        WHERE closed.user_id = users.id AND closed.application_id = $1), 'active')
+              IN ('invited', 'active') LIMIT $2) AS counted";
 
 /// The number of users who can open each of these applications; one more than [`MOST_COUNTED`] if there are more.
 pub(crate) async fn count_users(store: &Store, applications: &[Did]) -> Result<HashMap<Did, u32>> {
     let mut counts = HashMap::with_capacity(applications.len());
+    let (mut rest, mut members) = (applications.to_vec(), MEMBERS_READ);
     let mut open_users = None;
-    for applications in applications.chunks(MOST) {
-        let mut query =
-            sql::query_as::<(String, i64, i64, i64)>(COUNTS.sql_for(applications.len()))
-                .bind(MEMBERS_READ)
-                .bind(limit());
-        for id in COUNTS.padded(applications) {
-            query = query.bind(id.to_string());
-        }
-        for (id, everyone, counted, has_more) in query.fetch_all(&store.readers).await? {
-            let id: Did = parse(&id, cell("applications", "id", &id))?;
-            let count = if everyone == 1 {
-                let users = match open_users {
-                    Some(users) => users,
-                    None => *open_users.insert(store.count_open_users().await?),
-                };
-                // Beyond its limit, the number of closed accounts is not known.
-                if counted < limit() {
-                    users - counted
-                } else {
-                    store.count_one(EVERYONE, &id).await?
+    while !rest.is_empty() {
+        let mut unfinished = Vec::new();
+        for count in store.count_at_most(&rest, members).await? {
+            let users = match count.kind {
+                Counted::Users { more: true } if count.counted < LIMIT => {
+                    unfinished.push(count.application);
+                    continue;
                 }
-            } else if has_more == 1 && counted < limit() {
-                store.count_one(EXACT, &id).await?
-            } else {
-                counted
+                Counted::Users { .. } => count.counted,
+                // Beyond its limit, the number of closed accounts is not known.
+                Counted::Closed if count.counted < LIMIT => {
+                    let users = match open_users {
+                        Some(users) => users,
+                        None => *open_users.insert(store.count_open_users().await?),
+                    };
+                    users - count.counted
+                }
+                Counted::Closed => store.count_everyone(&count.application).await?,
             };
-            let count = u32::try_from(count.max(0)).unwrap_or(u32::MAX);
-            counts.insert(id, count.min(MOST_COUNTED + 1));
+            let users = u32::try_from(users.clamp(0, LIMIT)).unwrap_or_default();
+            counts.insert(count.application, users);
         }
+        (rest, members) = (unfinished, members.saturating_mul(FURTHER));
     }
     Ok(counts)
 }
 
-const fn limit() -> i64 {
-    MOST_COUNTED as i64 + 1
+/// A count of an application.
+#[derive(Clone)]
+struct ApplicationCount {
+    application: Did,
+    kind: Counted,
+    counted: i64,
+}
+
+/// What was counted.
+#[derive(Clone, Copy)]
+enum Counted {
+    /// The users with access. `more` if a group has more members than were read.
+    Users { more: bool },
+    /// The open users with a closed account in an application of everyone.
+    Closed,
 }
 
 impl Store {
+    /// Counts the users of these applications, in several statements at once: each application may have many members.
+    async fn count_at_most(
+        &self,
+        applications: &[Did],
+        members: i64,
+    ) -> Result<Vec<ApplicationCount>> {
+        let counts = applications
+            .chunks(AT_ONCE)
+            .map(|applications| self.count_of(applications, members));
+        Ok(try_join_all(counts).await?.concat())
+    }
+
+    async fn count_of(&self, applications: &[Did], members: i64) -> Result<Vec<ApplicationCount>> {
+        let statement = match self.instance.kind {
+            DatabaseKind::Sqlite => &*COUNTS_SQLITE,
+            DatabaseKind::Postgres => &*COUNTS_POSTGRES,
+        };
+        let mut query =
+            sql::query_as::<(String, i64, i64, i64)>(statement.sql_for(applications.len()))
+                .bind(members)
+                .bind(LIMIT);
+        for id in statement.padded(applications) {
+            query = query.bind(id.to_string());
+        }
+        let rows = query.fetch_all(&self.readers).await?;
+        rows.into_iter()
+            .map(|(id, everyone, counted, more)| {
+                Ok(ApplicationCount {
+                    application: parse(&id, cell("applications", "id", &id))?,
+                    kind: match everyone {
+                        1 => Counted::Closed,
+                        _ => Counted::Users { more: more == 1 },
+                    },
+                    counted,
+                })
+            })
+            .collect()
+    }
+
     async fn count_open_users(&self) -> Result<i64> {
         let counts = self.users_by_state().await?;
         let open = counts
@@ -145,12 +203,12 @@ impl Store {
         Ok(i64::try_from(sum).unwrap_or(i64::MAX))
     }
 
-    async fn count_one(&self, statement: &'static str, application: &Did) -> Result<i64> {
-        let mut query = sql::query_as::<(i64,)>(statement).bind(application.to_string());
-        if statement == EVERYONE {
-            query = query.bind(limit());
-        }
-        let (count,) = query.fetch_one(&self.readers).await?;
+    async fn count_everyone(&self, application: &Did) -> Result<i64> {
+        let (count,): (i64,) = sql::query_as(EVERYONE)
+            .bind(application.to_string())
+            .bind(LIMIT)
+            .fetch_one(&self.readers)
+            .await?;
         Ok(count)
     }
 }

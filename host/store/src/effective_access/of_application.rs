@@ -3,7 +3,7 @@
 use super::access::EffectiveAccess;
 use crate::groups::access::in_assigned_group;
 use crate::rows::{cell, parse};
-use crate::sql;
+use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store};
 use assent_model::id::{Did, UserId};
 
@@ -17,53 +17,69 @@ pub enum AccessFilter {
     Denied,
 }
 
-/// Up to `$3` users that follow the user `$2`, with access to the application `$1`. Each part reads a range of an index:
-/// the own accounts, the members of each assigned group up to its `$3`rd, and the users if it is assigned to everyone.
-/// Everyone means all users who are not terminated.
-const ALL: &str = "SELECT user_id FROM (SELECT user_id FROM accounts
-                        WHERE application_id = $1 AND individual = 1 AND user_id > $2
-                        ORDER BY user_id LIMIT $3) AS own
-     UNION
-     SELECT group_members.user_id FROM group_assignments
-     JOIN group_members ON group_members.group_id = group_assignments.group_id
-     WHERE group_assignments.application_id = $1 AND group_members.user_id > $2
+/// Up to `$3` users that follow the user `$2`, with access to the application `$1`. Each part reads a range of an
+/// index: the own accounts, the first members of each assigned group, and the users if it is assigned to everyone;
+/// otherwise this range begins after each id. Everyone means all users who are not terminated.
+macro_rules! users_with_access {
+    ($members:expr) => {
+        sql::statement!(
+            "SELECT user_id FROM (SELECT user_id FROM accounts
+                                  WHERE application_id = $1 AND individual = 1 AND user_id > $2
+                                  ORDER BY user_id LIMIT $3) AS own
+             UNION ",
+            $members,
+            " UNION
+             SELECT id FROM (SELECT users.id FROM users
+                             WHERE users.id > CASE WHEN (SELECT everyone_roles FROM applications WHERE id = $1) IS NULL
+                                                   THEN 'g' ELSE $2 END
+                               AND users.state <> 'terminated'
+                             ORDER BY users.id LIMIT $3) AS everyone
+             ORDER BY 1 LIMIT $3"
+        )
+    };
+}
+
+/// SQLite has no lateral subqueries, so the range of each group ends at its `$3`th member.
+const ALL_SQLITE: &str = users_with_access!(
+    "SELECT group_members.user_id FROM group_assignments CROSS JOIN group_members
+     WHERE group_assignments.application_id = $1 AND group_members.group_id = group_assignments.group_id
+       AND group_members.user_id > $2
        AND group_members.user_id <= COALESCE((SELECT bound.user_id FROM group_members AS bound
                                               WHERE bound.group_id = group_assignments.group_id
                                                 AND bound.user_id > $2
-                                              ORDER BY bound.user_id LIMIT 1 OFFSET $3), 'g')
-     UNION
-     SELECT id FROM (SELECT users.id FROM users
-                     WHERE users.id > $2 AND users.state <> 'terminated'
-                       AND EXISTS (SELECT 1 FROM applications
-                                   WHERE applications.id = $1 AND applications.everyone_roles IS NOT NULL)
-                     ORDER BY users.id LIMIT $3) AS everyone
-     ORDER BY 1 LIMIT $3";
+                                              ORDER BY bound.user_id LIMIT 1 OFFSET $3), 'g')"
+);
+const ALL_POSTGRES: &str = users_with_access!(
+    "SELECT members.user_id FROM group_assignments
+     CROSS JOIN LATERAL (SELECT user_id FROM group_members
+                         WHERE group_members.group_id = group_assignments.group_id AND group_members.user_id > $2
+                         ORDER BY user_id LIMIT $3) AS members
+     WHERE group_assignments.application_id = $1"
+);
 
 /// Up to `$3` such users with a state, or with a state of the account, that denies the access.
 const DENIED: &str = concat!(
     "SELECT user_id FROM (SELECT accounts.user_id FROM accounts
-                          JOIN applications ON applications.id = accounts.application_id
-                          JOIN users ON users.id = accounts.user_id
                           WHERE accounts.application_id = $1 AND accounts.state IN ('suspended', 'terminated')
                             AND accounts.user_id > $2
                             AND (accounts.individual = 1
-                                 OR applications.everyone_roles IS NOT NULL AND users.state <> 'terminated' OR ",
+                                 OR (SELECT everyone_roles FROM applications WHERE id = $1) IS NOT NULL
+                                    AND (SELECT state FROM users WHERE id = accounts.user_id) <> 'terminated' OR ",
     in_assigned_group!("accounts.user_id", "accounts.application_id"),
     ") ORDER BY accounts.user_id LIMIT $3) AS of_account
      UNION
      SELECT id FROM (SELECT users.id FROM users
                      WHERE users.state = 'suspended' AND users.id > $2
-                       AND (EXISTS (SELECT 1 FROM applications
-                                    WHERE applications.id = $1 AND applications.everyone_roles IS NOT NULL)
-                            OR EXISTS (SELECT 1 FROM accounts WHERE accounts.application_id = $1
-                                         AND accounts.user_id = users.id AND accounts.individual = 1) OR ",
+                       AND ((SELECT everyone_roles FROM applications WHERE id = $1) IS NOT NULL
+                            OR (SELECT individual FROM accounts
+                                WHERE accounts.user_id = users.id AND accounts.application_id = $1) = 1 OR ",
     in_assigned_group!("users.id", "$1"),
     ") ORDER BY users.id LIMIT $3) AS suspended
      UNION
      SELECT id FROM (SELECT users.id FROM users
                      WHERE users.state = 'terminated' AND users.id > $2
-                       AND (EXISTS (SELECT 1 FROM accounts WHERE accounts.application_id = $1
-                                      AND accounts.user_id = users.id AND accounts.individual = 1) OR ",
+                       AND ((SELECT individual FROM accounts
+                             WHERE accounts.user_id = users.id AND accounts.application_id = $1) = 1 OR ",
     in_assigned_group!("users.id", "$1"),
     ") ORDER BY users.id LIMIT $3) AS terminated
      ORDER BY 1 LIMIT $3"
@@ -82,9 +98,10 @@ impl Store {
         after: Option<UserId>,
         limit: u32,
     ) -> Result<Vec<EffectiveAccess>> {
-        let statement = match filter {
-            AccessFilter::All => ALL,
-            AccessFilter::Denied => DENIED,
+        let statement = match (filter, self.instance.kind) {
+            (AccessFilter::All, DatabaseKind::Sqlite) => ALL_SQLITE,
+            (AccessFilter::All, DatabaseKind::Postgres) => ALL_POSTGRES,
+            (AccessFilter::Denied, _) => DENIED,
         };
         let rows: Vec<(String,)> = sql::query_as(statement)
             .bind(application.to_string())

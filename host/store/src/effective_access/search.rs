@@ -3,10 +3,13 @@
 //! Accounts have a search index of each application. Users without an account are found in the index of all users, if
 //! many of them have access, and otherwise by the members of the assigned groups.
 
+use std::sync::LazyLock;
+
 use super::access::EffectiveAccess;
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::groups::access::in_assigned_group;
 use crate::rows::{cell, parse};
-use crate::sql;
+use crate::sql::{self, QueryAs, StatementText};
 use crate::users::{PageRange, cursor, merge_sorted};
 use crate::{Result, Store};
 use assent_model::id::{Did, UserId};
@@ -40,15 +43,15 @@ const BY_ACCOUNTS: &str = concat!(
     ") ORDER BY terms.term, terms.account_id LIMIT $5"
 );
 
-/// The condition for a found user without an account.
+/// The condition for a found user without an account. A scalar subquery reads only the account of each found user.
 macro_rules! without_account {
     () => {
         "(terms.term, terms.user_id) > ($1, $2) AND terms.term < $3
            AND terms.term = (SELECT other.term FROM user_search AS other
                              WHERE other.user_id = terms.user_id AND other.term >= $4 AND other.term < $3
                              ORDER BY other.term LIMIT 1)
-           AND NOT EXISTS (SELECT 1 FROM accounts
-                           WHERE accounts.application_id = $6 AND accounts.user_id = terms.user_id)"
+           AND (SELECT 1 FROM accounts
+                WHERE accounts.user_id = terms.user_id AND accounts.application_id = $6) IS NULL"
     };
 }
 
@@ -62,15 +65,23 @@ const BY_USERS: &str = concat!(
     ") ORDER BY terms.term, terms.user_id LIMIT $5"
 );
 
-/// The found members of the assigned groups.
-const BY_MEMBERS: &str = concat!(
-    "SELECT DISTINCT terms.term, terms.user_id AS place, terms.user_id FROM group_assignments
+/// The members of the assigned groups.
+const MEMBERS: &str = "SELECT DISTINCT group_members.user_id FROM group_assignments
      JOIN group_members ON group_members.group_id = group_assignments.group_id
-     JOIN user_search AS terms ON terms.user_id = group_members.user_id
-     WHERE group_assignments.application_id = $6 AND ",
-    without_account!(),
-    " ORDER BY terms.term, place LIMIT $5"
-);
+     WHERE group_assignments.application_id = $1";
+
+/// Those of some users that the search finds.
+static OF_MEMBERS: LazyLock<BulkSql> = LazyLock::new(|| {
+    BulkSql::new(
+        concat!(
+            "SELECT terms.term, terms.user_id, terms.user_id FROM user_search AS terms
+             WHERE terms.user_id IN ({$}) AND ",
+            without_account!(),
+            " ORDER BY terms.term, terms.user_id LIMIT $5"
+        ),
+        6,
+    )
+});
 
 impl Store {
     /// Up to `limit` users with access to an application and a search term that begins with `prefix`, in the order of
@@ -93,7 +104,8 @@ impl Store {
         };
         let mut found = Vec::new();
         for state in LifecycleState::ALL {
-            found.extend(self.found(BY_ACCOUNTS, &search, Some(state), None).await?);
+            let query = search.query(BY_ACCOUNTS).bind(state.as_str());
+            found.extend(self.found(query).await?);
         }
         let assigned: Option<(i64, i64)> = sql::query_as(ASSIGNED)
             .bind(application.to_string())
@@ -104,13 +116,11 @@ impl Store {
         if everyone == 1 || members > FEW_MEMBERS {
             for state in LifecycleState::ALL {
                 let everyone = everyone == 1 && state != LifecycleState::Terminated;
-                found.extend(
-                    self.found(BY_USERS, &search, Some(state), Some(everyone))
-                        .await?,
-                );
+                let query = search.query(BY_USERS).bind(state.as_str());
+                found.extend(self.found(query.bind(i64::from(everyone))).await?);
             }
         } else if members > 0 {
-            found.extend(self.found(BY_MEMBERS, &search, None, None).await?);
+            found.extend(self.found_members(&search).await?);
         }
         let found = merge_sorted(found, limit);
         let users: Vec<UserId> = found.iter().map(|(_, user)| *user).collect();
@@ -124,27 +134,23 @@ impl Store {
         Ok(with_details.collect())
     }
 
-    async fn found(
-        &self,
-        statement: &'static str,
-        search: &AccessSearch<'_>,
-        state: Option<LifecycleState>,
-        everyone: Option<bool>,
-    ) -> Result<Vec<(Cursor, UserId)>> {
-        let PageRange { after, first, end } = PageRange::new(search.prefix, search.after);
-        let mut query = sql::query_as::<(Vec<u8>, String, String)>(statement)
-            .bind(after.0)
-            .bind(after.1)
-            .bind(end)
-            .bind(first)
-            .bind(i64::from(search.limit))
-            .bind(search.application.to_string());
-        if let Some(state) = state {
-            query = query.bind(state.as_str());
+    async fn found_members(&self, search: &AccessSearch<'_>) -> Result<Vec<(Cursor, UserId)>> {
+        let members: Vec<(String,)> = sql::query_as(MEMBERS)
+            .bind(search.application.to_string())
+            .fetch_all(&self.readers)
+            .await?;
+        let mut found = Vec::new();
+        for members in members.chunks(MOST) {
+            let mut query = search.query(OF_MEMBERS.sql_for(members.len()));
+            for (member,) in OF_MEMBERS.padded(members) {
+                query = query.bind(member.clone());
+            }
+            found.extend(self.found(query).await?);
         }
-        if let Some(everyone) = everyone {
-            query = query.bind(i64::from(everyone));
-        }
+        Ok(found)
+    }
+
+    async fn found(&self, query: FoundQuery) -> Result<Vec<(Cursor, UserId)>> {
         let rows = query.fetch_all(&self.readers).await?;
         rows.into_iter()
             .map(|(term, place, user)| {
@@ -155,10 +161,27 @@ impl Store {
     }
 }
 
+/// A statement that finds terms, places and users.
+type FoundQuery = QueryAs<(Vec<u8>, String, String)>;
+
 /// A search in the users of an application.
 struct AccessSearch<'a> {
     application: &'a Did,
     prefix: &'a Prefix,
     after: &'a Cursor,
     limit: u32,
+}
+
+impl AccessSearch<'_> {
+    /// A statement with the arguments `$1` to `$6`.
+    fn query(&self, statement: impl Into<StatementText>) -> FoundQuery {
+        let PageRange { after, first, end } = PageRange::new(self.prefix, self.after);
+        sql::query_as(statement)
+            .bind(after.0)
+            .bind(after.1)
+            .bind(end)
+            .bind(first)
+            .bind(i64::from(self.limit))
+            .bind(self.application.to_string())
+    }
 }

@@ -10,17 +10,18 @@ use assent_model::group::{AssignedAccess, AssignedGroup};
 const BETWEEN_GROUPS: char = '\u{1e}';
 const BETWEEN_VALUES: char = '\u{1f}';
 
-/// The condition that an application is assigned to a group of a user.
+/// The condition that an application is assigned to a group of a user. It is a scalar subquery, because PostgreSQL may
+/// read all members of all groups for an `EXISTS`.
 macro_rules! in_assigned_group {
     ($user:literal, $application:literal) => {
         concat!(
-            "EXISTS (SELECT 1 FROM group_members AS membership
-                     JOIN group_assignments ON group_assignments.group_id = membership.group_id
-                     WHERE membership.user_id = ",
+            "((SELECT 1 FROM group_members AS membership
+               JOIN group_assignments ON group_assignments.group_id = membership.group_id
+               WHERE membership.user_id = ",
             $user,
             " AND group_assignments.application_id = ",
             $application,
-            ")"
+            " LIMIT 1) IS NOT NULL)"
         )
     };
 }

@@ -178,7 +178,8 @@ pub(crate) async fn assign(
     let assignment = match to {
         Assignee::Everyone => {
             sql::query(
-                "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3 ELSE everyone_since END,
+                "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3
+                                                               ELSE everyone_since END,
                                          everyone_roles = $2
                  WHERE id = $1",
             )

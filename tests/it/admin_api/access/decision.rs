@@ -141,7 +141,12 @@ async fn decided(host: &TestHost, user: &User, application: &Did) -> Option<Opti
         .await
         .expect("read");
     account.filter(|account| account.gives_access())?;
-    let denial = access_denial(&host.host, user, application)
+    // An invited user is denied nothing, and needs only a device.
+    let mut enrolled = user.clone();
+    if user.state == LifecycleState::Invited {
+        enrolled.state = LifecycleState::Active;
+    }
+    let denial = access_denial(&host.host, &enrolled, application)
         .await
         .expect("read");
     Some(denial.filter(|reason| reason.is_decision()))

@@ -46,6 +46,7 @@ async fn members_who_never_opened_an_application_have_access(database: Database)
     let host = TestHost::start_on(database).await;
     let grafana = host.web_application().await;
     let ada = member(&host, "ada", &grafana).await;
+    host.advance(1);
     let maryam = member(&host, "maryam", &grafana).await;
     let engineering = group(&host, "Engineering", &[&ada.user, &maryam.user]).await;
     assert_eq!(counted(&host, &grafana).await, 0);

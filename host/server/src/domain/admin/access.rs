@@ -3,7 +3,7 @@
 use super::list_cell::list_cell;
 use super::{Result, registered, user};
 use crate::domain::Services;
-use crate::domain::sign_in::access::{AccessDenied, obstacle_to};
+use crate::domain::sign_in::access::{AccessDenied, denial_of};
 use assent_model::clock::Timestamp;
 use assent_model::id::{AccountId, Did, GroupId, UserId};
 use assent_model::search::{Cursor, Prefix};
@@ -85,8 +85,7 @@ impl UserAccess {
         if grants.is_empty() {
             return None;
         }
-        // An invited user has access, and needs only a device to use it.
-        let denied = obstacle_to(&access).filter(|reason| reason.is_decision());
+        let denied = denial_of(&access);
         Some(Self {
             access,
             grants,
@@ -122,7 +121,8 @@ pub type AccessRow = (String, Option<UserAccess>);
 /// Returns up to `limit` users with access to an application after `after`, in the order of their creation.
 ///
 /// # Errors
-/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such application. Otherwise if the database
+/// fails.
 pub async fn access_to(
     services: &Services,
     application: &Did,
@@ -155,7 +155,8 @@ pub struct AccessQuery {
 /// Returns up to `limit` matching users with access to an application, in the order of the matching terms.
 ///
 /// # Errors
-/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such application. Otherwise if the database fails.
+/// [`AdminError::NotFound`](super::AdminError::NotFound) if there is no such application. Otherwise if the database
+/// fails.
 pub async fn find_access(
     services: &Services,
     application: &Did,

@@ -116,11 +116,10 @@ pub fn obstacle(user: &User, account: Option<&Account>) -> Option<AccessDenied> 
     obstacle_of(user.state, account)
 }
 
-/// Returns the reason why a user with this effective access has none at the moment. Lists show the same decision as a
-/// sign-in makes.
-pub fn obstacle_to(access: &EffectiveAccess) -> Option<AccessDenied> {
-    let stored = access.account.as_ref();
-    let account = match stored {
+/// Returns the decision of an administrator that denies access to a user to whom something grants it. Lists show the
+/// same decision as a sign-in makes. An invited user is treated like an active one, and needs only a device.
+pub fn denial_of(access: &EffectiveAccess) -> Option<AccessDenied> {
+    let account = match &access.account {
         Some(account) => Some((account.state, account.gives_access())),
         // The first sign-in creates the account that an assignment implies.
         None => access
@@ -128,7 +127,11 @@ pub fn obstacle_to(access: &EffectiveAccess) -> Option<AccessDenied> {
             .gives_access()
             .then_some((LifecycleState::Active, true)),
     };
-    obstacle_of(access.user.state, account)
+    let user = match access.user.state {
+        LifecycleState::Invited => LifecycleState::Active,
+        state => state,
+    };
+    obstacle_of(user, account).filter(|reason| reason.is_decision())
 }
 
 /// Decides by the state of the user, and by the state of the account and whether something grants access.

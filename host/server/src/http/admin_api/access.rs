@@ -9,20 +9,19 @@ use serde::{Deserialize, Serialize};
 use utoipa::{IntoParams, ToSchema};
 use utoipa_axum::routes;
 
+use super::access_page::page;
 use super::export;
-use super::input::{List, Page, PageLimit, Query, Search, after};
+use super::input::{List, Page, PageLimit, Query, Search};
 use super::routes::Area;
 use crate::domain::Services;
-use crate::domain::admin::{
-    self, AccessGrant, AccessQuery, AccessRow, Caller, GrantSource, UserAccess,
-};
+use crate::domain::admin::{self, AccessGrant, AccessRow, Caller, GrantSource, UserAccess};
 use crate::domain::sign_in::access::AccessDenied;
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::Permission;
 use assent_model::id::Did;
 use assent_model::user::LifecycleState;
-use assent_store::{AccessFilter, EffectiveAccess};
+use assent_store::EffectiveAccess;
 
 /// The routes of effective access.
 pub(super) fn routes() -> Area {
@@ -280,30 +279,6 @@ async fn list(
     )
     .await?;
     Ok(listed(rows, limit.get()))
-}
-
-/// Returns up to `limit` users with access after a cursor, each with its own cursor.
-pub(super) async fn page(
-    services: &Services,
-    application: &Did,
-    (q, denied): (Option<String>, bool),
-    cursor: Option<&str>,
-    limit: u32,
-) -> Result<Vec<AccessRow>, Problem> {
-    let filter = if denied {
-        AccessFilter::Denied
-    } else {
-        AccessFilter::All
-    };
-    let Some(q) = q else {
-        return Ok(admin::access_to(services, application, filter, after(cursor)?, limit).await?);
-    };
-    let query = AccessQuery {
-        q,
-        filter,
-        after: after(cursor)?,
-    };
-    Ok(admin::find_access(services, application, &query, limit).await?)
 }
 
 /// List the applications that a user can open.

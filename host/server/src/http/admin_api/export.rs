@@ -18,7 +18,7 @@ use crate::domain::admin::{
 use crate::domain::{InternalError, Services, admin, audit};
 use crate::http::admin_api::input::{Query, Search, after};
 use crate::http::admin_api::values::{id_of, moment};
-use crate::http::admin_api::{access, accounts, table, users};
+use crate::http::admin_api::{access_page, accounts, table, users};
 use crate::http::problem::Problem;
 use assent_model::account::Account;
 use assent_model::audit::Event;
@@ -256,7 +256,8 @@ pub(super) async fn access_to(
         let (services, q, application) = (Arc::clone(&services), q.clone(), application.clone());
         Box::pin(async move {
             let found =
-                access::page(&services, &application, (q, denied), after.as_deref(), ROWS).await?;
+                access_page::page(&services, &application, (q, denied), after.as_deref(), ROWS)
+                    .await?;
             Ok(access_rows(&found))
         })
     };

@@ -3,6 +3,7 @@
 //! needs. Lists have `items` and, if there is another page, `next`, which is the value of `after` in the next request.
 
 mod access;
+mod access_page;
 mod accounts;
 mod action_approvals;
 mod activity;

@@ -167,6 +167,10 @@ fn is_by_passkey(entry: &Entry) -> bool {
 const fn is_answer(event: Event) -> bool {
     matches!(
         event,
-        Event::SignInApproved | Event::SignInDenied | Event::SignInReported
+        Event::SignInApproved
+            | Event::SignInDenied
+            | Event::SignInReported
+            | Event::SignInCancelled
+            | Event::SignInExpired
     )
 }

@@ -1,0 +1,32 @@
+//! A page of the users with access to an application, for the list and the export.
+
+use super::input::after;
+use crate::domain::Services;
+use crate::domain::admin::{self, AccessQuery, AccessRow};
+use crate::http::problem::Problem;
+use assent_model::id::Did;
+use assent_store::AccessFilter;
+
+/// Returns up to `limit` users with access after a cursor, each with its own cursor.
+pub(super) async fn page(
+    services: &Services,
+    application: &Did,
+    (q, denied): (Option<String>, bool),
+    cursor: Option<&str>,
+    limit: u32,
+) -> Result<Vec<AccessRow>, Problem> {
+    let filter = if denied {
+        AccessFilter::Denied
+    } else {
+        AccessFilter::All
+    };
+    let Some(q) = q else {
+        return Ok(admin::access_to(services, application, filter, after(cursor)?, limit).await?);
+    };
+    let query = AccessQuery {
+        q,
+        filter,
+        after: after(cursor)?,
+    };
+    Ok(admin::find_access(services, application, &query, limit).await?)
+}
