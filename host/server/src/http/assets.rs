@@ -123,6 +123,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/access.js",
     JAVASCRIPT "console/pages/reports.js",
     JAVASCRIPT "console/pages/several_users.js",
+    JAVASCRIPT "console/pages/unconfirmed.js",
     JAVASCRIPT "console/pages/user_groups.js",
     JAVASCRIPT "console/pages/user_links.js",
     JAVASCRIPT "console/form.js",
