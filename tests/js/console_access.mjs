@@ -50,7 +50,7 @@ async function access(admin) {
   await admin.desk.getByRole('row', { name: /grace .*Has access.*Engineering.*editor.*Never/ }).waitFor();
   const [download] = await Promise.all([
     admin.desk.waitForEvent('download'),
-    admin.desk.getByRole('link', { name: 'Export the list' }).click(),
+    admin.desk.getByRole('button', { name: 'Export the list' }).click(),
   ]);
   assert.equal(download.suggestedFilename(), 'access.csv');
   await admin.look('application-access');

@@ -1,11 +1,11 @@
 // Effective access: the users who can open an application, and the applications that a user can open.
 
-import { address, get, post } from '../api.js';
+import { get, getFile, post } from '../api.js';
 import { FieldError, form, select, text } from '../form.js';
 import { t, translated } from '../language.js';
 import { pages, searched, table } from '../lists.js';
 import { roleChips } from '../role_chips.js';
-import { badge, button, dialog, el, link, moment, say, sectionWithActions } from '../view.js';
+import { badge, button, dialog, el, exportButton, link, moment, say, sectionWithActions } from '../view.js';
 import { accountAddress } from './account.js';
 import { applicationAddress } from './applications.js';
 import { groupAddress } from './groups.js';
@@ -78,10 +78,10 @@ const COLUMNS = [
 ];
 
 /**
- * A link to a file with the list.
- * @param {string} href
+ * A button that saves the list as a file.
+ * @param {() => Promise<string>} read
  */
-const exported = (href) => el('a', { class: 'button small', download: 'access.csv', href }, 'Export the list');
+const exported = (read) => exportButton('Export the list', 'access.csv', read);
 
 /**
  * The users who can open an application.
@@ -129,7 +129,7 @@ export async function usersWithAccess({ id }, known, { may, reload }, transfer) 
     'Users with access',
     [
       may('accounts:write') && button('Give a user access', give),
-      exported(address('/applications/{id}/access/export', { id })),
+      exported(() => getFile('/applications/{id}/access/export', { id })),
     ],
     el('p', { class: 'muted' }, 'By an own account, by a group, or because everyone has access; used or not.'),
     list,
@@ -146,7 +146,7 @@ function newAccount(application, known) {
   const userField = picker('user_id', 'User', {
     hint: 'The first letters of the name or the email address.',
     load: (q) => get('/users', { q, limit: 8 }),
-    label: (/** @type {Schema<'ListedUser'>} */ one) => foundUser(one),
+    label: (one) => foundUser(one),
   });
   const name = text('name', 'Account name', {
     hint: 'The name of the user in the application. If empty, the user’s own name.',
@@ -195,7 +195,10 @@ export async function applicationsOfUser(user, { may, reload }) {
   return [
     sectionWithActions(
       'Access to applications',
-      [writes && button('Give access to an application', give), exported(address('/users/{id}/access/export', { id }))],
+      [
+        writes && button('Give access to an application', give),
+        exported(() => getFile('/users/{id}/access/export', { id })),
+      ],
       el('p', { class: 'muted' }, 'By an own account, by a group, or because everyone has access; used or not.'),
       list,
     ),

@@ -6,7 +6,7 @@ import { el } from '../view.js';
 import { picker } from './picker.js';
 import { foundUser } from './user_cell.js';
 
-/** @import { Field, Schema } from '../types.d.ts' */
+/** @import { Field } from '../types.d.ts' */
 
 /** The maximum number of users that one request adds to a group. */
 const MOST = 200;
@@ -25,16 +25,14 @@ export function chosenUsers() {
       const { items } = await get('/users', { q, limit: 8 });
       return { items: items.filter(({ id }) => !chosen.has(id)) };
     },
-    label: (/** @type {Schema<'ListedUser'>} */ one) => foundUser(one),
-    chosen: choose,
+    label: (one) => foundUser(one),
+    chosen: (one) => {
+      if (chosen.size < MOST) chosen.set(one.id, foundUser(one));
+      user.write(undefined);
+      show();
+      user.focus();
+    },
   });
-  /** @param {Schema<'ListedUser'>} one */
-  function choose(one) {
-    if (chosen.size < MOST) chosen.set(one.id, foundUser(one));
-    user.write(undefined);
-    show();
-    user.focus();
-  }
   const show = () => {
     chips.hidden = chosen.size === 0;
     chips.replaceChildren(
