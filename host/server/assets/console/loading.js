@@ -19,17 +19,20 @@
       ? {
           loading: 'Wird geladen …',
           long: 'Das Laden dauert länger als üblich.',
+          away: 'Keine Antwort',
           failed: 'Der Server antwortet nicht. Prüfen Sie die Verbindung.',
           again: 'Erneut versuchen',
         }
       : {
           loading: 'Loading…',
           long: 'Loading takes longer than usual.',
+          away: 'No answer',
           failed: 'The server does not respond. Check the connection.',
           again: 'Try again',
         };
+  const title = loading.querySelector('h1');
   const status = loading.querySelector('p');
-  if (status) status.textContent = texts.loading;
+  if (title) title.textContent = texts.loading;
   if (language === 'de') document.documentElement.lang = 'de';
   loading.hidden = false;
 
@@ -56,6 +59,7 @@
     (event) => {
       if (!(event.target instanceof HTMLScriptElement)) return;
       loading.querySelector('.skeleton')?.remove();
+      if (title) title.textContent = texts.away;
       offer(texts.failed);
     },
     true,

@@ -17,7 +17,7 @@ export function announceSignIn(user) {
   tabs.postMessage({ user });
   tabs.addEventListener('message', ({ data }) => {
     // While the session of this page has ended, its own window waits for a sign-in.
-    if (data?.user !== user && !pending) offerReload();
+    if (data?.user && data.user !== user && !pending) offerReload();
   });
 }
 
