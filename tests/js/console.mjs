@@ -30,7 +30,7 @@ export class Administrator {
     const self = new Administrator(base, desk, mobile, findings);
     await desk.goto(`${base}/admin`);
     await self.identify(desk, name);
-    await desk.getByRole('heading', { level: 1 }).waitFor();
+    await desk.locator('#console:not([aria-busy]) h1').waitFor();
     return self;
   }
 

@@ -18,7 +18,7 @@ const catalogue = JSON.parse(await readFile(new URL('german.json', root), 'utf8'
 const SILENT = ['class', 'type', 'role', 'id', 'href', 'for', 'autocomplete', 'accept', 'pattern', 'rel', 'target'];
 /** Functions with arguments for the browser. */
 const TO_BROWSER = ['querySelector', 'querySelectorAll', 'closest', 'matches', 'createElementNS', 'addEventListener'];
-/** Files without texts: paths of icons, names of languages and programs; and one that has texts in both languages. */
+/** Files without texts: paths of icons, and names of languages and of programs. One has its texts in both languages. */
 const WITHOUT_TEXTS = ['icons.js', 'language.js', 'language_switch.js', 'loading.js', 'recipes.js'];
 /** Strings that look like texts, but are for programs or are the same in each language. */
 const NO_TEXT = new Set([

@@ -42,8 +42,7 @@ await run(
     await admin.field('Name at sign-in').fill('eve');
     const other = await signInBeside(admin, browser);
 
-    // A change: the CSRF token of the first session is not valid any more, and the token of the second one is of no
-    // use.
+    // A change: the CSRF token of the first session is not valid any more, and that of the second one is of no use.
     await admin.press('Invite');
     await offer(admin).waitFor();
     await admin.look('other-user');

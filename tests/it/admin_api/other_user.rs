@@ -12,7 +12,12 @@ use crate::harness::{Browser, Database, Json, TestHost, Text, id};
 /// Signs the administrator in in a browser where another one is signed in.
 async fn replace_user(admin: &Administrator, browser: &Browser) {
     let login = browser.get("/sign-in").await.followed().await;
-    let waiting = login.submit_name(admin.user["name"].text()).await;
+    // The page names the signed-in user, and the form says so.
+    let form = [
+        ("name", admin.user["name"].text()),
+        ("user", &login.user_token()),
+    ];
+    let waiting = login.submit(&login.path(), &form).await.followed().await;
     let requests = admin.device.pending_requests(5).await;
     let newest = requests.last().expect("a request");
     let decided = admin.device.approve(newest, &waiting.number()).await;

@@ -48,5 +48,9 @@ async fn the_recipe_stays_with_the_application(database: Database) {
         .iter()
         .filter_map(|application| application["recipe"].as_str())
         .collect();
-    assert_eq!(recipes, ["grafana", "zabbix"]);
+    // Applications of the same millisecond have a random order.
+    assert!(
+        recipes.contains(&"grafana") && recipes.contains(&"zabbix"),
+        "{recipes:?}"
+    );
 }
