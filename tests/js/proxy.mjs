@@ -37,8 +37,11 @@ export async function startProxy(base) {
         response.end(body);
       });
     });
-    // The browser's cached files are from the version before.
-    if (proxy.newer) onward.removeHeader('if-none-match');
+    if (proxy.newer) {
+      // The browser's cached files are from the version before, and the proxy changes texts that are not compressed.
+      onward.removeHeader('if-none-match');
+      onward.setHeader('accept-encoding', 'identity');
+    }
     onward.on('error', () => request.socket.destroy());
     request.on('close', () => request.aborted && onward.destroy());
     return request.pipe(onward);

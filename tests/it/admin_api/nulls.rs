@@ -57,6 +57,7 @@ fn values(schema: &str) -> Value {
             "grant_types": ["client_credentials"],
             "backchannel_logout_uri": "https://rp.example/logout",
             "initiate_login_uri": "https://rp.example/start",
+            "recipe": "grafana",
             "admin_scopes": ["users:read"],
         }),
         "ServiceProviderChange" => json!({
@@ -68,6 +69,7 @@ fn values(schema: &str) -> Value {
             "relay_states": ["/other"],
             "idp_entity_id": "https://id.example",
             "metadata_url": "https://wiki.example/metadata",
+            "recipe": "zabbix",
         }),
         other => panic!("no values for {other}"),
     }

@@ -165,8 +165,9 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             "enabled",
             json!(false),
             none.clone(),
-            words("It is disabled"),
+            words("Disable the application “Wiki”"),
         ),
+        ("recipe", json!("grafana"), none.clone(), words("grafana")),
         (
             "redirect_uris",
             json!(["https://evil.example/cb"]),
@@ -305,7 +306,12 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
     let words = |words: &str| words.to_owned();
     vec![
         ("name", json!("Changed"), words("Its name is “Changed”")),
-        ("enabled", json!(false), words("It is disabled")),
+        (
+            "enabled",
+            json!(false),
+            words("Disable the application “CRM”"),
+        ),
+        ("recipe", json!("zabbix"), words("zabbix")),
         (
             "entity_id",
             json!("https://evil.example/saml"),
