@@ -54,6 +54,8 @@ const CHOICES: &[(&str, Choice)] = &[
     ("/consents", FORM),
     ("/consents/withdraw", FORM),
     ("/devices", FORM),
+    ("/devices/add", FORM),
+    ("/devices/protection", FORM),
     ("/devices/recovery-codes", FORM),
     (
         "/devices/recovery-codes/{id}",
@@ -79,6 +81,7 @@ const CHOICES: &[(&str, Choice)] = &[
         Choice::Never("a challenge"),
     ),
     ("/login/{id}/return", REDIRECT),
+    ("/login/{id}/state", SMALL),
     (
         "/logos/{application}",
         Choice::Never("images, most of which are compressed already"),

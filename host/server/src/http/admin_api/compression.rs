@@ -6,7 +6,7 @@ use axum::http::Method;
 
 /// The lists that are compressed, by the names of their operations. They contain no secret, and the console shows them
 /// on most pages.
-const COMPRESSED: [&str; 18] = [
+const COMPRESSED: [&str; 22] = [
     "users.list",
     "users.devices.list",
     "users.sessions.list",
@@ -14,6 +14,10 @@ const COMPRESSED: [&str; 18] = [
     "users.activity.list",
     "users.accounts.list",
     "users.groups.list",
+    "users.access.list",
+    "users.emails.unconfirmed",
+    "access.list",
+    "reports.list",
     "invitations.list",
     "accounts.list",
     "groups.list",
@@ -40,7 +44,7 @@ mod tests {
     use super::*;
 
     /// The reads that are never compressed, with the reasons.
-    const NEVER: [(&str, &str); 28] = [
+    const NEVER: [(&str, &str); 32] = [
         ("me.show", "it has the CSRF token"),
         ("action-approvals.show", "it has the matching number"),
         (
@@ -67,6 +71,19 @@ mod tests {
         (
             "users.recovery-codes.show",
             "it is small, and about recovery codes",
+        ),
+        (
+            "users.enrolment-links.list",
+            "it is about links that are shown once",
+        ),
+        ("cooldowns.list", "it is small"),
+        (
+            "access.export",
+            "a stream, which the server does not hold in memory",
+        ),
+        (
+            "users.access.export",
+            "a stream, which the server does not hold in memory",
         ),
         (
             "users.external-authenticators.list",
