@@ -198,7 +198,6 @@ async fn documents(host: &TestHost) -> Vec<String> {
         [
             "/assets/console/main.js",
             "/assets/console/german.json",
-            "/assets/icons/icon.svg",
             "/assets/authenticator/messages.js",
             "/authenticator/sw.js",
             "/authenticator/manifest.webmanifest",
@@ -220,7 +219,8 @@ async fn documents(host: &TestHost) -> Vec<String> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_public_document_has_a_representation_for_each_coding() {
-    let host = TestHost::start().await;
+    let settings = "[rate_limits]\nlogin_pages_per_ip = { per_minute = 0 }\n";
+    let host = TestHost::start_with_settings(settings).await;
     for path in documents(&host).await {
         let url = format!("{}{path}", host.base);
         let plain = request(Method::GET, &url, &[]).await;
