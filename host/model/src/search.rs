@@ -26,7 +26,7 @@ pub fn of_user(user: &User) -> BTreeSet<String> {
     let mut terms: BTreeSet<String> = names()
         .map(ToString::to_string)
         .chain(names().filter_map(LoginName::in_unicode))
-        .map(|name| folded(&name))
+        .map(|name| searched(&name))
         .collect();
     let profile = &user.profile;
     match &profile.name {
@@ -50,8 +50,13 @@ pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
     terms
 }
 
+/// Returns the form in which a text is searched. A domain may be written with the full stop of East Asian scripts.
+fn searched(text: &str) -> String {
+    folded(text).replace('\u{3002}', ".")
+}
+
 fn of_words(texts: &[&str]) -> Vec<String> {
-    let text = folded(&texts.join(" "));
+    let text = searched(&texts.join(" "));
     let words: Vec<&str> = text
         .split_whitespace()
         .map(without_comma)
@@ -81,7 +86,7 @@ pub struct Prefix(String);
 impl Prefix {
     /// Parses a typed text. Returns `None` if it is blank.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = folded(text);
+        let text = searched(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             [] => None,
@@ -189,6 +194,18 @@ mod tests {
             "the input may continue"
         );
         assert_eq!(Prefix::parse(" \t"), None);
+        for (typed, searched) in [
+            ("JOSE\u{301}", "josé"),
+            ("ｊｏｓé", "josé"),
+            ("\u{200b}Ada\u{feff}", "ada"),
+            ("x@EXÄMPLE\u{3002}test", "x@exämple.test"),
+        ] {
+            assert_eq!(Prefix::parse(typed).unwrap().first(), searched);
+        }
+        assert_eq!(
+            of_words(&["E\u{301}milie Straße"]),
+            ["émilie strasse", "strasse émilie"]
+        );
     }
 
     #[test]
