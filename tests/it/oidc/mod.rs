@@ -14,6 +14,7 @@ mod consent;
 mod disabled;
 mod discovery;
 mod form_post;
+mod hints;
 mod introspection;
 mod logout;
 mod native;

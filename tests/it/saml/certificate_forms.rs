@@ -20,7 +20,8 @@ fn metadata(descriptors: &[(Option<&str>, &[String])]) -> String {
                 .iter()
                 .map(|text| format!("<ds:X509Certificate>{text}</ds:X509Certificate>"))
                 .collect();
-            format!("<KeyDescriptor{used}><ds:KeyInfo><ds:X509Data>{certificates}</ds:X509Data></ds:KeyInfo></KeyDescriptor>")
+            let info = format!("<ds:KeyInfo><ds:X509Data>{certificates}</ds:X509Data></ds:KeyInfo>");
+            format!("<KeyDescriptor{used}>{info}</KeyDescriptor>")
         })
         .collect();
     format!(

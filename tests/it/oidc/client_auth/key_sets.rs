@@ -119,7 +119,7 @@ async fn the_log_says_which_fetched_keys_are_ignored() {
         .into_iter()
         .zip([
             (&["too many keys", "ignored=2"][..], accepted()),
-            (&["no usable key", "keys[0]"], refused()),
+            (&["no usable key", "keys[0]"][..], refused()),
         ])
         .map(|(set, (expected, outcome))| (set, expected, outcome))
         .enumerate()
