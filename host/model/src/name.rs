@@ -1,8 +1,8 @@
 //! Names that users type.
 //!
-//! [`LoginName`] is the one form in which names and email addresses are stored and compared. Two texts that a user reads
-//! as the same name have the same form: upper and lower case, composed and decomposed letters, full-width letters, and
-//! the two spellings of an internationalised domain.
+//! [`LoginName`] is the one form in which names and email addresses are stored and compared. Two texts that a user
+//! reads as the same name have the same form: upper and lower case, composed and decomposed letters, full-width
+//! letters, and the two spellings of an internationalised domain.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -21,7 +21,8 @@ use crate::printable::is_printable;
 /// The maximum length of a name, in characters.
 const LONGEST: usize = 128;
 
-/// The maximum length of a typed text, in bytes. Normalisation may shorten a text, so this exceeds the length of a name.
+/// The maximum length of a typed text, in bytes. Normalisation may shorten a text, so this exceeds the length of a
+/// name.
 const LONGEST_INPUT: usize = 4096;
 
 /// How often the rules of the profile are applied until a text must not change any more (RFC 8264 section 7).
@@ -104,7 +105,8 @@ impl FromStr for LoginName {
             return Err(character_at(index, character));
         }
         let profile = UsernameCaseMapped::new();
-        // The profile composes letters last. Before that, it rejects parts of letters, such as those of Korean syllables.
+        // The profile composes letters last. Before that, it rejects parts of letters, such as those of Korean
+        // syllables.
         let text: String = profile
             .width_mapping_rule(text)
             .map_err(|_| LoginNameError::Length)?

@@ -23,8 +23,8 @@ const PENDING_TYPED: usize = 5;
 /// The most known browsers of a user with a pending request.
 const PENDING_KNOWN: usize = 5;
 /// The most unexpired requests of one typed name from unknown browsers, without approved ones: a user who approves each
-/// sign-in may begin the next one. A user has two names, so they take at most 60 of the 90 numbers. The limit is per name
-/// only: a limit per user would reveal which names belong to one user.
+/// sign-in may begin the next one. A user has two names, so they take at most 60 of the 90 numbers. The limit is per
+/// name only: a limit per user would reveal which names belong to one user.
 const TYPED_PER_NAME: usize = 30;
 /// The most unexpired requests by all names of a user, because names change.
 const TYPED_PER_USER: usize = 60;

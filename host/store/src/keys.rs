@@ -85,7 +85,8 @@ impl Store {
         .await
     }
 
-    /// Lets a published key sign from `now` on. Returns `false` if it signs already or is revoked; then nothing happens.
+    /// Lets a published key sign from `now` on. Returns `false` if it signs already or is revoked; then nothing
+    /// happens.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

@@ -39,8 +39,8 @@ impl NameIdFormat {
         }
     }
 
-    /// Returns the format with this URI. The first edition of the standard named `unspecified` for SAML 2.0, and programs
-    /// still send that name; some send `emailAddress` in the same way.
+    /// Returns the format with this URI. The first edition of the standard named `unspecified` for SAML 2.0, and
+    /// programs still send that name; some send `emailAddress` in the same way.
     pub fn from_uri(uri: &str) -> Option<Self> {
         match uri {
             "urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified" => Some(Self::Unspecified),

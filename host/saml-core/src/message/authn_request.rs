@@ -195,8 +195,8 @@ impl Subject {
     }
 }
 
-/// Whether a subject confirmation is by bearer and without conditions, as that of each assertion is: some programs copy it
-/// into their requests.
+/// Whether a subject confirmation is by bearer and without conditions, as that of each assertion is: some programs copy
+/// it into their requests.
 fn is_plain_bearer(confirmation: Element<'_>) -> bool {
     let is_empty_data = |child: Element<'_>| {
         child.is(SUBJECT_CONFIRMATION_DATA)

@@ -37,8 +37,8 @@ pub fn to_utf8(bytes: &[u8]) -> Result<Cow<'_, [u8]>, XmlError> {
                 declared_as_utf8(&text).into_owned().into_bytes(),
             ))
         }
-        // A document in UTF-16 begins with other bytes. Programs in .NET declare the encoding of their strings, and then
-        // write UTF-8.
+        // A document in UTF-16 begins with other bytes. Programs in .NET declare the encoding of their strings, and
+        // then write UTF-8.
         DeclaredEncoding::Utf16 => match std::str::from_utf8(bytes) {
             Ok(text) => Ok(Cow::Owned(declared_as_utf8(text).into_owned().into_bytes())),
             Err(_) => Ok(Cow::Borrowed(bytes)),

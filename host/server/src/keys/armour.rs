@@ -1,7 +1,7 @@
 //! Keys and certificates in the text forms of other programs.
 //!
-//! Programs write the same bytes in many ways: PEM with a preamble, with indented lines, in one line, or with `\n` as two
-//! characters; base64 without armour; a whole chain; or PEM that was encoded in base64 once more.
+//! Programs write the same bytes in many ways: PEM with a preamble, with indented lines, in one line, or with `\n` as
+//! two characters; base64 without armour; a whole chain; or PEM that was encoded in base64 once more.
 
 use base64::Engine;
 use base64::alphabet::STANDARD;

@@ -48,8 +48,8 @@ pub fn secret_purpose(id: &Did) -> String {
     format!("client_secret {id}")
 }
 
-/// Returns the public key in a text, of a key or of a certificate, as a JSON Web Key. The text is PEM, or base64 without
-/// armour.
+/// Returns the public key in a text, of a key or of a certificate, as a JSON Web Key. The text is PEM, or base64
+/// without armour.
 ///
 /// # Errors
 /// [`ClientKeyError`] if the text has no public key that can be used here.
@@ -128,8 +128,8 @@ pub fn certificate_is_in_time(der: &[u8], now: i64) -> bool {
 /// other purposes are ignored (RFC 7517 section 5).
 ///
 /// # Errors
-/// [`ClientKeyError`] if the value is not a key set, if a key is private, or if no key can be used here. The error names
-/// the keys.
+/// [`ClientKeyError`] if the value is not a key set, if a key is private, or if no key can be used here. The error
+/// names the keys.
 pub fn keys_of_set(set: &Value) -> Result<Vec<Map<String, Value>>, ClientKeyError> {
     ReadKeySet::read(set)?.registered()
 }

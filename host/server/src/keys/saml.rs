@@ -180,8 +180,8 @@ pub enum CertificateError {
     Key,
 }
 
-/// Parses a certificate of a service provider, from its PEM form or from the base64 form in metadata. Only the first one
-/// of a chain counts.
+/// Parses a certificate of a service provider, from its PEM form or from the base64 form in metadata. Only the first
+/// one of a chain counts.
 ///
 /// # Errors
 /// [`CertificateError`] if the certificate is rejected.

@@ -15,10 +15,10 @@ use assent_saml_core::message::{LogoutRequest, NameId};
 
 /// Returns the `sid` of each session that the request names; `None` for `UnknownPrincipal`.
 ///
-/// Names are compared as at sign-in, so another spelling of a name is the same name. Without a SessionIndex these are all
-/// sessions in which this service provider received the name. With a SessionIndex they are those of the index, which
-/// proves that the sender knows the session. In that case the name of a signed request may also belong to no user of the
-/// application. It must not be another user's, of another format, or qualified by another provider.
+/// Names are compared as at sign-in, so another spelling of a name is the same name. Without a SessionIndex these are
+/// all sessions in which this service provider received the name. With a SessionIndex they are those of the index,
+/// which proves that the sender knows the session. In that case the name of a signed request may also belong to no user
+/// of the application. It must not be another user's, of another format, or qualified by another provider.
 ///
 /// Every user knows the `SessionIndex` of their own session, because it is in the response that their browser carried.
 /// So the response to an unsigned request depends only on that session, and not on the directory. Otherwise a user
