@@ -361,6 +361,7 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
         ),
         ("relay_states", json!(["evil-state"]), words("evil-state")),
         ("clock_skew_seconds", json!(599), words("599")),
+        ("not_before_margin_seconds", json!(119), words("119")),
         (
             "idp_entity_id",
             json!("https://evil.example/idp"),
