@@ -187,7 +187,9 @@ pub fn folded(text: &str) -> String {
         // Their upper case is that of other letters.
         text.to_lowercase().replace('ς', "σ").replace('ß', "ss")
     };
-    folded(&folded(visible_part(text))).nfkc().collect()
+    let text: String = folded(&folded(visible_part(text))).nfkc().collect();
+    // Some marks become a space and a mark.
+    visible_part(&text).to_owned()
 }
 
 /// Returns a text with one form for each composed letter (NFC), as it is stored and compared where case matters.

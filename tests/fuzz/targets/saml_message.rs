@@ -2,8 +2,6 @@
 
 #![no_main]
 
-use std::borrow::Cow;
-
 use assent_saml_core::message::{
     AuthnRequest, Header, LogoutRequest, LogoutResponse, MessageError, NameId, instant,
     instant_text,
@@ -52,10 +50,6 @@ fuzz_target!(|input: &[u8]| {
     let Ok(converted) = to_utf8(input) else {
         return;
     };
-    // A converted document is in UTF-8, so it is not converted again.
-    if matches!(converted, Cow::Owned(_)) {
-        assert!(matches!(to_utf8(&converted), Ok(Cow::Borrowed(_))));
-    }
     let Ok(document) = Document::read(&converted, XmlLimits::MESSAGE) else {
         return;
     };

@@ -22,10 +22,19 @@ pub(super) fn verifier(algorithm: &str, key: &Map<String, Value>) -> Option<Box<
     }
 }
 
-/// Returns a key for the library that verifies signatures. Without `kid`, because the library would require it in the
-/// header: a token of the only key need not name it (OpenID Connect Core section 10.1).
+/// Returns a key for the library that verifies signatures, with only the members that the verification needs: the
+/// library rejects a key for the form of any other member. It lacks `kid`, because the library would require that in
+/// the header, but a token of the only key need not name it (OpenID Connect Core section 10.1).
 fn jwk_of(key: &Map<String, Value>) -> Option<Jwk> {
-    let mut key = key.clone();
-    key.remove("kid");
+    let needed: &[&str] = match key.get("kty")?.as_str()? {
+        "RSA" => &["n", "e"],
+        "EC" => &["crv", "x", "y"],
+        _ => &["crv", "x"],
+    };
+    let common = ["kty", "use", "key_ops", "alg"];
+    let members = common.iter().chain(needed);
+    let key: Map<String, Value> = members
+        .filter_map(|name| Some(((*name).to_owned(), key.get(*name)?.clone())))
+        .collect();
     Jwk::from_map(key).ok()
 }
