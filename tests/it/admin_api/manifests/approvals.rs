@@ -74,7 +74,8 @@ async fn a_manifest_shows_members_and_roles(database: Database) {
     let shown = summary(&host, &console, &first, false).await;
     for words in [
         "Create the group “Staff”. Add to the group “Staff”: “ada”, “bob”",
-        "Give the members of the group “Staff” access to the application “Treasury”. They have the roles there: “reader”",
+        "Give the members of the group “Staff” access to the application “Treasury”. They have the roles there: \
+         “reader”",
         "Give everyone access to the application “Treasury”. They have the roles there: “everyone-role”",
         "Give “ada” access to the application “Treasury”. They have the roles there: “reader”",
     ] {
@@ -284,6 +285,12 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             words("lenient_assertion_audience true"),
         ),
         (
+            "recipe",
+            json!("gitlab"),
+            none.clone(),
+            words("recipe “gitlab”"),
+        ),
+        (
             "require_pkce",
             json!(true),
             none.clone(),
@@ -361,7 +368,8 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
         ),
         ("relay_states", json!(["evil-state"]), words("evil-state")),
         ("clock_skew_seconds", json!(599), words("599")),
-        ("not_before_margin_seconds", json!(119), words("119")),
+        ("not_before_margin_seconds", json!(37), words("37")),
+        ("recipe", json!("zabbix"), words("recipe “zabbix”")),
         (
             "idp_entity_id",
             json!("https://evil.example/idp"),
@@ -381,8 +389,8 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
     ]
 }
 
-/// A manifest has no member whose change the approval does not show. The table contains each member of the admin API, so
-/// a new member fails this test until it is here.
+/// A manifest has no member whose change the approval does not show. The table contains each member of the admin API,
+/// so a new member fails this test until it is here.
 #[tokio::test]
 async fn each_changed_member_of_an_application_is_in_the_summary() {
     let host = TestHost::start().await;

@@ -183,8 +183,8 @@ fn managed(
     }
 }
 
-/// Returns the request by hand with the same effect: the members that differ, as in the admin API. So the classes of its
-/// members decide which of them a device shows. `None` if there is no such request.
+/// Returns the request by hand with the same effect: the members that differ, as in the admin API. So the classes of
+/// its members decide which of them a device shows. `None` if there is no such request.
 fn difference<T: DeserializeOwned>(before: &Members, after: &Members) -> Option<T> {
     let changed = after
         .iter()
@@ -199,7 +199,11 @@ fn group(
     adopt: Option<&ManifestKey>,
     members: &MemberPlan,
 ) -> ManifestObject {
-    let names = |users: &[User]| users.iter().map(|user| user.name.to_string()).collect();
+    let names = |users: &[User]| {
+        let mut names: Vec<String> = users.iter().map(|user| user.name.to_string()).collect();
+        names.sort_unstable();
+        names
+    };
     ManifestObject::Group {
         before: before.map(|group| group.name.to_string()),
         name: after.name.to_string(),
