@@ -343,8 +343,8 @@ impl OidcSettings {
         !self.admin_scopes.is_empty()
     }
 
-    /// Whether each authorization request must have a `code_challenge` (RFC 7636). A public client has no other proof that
-    /// it began the sign-in.
+    /// Whether each authorization request must have a `code_challenge` (RFC 7636). A public client has no other proof
+    /// that it began the sign-in.
     pub const fn needs_pkce(&self) -> bool {
         self.require_pkce || !self.application_type.is_confidential()
     }

@@ -151,8 +151,8 @@ impl User {
         self.state == LifecycleState::Invited && self.console_role.is_none()
     }
 
-    /// Returns the texts that name a mailbox, although it is not confirmed: the email address, and a user name that looks
-    /// like an address.
+    /// Returns the texts that name a mailbox, although it is not confirmed: the email address, and a user name that
+    /// looks like an address.
     pub fn unconfirmed_addresses(&self) -> impl Iterator<Item = &str> {
         let name = Some(&self.name).filter(|name| name.as_str().contains('@'));
         self.email

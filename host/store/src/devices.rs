@@ -116,9 +116,9 @@ pub(crate) async fn record_use(
 
 impl Store {
     /// Uses an enrolment link and adds the device. An invited user becomes active, which `activated` records, and the
-    /// user's other links become invalid. A link that the server sent by email confirms the user's address. `from` is the IP address
-    /// of the request. Returns [`Transition::NotOpen`] if the link is used, withdrawn or expired, or the user is neither
-    /// invited nor active.
+    /// user's other links become invalid. A link that the server sent by email confirms the user's address. `from` is
+    /// the IP address of the request. Returns [`Transition::NotOpen`] if the link is used, withdrawn or expired, or the
+    /// user is neither invited nor active.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another device has the key. Otherwise if the database fails.
@@ -264,8 +264,8 @@ impl Store {
         rows.into_iter().map(Device::try_from).collect()
     }
 
-    /// Whether the user has, or ever had, a device or an external authenticator. A revoked device counts until its row is
-    /// deleted.
+    /// Whether the user has, or ever had, a device or an external authenticator. A revoked device counts until its row
+    /// is deleted.
     ///
     /// # Errors
     /// If the database fails.

@@ -1,9 +1,10 @@
 //! The bounds of open sign-ins without a typed name. Any client can begin one without authentication, so their number
 //! is bounded: in a network, in the wider networks that contain it, in a known browser and in total.
 //!
-//! Above a bound, sign-ins are removed: first those of unknown browsers, and among these the oldest. Above the total, the
-//! network with the most of them loses its oldest first. A rejection of new ones would lock users out while an attacker
-//! keeps the bound exhausted. A sign-in with an approval request stays, because the limits of requests bound it.
+//! Above a bound, sign-ins are removed: first those of unknown browsers, and among these the oldest. Above the total,
+//! the network with the most of them loses its oldest first. A rejection of new ones would lock users out while an
+//! attacker keeps the bound exhausted. A sign-in with an approval request stays, because the limits of requests bound
+//! it.
 
 use crate::sql::{self, Connection};
 

@@ -18,8 +18,8 @@ pub enum ProtectedActionKind {
     UpdateUser,
     /// Creates and updates the users or accounts of a table. A dry run is not protected.
     ImportTable,
-    /// Creates links that the administrator receives, each of which enrols a device. The holder of a link can sign in as
-    /// the user.
+    /// Creates links that the administrator receives, each of which enrols a device. The holder of a link can sign in
+    /// as the user.
     EnrolDevice,
     /// Lets an identifier at a vendor approve for a user. The holder of the identifier can sign in as the user.
     SetExternalAuthenticator,

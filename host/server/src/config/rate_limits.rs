@@ -33,8 +33,8 @@ pub struct RateLimits {
     /// Requests of one IP address to the token, introspection and revocation endpoints. The default permits a gateway
     /// 1,000 introspections a second, and as many other requests.
     pub token_requests_per_ip: Rate,
-    /// Failed client authentications of one confidential application from one IP address. Successful ones always pass, do
-    /// not count, and clear the count.
+    /// Failed client authentications of one confidential application from one IP address. Successful ones always pass,
+    /// do not count, and clear the count.
     pub client_auth_failures: Rate,
     /// Requests of one IP address with an invalid credential: to the admin API, to the authenticator API, and with
     /// recovery codes, each counted separately. Authenticated requests do not count.

@@ -12,8 +12,8 @@ use assent_model::language::Language;
 use assent_model::scope::Scope;
 use assent_model::session::Acr;
 
-/// The client authentication methods with a certificate. Beside the name in the product specification are the two of RFC
-/// 8705, which standard clients know.
+/// The client authentication methods with a certificate. Beside the name in the product specification are the two of
+/// RFC 8705, which standard clients know.
 const CERTIFICATE_METHODS: [&str; 3] = [
     "tls_client_certificate",
     "self_signed_tls_client_auth",
@@ -35,7 +35,8 @@ fn authentication_methods(services: &Services) -> Vec<&'static str> {
     methods
 }
 
-/// Whether a client can present a certificate: to the listener of `[http.mtls]`, or to a trusted proxy that forwards it.
+/// Whether a client can present a certificate: to the listener of `[http.mtls]`, or to a trusted proxy that forwards
+/// it.
 fn receives_certificates(services: &Services) -> bool {
     let http = &services.settings.http;
     http.mtls.is_some() || (http.client_cert_header && !http.trusted_proxies.is_empty())

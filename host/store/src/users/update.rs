@@ -129,9 +129,9 @@ async fn update(
 
 impl Store {
     /// Replaces this version of a user, except the ids. Thus no change silently overwrites another one. If the state
-    /// differs from `before`, the user's sessions, requests and grants end. A new name, address or console role ends the
-    /// user's enrolment links, with their queued emails. If it is a higher role, the user's sessions end too. An administrator with fewer permissions
-    /// may have created them, or a way to sign in.
+    /// differs from `before`, the user's sessions, requests and grants end. A new name, address or console role ends
+    /// the user's enrolment links, with their queued emails. If it is a higher role, the user's sessions end too. An
+    /// administrator with fewer permissions may have created them, or a way to sign in.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.

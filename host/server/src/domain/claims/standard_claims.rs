@@ -248,8 +248,8 @@ pub async fn attributes_by(
     Ok((attributes, steps))
 }
 
-/// Returns a value with `null` in the place of each text that is one of these addresses. An assertion has no sign that an
-/// address is not confirmed, so no plugin receives it.
+/// Returns a value with `null` in the place of each text that is one of these addresses. An assertion has no sign that
+/// an address is not confirmed, so no plugin receives it.
 fn without(value: Value, withheld: &[&str]) -> Value {
     let is_withheld = |text: &str| {
         let text = text.trim().to_lowercase();

@@ -308,8 +308,8 @@ fn created(invited: InvitedUser, delivery: InvitationDelivery) -> CreatedView {
 
 /// Create links for invited users, or send them by email.
 ///
-/// With `link`, the caller needs `accounts:write`, and the console an approval, because the holder of a link becomes the
-/// user. With `email`, only the user's own address receives it.
+/// With `link`, the caller needs `accounts:write`, and the console an approval, because the holder of a link becomes
+/// the user. With `email`, only the user's own address receives it.
 ///
 /// An earlier link of the same user is invalid from then on, so this also sends an invitation again. Users who are not
 /// invited, who have a role in the console or, with `email`, who have no email address are skipped.

@@ -96,11 +96,11 @@ assent_model::admin_command! {
         /// console shows its guide.
         #[serde(default, deserialize_with = "removable")]
         harmless recipe: Option<Option<String>>,
-        /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always use
-        /// it.
+        /// Whether each sign-in must use PKCE (RFC 7636). `false` by default for web applications; other types always
+        /// use it.
         protected explained require_pkce: Option<bool>,
-        /// The permissions of the application in the admin API as a service account; null removes all. Only an owner may
-        /// set them.
+        /// The permissions of the application in the admin API as a service account; null removes all. Only an owner
+        /// may set them.
         #[serde(default, deserialize_with = "empty_if_null")]
         #[schema(value_type = Option<Vec<AdminScope>>)]
         protected explained admin_scopes: Option<AdminScopes>,

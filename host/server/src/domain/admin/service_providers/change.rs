@@ -87,8 +87,8 @@ assent_model::admin_command! {
         /// console shows its guide.
         #[serde(deserialize_with = "removable")]
         harmless recipe: Option<Option<String>>,
-        /// Whether the service provider receives email addresses that are not confirmed. With `false`, such an address is
-        /// neither a NameID nor in an attribute.
+        /// Whether the service provider receives email addresses that are not confirmed. With `false`, such an address
+        /// is neither a NameID nor in an attribute.
         protected explained unconfirmed_email: Option<bool>,
     }
 }

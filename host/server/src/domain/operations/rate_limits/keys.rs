@@ -12,8 +12,8 @@ use assent_model::secret::Digest;
 
 /// A key by which a limit counts, with the wider keys that contain it.
 pub trait LimitKey: Sized {
-    /// Returns the wider keys, each with the number of times by which its bound exceeds that of this key. A request must
-    /// be within the bounds of all.
+    /// Returns the wider keys, each with the number of times by which its bound exceeds that of this key. A request
+    /// must be within the bounds of all.
     fn wider(&self) -> Vec<(Self, u32)> {
         Vec::new()
     }

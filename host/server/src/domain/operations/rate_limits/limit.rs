@@ -102,8 +102,8 @@ impl<K: Clone + Eq + Hash + LimitKey + LoggedKey> Limit<K> {
         self.check_limit(key, now, false)
     }
 
-    /// Forgets the requests with this key, for example after a proof that they came from the owner of the key. Those with
-    /// wider keys remain.
+    /// Forgets the requests with this key, for example after a proof that they came from the owner of the key. Those
+    /// with wider keys remain.
     pub fn clear(&self, key: &K, now: Timestamp) {
         let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
         if free_at.get(key).is_some() {
