@@ -168,7 +168,6 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             none.clone(),
             words("Disable the application “Wiki”"),
         ),
-        ("recipe", json!("grafana"), none.clone(), words("grafana")),
         (
             "redirect_uris",
             json!(["https://evil.example/cb"]),
@@ -318,7 +317,6 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
             json!(false),
             words("Disable the application “CRM”"),
         ),
-        ("recipe", json!("zabbix"), words("zabbix")),
         (
             "entity_id",
             json!("https://evil.example/saml"),
