@@ -26,7 +26,7 @@ pub(super) fn routes() -> Area {
             "The confirmation of email addresses, which SAML applications need.",
         )
         .route(
-            "users.emails.unconfirmed",
+            "users.emails.list",
             Permission::UsersRead,
             routes!(unconfirmed),
         )
