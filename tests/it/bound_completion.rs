@@ -25,7 +25,8 @@ async fn another_approval_of_the_same_sign_in_does_not_complete_it(database: Dat
         .await;
     let browser = Browser::new(&host.base);
     // A sign-in to an own page has no consent page.
-    let login = browser.get("/devices").await.followed().await;
+    let begun = browser.get("/devices").await.followed().await;
+    let login = begun.followed().await;
     let waiting = login.submit_name(ada.user["name"].text()).await;
     ada.approve(&waiting).await;
     let id = login.path().rsplit('/').next().expect("an id").to_owned();

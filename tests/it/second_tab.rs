@@ -74,7 +74,8 @@ async fn a_sign_in_to_an_own_page_continues_too() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser.get("/devices").await.followed().await;
+    let begun = browser.get("/devices").await.followed().await;
+    let login = begun.followed().await;
     sign_in_elsewhere(&ada, &browser).await;
     let page = login.again().await;
     assert!(page.body.contains(OFFER), "{}", page.body);

@@ -18,7 +18,10 @@ const VERIFIER = 'dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk';
 const CHALLENGE = 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM';
 const LATENCY = 300;
 
-const app = http.createServer((_, response) => {
+/** The number of forms that the application has received. */
+let forms = 0;
+const app = http.createServer((request, response) => {
+  if (request.method === 'POST') forms += 1;
   response.writeHead(200, { 'content-type': 'text/html' });
   response.end('<!doctype html><title>App</title><h1>Signed in to the app</h1>');
 });
@@ -107,6 +110,25 @@ async function clickTwice(page, button) {
   await page.mouse.click(x + width / 2, y + height / 2);
 }
 
+/** A page that posts the answer does so once, also if the user comes back to it or loads it again. */
+async function postsOnce(page) {
+  await page.goto(address({ prompt: 'consent', response_mode: 'form_post' }));
+  await allow(page).waitFor();
+  const login = page.url();
+  await allow(page).click();
+  await page.waitForURL(callback);
+  assert.equal(forms, 1);
+  const already = page.getByRole('heading', { name: 'You are signed in' });
+  await page.goto(login);
+  await already.waitFor();
+  await page.reload();
+  await already.waitFor();
+  await page.goto(BASE_URL);
+  await page.goBack();
+  await already.waitFor();
+  assert.equal(forms, 1, 'the answer was posted again');
+}
+
 try {
   const mobile = await (await phone(browser)).newPage();
   await enrolDevice(mobile, ENROL_URL);
@@ -138,6 +160,7 @@ try {
     await page.goto(second).catch(() => {});
     await exchange(await arrived(page));
     await isSignedIn(page);
+    if (javaScriptEnabled) await postsOnce(page);
     await page.context().close();
   }
 } finally {

@@ -77,7 +77,8 @@ async fn concurrent_consents_on_two_instances_get_one_answer(database: Database)
     let first = &answers[0];
     for answer in &answers {
         assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
-        assert_eq!(answer.location(), first.location());
+        // The two instances of a test have different issuers, because their ports differ.
+        assert_eq!(answer.parameter("code"), first.parameter("code"));
         assert_eq!(session_cookie(answer), session_cookie(first));
     }
     assert!(session_cookie(first).is_some());
@@ -97,7 +98,7 @@ async fn concurrent_consents_on_two_instances_get_one_answer(database: Database)
         browser.get(&page.url).await,
         browser.at(&second).get(&page.path()).await,
     ] {
-        assert_eq!(repeated.location(), first.location());
+        assert_eq!(repeated.parameter("code"), first.parameter("code"));
         assert_eq!(session_cookie(&repeated), session_cookie(first));
     }
     assert_eq!(count(&host, "SELECT COUNT(*) FROM token_families").await, 1);
@@ -168,7 +169,9 @@ async fn a_later_time_another_browser_and_another_session_get_nothing() {
     let grace = host
         .user_with_account("grace", host.web_application().await)
         .await;
-    let other = grace.begin_sign_in(&browser, &[]).await;
+    let other = grace
+        .begin_sign_in(&browser, &[("prompt", Some("login"))])
+        .await;
     grace.approve(&other).await;
     assert!(
         !browser
@@ -262,7 +265,8 @@ async fn a_sign_in_to_an_own_page_is_repeated() {
     let host = TestHost::start().await;
     let ada = host.ada().await;
     let browser = Browser::new(&host.base);
-    let login = browser.get("/devices").await.followed().await;
+    let begun = browser.get("/devices").await.followed().await;
+    let login = begun.followed().await;
     let waiting = login.submit_name(ada.user["name"].text()).await;
     ada.approve(&waiting).await;
     let first = browser.get(&waiting.url).await;
@@ -307,9 +311,8 @@ async fn earlier_steps_sent_twice_lead_to_the_same_page() {
     }
 }
 
-/// A copy of the database with the root secret does not contain the code or the cookie of a session.
 #[tokio::test]
-async fn a_repeat_reads_only_its_own_rows_and_stores_nothing() {
+async fn a_repeat_stores_nothing() {
     let statements = Statements::capture();
     let host = TestHost::start().await;
     let ada = host.ada().await;

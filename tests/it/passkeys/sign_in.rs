@@ -290,6 +290,17 @@ async fn of_many_concurrent_assertions_one_counts(database: Database) {
 }
 
 #[tokio::test]
+async fn an_assertion_that_the_script_sends_twice_continues_the_sign_in() {
+    let it = SignIn::sqlite().await;
+    let good = it.assertion_of(&it.passkey).await;
+    let answers = futures_util::future::join_all((0..3).map(|_| send(&it.login, &good))).await;
+    for answer in &answers {
+        assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.body);
+    }
+    it.claims().await;
+}
+
+#[tokio::test]
 async fn a_challenge_is_bound_to_one_sign_in_in_one_browser() {
     let it = SignIn::sqlite().await;
     // Another sign-in of the same browser.

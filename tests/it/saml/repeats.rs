@@ -16,13 +16,27 @@ async fn prepared(database: Database) -> (TestHost, TestServiceProvider, TestUse
     (host, service_provider, ada)
 }
 
+/// What makes a response the same one: its `ID`s and its times. The two instances of a test have different issuers,
+/// because their ports differ.
+fn identity(response: &Response) -> [String; 5] {
+    [
+        response.root().attribute("ID").expect("an ID").to_owned(),
+        response.attribute("Assertion", "ID").to_owned(),
+        response.attribute("Assertion", "IssueInstant").to_owned(),
+        response.attribute("Conditions", "NotOnOrAfter").to_owned(),
+        response
+            .attribute("AuthnStatement", "SessionIndex")
+            .to_owned(),
+    ]
+}
+
 /// Asserts that all pages post the same successful response, and returns it.
 fn assert_same(pages: &[Page]) -> Response {
     let first = Response::from_page(&pages[0]);
     assert!(first.is_success(), "{}", first.xml);
     for page in pages {
         let response = Response::from_page(page);
-        assert_eq!(response.xml, first.xml);
+        assert_eq!(identity(&response), identity(&first));
         assert_eq!(response.action, first.action);
         assert_eq!(response.relay_state, first.relay_state);
     }
