@@ -204,6 +204,10 @@ fn head_without_effect(routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
             let headers = [
                 (header::CONTENT_TYPE, "text/html; charset=utf-8"),
                 (header::CACHE_CONTROL, "no-store"),
+                (
+                    header::CONTENT_SECURITY_POLICY,
+                    "default-src 'none'; frame-ancestors 'none'",
+                ),
             ];
             return headers.into_response();
         }
