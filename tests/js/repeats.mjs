@@ -156,7 +156,7 @@ try {
     network.loses = 1;
     await allow(page).click({ noWaitAfter: true });
     while (network.loses > 0) await sleep(50);
-    await page.waitForURL(/^chrome-error:/).catch(() => {});
+    await page.waitForURL(/^chrome-error:/, { timeout: 3000 }).catch(() => {});
     await page.goto(second).catch(() => {});
     await exchange(await arrived(page));
     await isSignedIn(page);
