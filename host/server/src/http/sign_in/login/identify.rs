@@ -51,6 +51,7 @@ pub(crate) async fn identify(posted: LoginPost) -> Response {
         if !offers_account(login)
             && !form.name.is_empty()
             && let Some(signed_in) = choice(services, browser, login).await?
+            && is_unseen(login, &signed_in)
             && !csrf::is_token(services, browser, &chosen(login, &signed_in), &form.user)?
             && !login::has_declined(services, login, &signed_in).await?
         {
@@ -176,6 +177,15 @@ pub(crate) async fn proceed(posted: LoginPost) -> Response {
     posted.reply(reply.await)
 }
 
+/// Whether the user has not seen the offer of this sufficient session yet. An application's request would have been
+/// answered at its beginning if the session had existed then.
+fn is_unseen(login: &Login, signed_in: &BrowserSession) -> bool {
+    match &login.request {
+        LoginRequest::Oidc(_) | LoginRequest::Saml(_) => true,
+        LoginRequest::Local { .. } => signed_in.session.authentication.at > login.created_at,
+    }
+}
+
 /// Whether the application requested that the user chooses an account.
 fn offers_account(login: &Login) -> bool {
     matches!(&login.request, LoginRequest::Oidc(request) if request.select_account)
@@ -216,7 +226,12 @@ async fn choice(
             authorize::may_continue(services, request, &signed_in).await?
         }
         LoginRequest::Saml(request) => sign_on::may_continue(services, request, &signed_in).await?,
-        LoginRequest::Local { page } => is_enough(services, *page, &signed_in),
+        // The user may sign in to an own page although there is a session, because a page requires a recent sign-in, or
+        // as another user. So an earlier session is not offered.
+        LoginRequest::Local { page } => {
+            signed_in.session.authentication.at >= login.created_at
+                && is_enough(services, *page, &signed_in)
+        }
     };
     Ok(suffices.then_some(signed_in))
 }
