@@ -142,7 +142,7 @@ async function withdraw(admin, browser) {
   await admin.desk.mouse.click(5, 5);
   assert.equal(await shown.isVisible(), true);
   await admin.press('Done');
-  await admin.desk.getByRole('cell', { name: 'Handed over by an administrator' }).waitFor();
+  await admin.desk.getByRole('row', { name: /Handed over by an administrator/ }).waitFor();
   await admin.look('user-open-link');
   await admin.open('/admin/invitations', 'Open invitations');
   await admin.desk.getByLabel('Select linus').check();

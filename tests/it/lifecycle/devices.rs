@@ -144,10 +144,8 @@ async fn a_user_removes_only_their_own_devices_with_immediate_effect() {
         .expect_err("rejected")
         .to_string();
     assert!(error.starts_with("device_not_enrolled"), "{error}");
-    assert!(
-        ada.device.ask(Method::DELETE, &path, None).await.is_err(),
-        "once"
-    );
+    // A repeated removal succeeds, because the first response may have been lost.
+    ada.device.call_ok(Method::DELETE, &path, None).await;
     let returned = entries(
         &host,
         &format!("user={}&event=device.revoked", id(&ada.user)),
