@@ -59,6 +59,7 @@ fn values(schema: &str) -> Value {
             "initiate_login_uri": "https://rp.example/start",
             "recipe": "grafana",
             "admin_scopes": ["users:read"],
+            "recipe": "grafana",
         }),
         "ServiceProviderChange" => json!({
             "single_logout": {"url": "https://wiki.example/slo", "binding": "post"},
