@@ -57,8 +57,7 @@ fn values(schema: &str) -> Value {
             "grant_types": ["client_credentials"],
             "backchannel_logout_uri": "https://rp.example/logout",
             "initiate_login_uri": "https://rp.example/start",
-            "recipe": "grafana",
-            "admin_scopes": ["users:read"],
+            "admin_scopes": ["admin:read"],
             "recipe": "grafana",
         }),
         "ServiceProviderChange" => json!({

@@ -435,7 +435,7 @@ async fn harmless_and_invalid_requests_need_no_approval() {
         "\"owner\"",
         "{\"console_role\": \"owner\"",
         "{\"console_role\": \"owner\"} {}",
-        "\u{feff}{\"console_role\": \"owner\"}",
+        "\u{feff}\u{feff}{\"console_role\": \"owner\"}",
     ] {
         let request = console
             .request(Method::PATCH, &path)

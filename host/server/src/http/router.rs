@@ -196,13 +196,12 @@ fn called(
     router.layer(bounds)
 }
 
-/// Answers HEAD on routes where GET has an effect, such as completing a login, with a page and without the effect (RFC
+/// Answers HEAD on routes where GET has an effect, such as completing a login, with success and without the effect (RFC
 /// 9110 section 9.3.2).
 fn head_without_effect(routes: Router<Arc<Services>>) -> Router<Arc<Services>> {
     routes.layer(from_fn(|request: Request, next: Next| async move {
         if request.method() == Method::HEAD {
             let headers = [
-                (header::CONTENT_TYPE, "text/html; charset=utf-8"),
                 (header::CACHE_CONTROL, "no-store"),
                 (
                     header::CONTENT_SECURITY_POLICY,
