@@ -15,7 +15,11 @@ let registration = null;
 /** Registers the service worker. */
 export async function registerWorker() {
   try {
-    registration = await navigator.serviceWorker.register('/authenticator/sw.js', { scope: '/authenticator' });
+    // That of an earlier start is available at once, although the network may hang.
+    registration = (await navigator.serviceWorker.getRegistration('/authenticator')) ?? null;
+    const current = navigator.serviceWorker.register('/authenticator/sw.js', { scope: '/authenticator' });
+    if (registration === null) registration = await current;
+    else current.catch(() => {});
   } catch {
     registration = null;
   }
