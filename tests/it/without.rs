@@ -19,14 +19,19 @@ use reqwest::StatusCode;
 use serde_json::Value;
 
 use crate::authenticator_app::administrators;
-use crate::harness::{Browser, TestHost, in_time, parse_json, utf8};
+use crate::harness::{Browser, TestHost, id, in_time, parse_json, utf8};
 use crate::javascript::run_with;
 
 #[tokio::test]
 async fn a_sign_in_ends_without_an_event_stream_in_chromium() {
     let host = TestHost::start().await;
     let links = administrators(&host, &["ada"]).await;
-    let variables = [("BASE_URL", host.base.as_str()), ("ENROL_URL", &links[0])];
+    let bob = host.user("bob").await;
+    let variables = [
+        ("BASE_URL", host.base.as_str()),
+        ("ENROL_URL", &links[0]),
+        ("USER_ID", id(&bob)),
+    ];
     run_with(&host, "blocked_streams.mjs", &variables).await;
 }
 
