@@ -15,12 +15,15 @@ fn metadata(descriptors: &[(Option<&str>, &[String])]) -> String {
     let descriptors: String = descriptors
         .iter()
         .map(|(used, certificates)| {
-            let used = used.map(|used| format!(" use=\"{used}\"")).unwrap_or_default();
+            let used = used
+                .map(|used| format!(" use=\"{used}\""))
+                .unwrap_or_default();
             let certificates: String = certificates
                 .iter()
                 .map(|text| format!("<ds:X509Certificate>{text}</ds:X509Certificate>"))
                 .collect();
-            let info = format!("<ds:KeyInfo><ds:X509Data>{certificates}</ds:X509Data></ds:KeyInfo>");
+            let info =
+                format!("<ds:KeyInfo><ds:X509Data>{certificates}</ds:X509Data></ds:KeyInfo>");
             format!("<KeyDescriptor{used}>{info}</KeyDescriptor>")
         })
         .collect();

@@ -176,17 +176,15 @@ pub(crate) async fn assign(
 ) -> Result<()> {
     let (application, roles) = (application.to_string(), to_json(&roles)?);
     let assignment = match to {
-        Assignee::Everyone => {
-            sql::query(
-                "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3
+        Assignee::Everyone => sql::query(
+            "UPDATE applications SET everyone_since = CASE WHEN everyone_roles IS NULL THEN $3
                                                                ELSE everyone_since END,
                                          everyone_roles = $2
                  WHERE id = $1",
-            )
-            .bind(application.clone())
-            .bind(roles)
-            .bind(now.millis())
-        }
+        )
+        .bind(application.clone())
+        .bind(roles)
+        .bind(now.millis()),
         Assignee::Group(group) => {
             // Groups are locked before applications, as in all transactions.
             lock(db, group).await?;
