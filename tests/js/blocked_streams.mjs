@@ -1,8 +1,8 @@
 // Sign-ins where a blocker, a virus scanner or a proxy blocks the event stream, or holds it back, and where it ends
 // responses that the server holds.
 //
-// Environment: BASE_URL, ENROL_URL (of an administrator, `ada`), USER_ID (of a user to delete); CHROMIUM and SCREENSHOTS
-// as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL (of an administrator, `ada`), USER_ID (of a user to delete); CHROMIUM and
+// SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 import http from 'node:http';
