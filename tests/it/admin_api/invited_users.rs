@@ -293,7 +293,7 @@ async fn administrators_confirm_several_addresses_at_once(database: Database) {
     assert_ne!(bob["profile"]["email_verified"], true);
 }
 
-/// Applications receive the name of a user too. So support may choose no name that is another person's address.
+/// Applications receive the name of a user too. So support may choose no name that is another user's address.
 #[both_databases]
 async fn support_chooses_no_name_that_is_another_address(database: Database) {
     let host = TestHost::start_on(database).await;
