@@ -69,7 +69,8 @@ async function barIsVisible(page, bar) {
       const copy = progress.cloneNode();
       copy.value = progress.max / 2;
       copy.id = 'half';
-      progress.after(copy);
+      // The app would remove it from its own part of the page.
+      document.getElementById('main').after(copy);
       return '#half';
     });
     const [first, second] = await colours(page.locator(half));
@@ -102,7 +103,7 @@ async function printsBlackOnWhite(page, what) {
     const wrong = [];
     for (const element of [document.documentElement, ...document.body.querySelectorAll('*'), document.body]) {
       const style = getComputedStyle(element);
-      if (style.display === 'none' || element.closest('svg, [hidden], .mark')) continue;
+      if (!element.checkVisibility() || element.closest('svg, progress, [hidden], .mark')) continue;
       const [text, ground] = [luminance(style.color), luminance(style.backgroundColor)];
       if ((ground !== null && ground < 0.9) || (element.innerText && text > 0.5)) {
         if (!element.matches('.button.primary')) wrong.push(`${element.tagName}.${element.className}: ${style.color}`);
@@ -138,7 +139,8 @@ function translate(page) {
         for (const node of addedNodes) {
           if (node.nodeName === 'FONT' || !(node instanceof Element || node instanceof Text)) continue;
           window.translations += 1;
-          change(node instanceof Text ? node.parentElement : node);
+          const root = node instanceof Text ? node.parentElement : node;
+          if (root) change(root);
         }
       }
     }).observe(document.body, { childList: true, subtree: true, characterData: true });

@@ -259,8 +259,23 @@ An owner can grant another role.`,
  * @param {URL} address
  */
 function signInAgain(address) {
-  sessionStorage.setItem(RETURN, address.pathname + address.search);
+  try {
+    sessionStorage.setItem(RETURN, address.pathname + address.search);
+  } catch {
+    // The browser stores nothing, so the sign-in leads to the overview.
+  }
   location.assign('/admin');
+}
+
+/** Returns the address to which an administrator wanted to return after a sign-in. */
+function takeReturn() {
+  try {
+    const back = sessionStorage.getItem(RETURN);
+    sessionStorage.removeItem(RETURN);
+    return back;
+  } catch {
+    return null;
+  }
 }
 
 /** Scrolls to the current tab: on a narrow screen the tabs are one row, which may be wider than the screen. */
@@ -443,8 +458,7 @@ async function start() {
   addEventListener('unhandledrejection', (event) => {
     if (statusOf(event.reason) === 401 && !isUnsaved()) signInAgain(new URL(location.href));
   });
-  const back = sessionStorage.getItem(RETURN);
-  sessionStorage.removeItem(RETURN);
+  const back = takeReturn();
   if (back?.startsWith('/admin/') && location.pathname === '/admin') history.replaceState(null, '', back);
   await show(new URL(location.href), { keep: true });
   // The browser searched for the section in the address before the page existed.
