@@ -15,7 +15,7 @@ const COMPRESSED: [&str; 22] = [
     "users.accounts.list",
     "users.groups.list",
     "users.access.list",
-    "users.emails.unconfirmed",
+    "users.emails.list",
     "access.list",
     "reports.list",
     "invitations.list",
