@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::harness::{Body, Browser, Json, TestHost, Text, get};
+use crate::harness::{Body, Browser, TestHost, Text, get};
 
 /// The description says which part of a foreign hint is wrong.
 #[tokio::test]
