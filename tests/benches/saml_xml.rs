@@ -185,6 +185,7 @@ fn response(signer: &Signer) -> String {
         unspecified_context: false,
         passkey_context: PasskeyContext::Free,
         lifetime: std::time::Duration::from_secs(300),
+        margin: std::time::Duration::ZERO,
         attributes: &attributes.collect::<Vec<_>>(),
     };
     success(envelope, &assertion, signer).expect("a response")

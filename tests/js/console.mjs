@@ -94,7 +94,7 @@ export class Administrator {
 
   /** Searches in a long list by typing, and selects an option. */
   async choose(label, text, option) {
-    await this.field(label).fill(text);
+    await this.field(label).and(this.desk.getByRole('combobox')).fill(text);
     await this.desk.locator('.found').getByRole('option', { name: option }).click();
   }
 

@@ -43,7 +43,7 @@ async fn each_text_may_begin_with_a_byte_order_mark() {
     let manifest = "owner = \"others\"\n[[groups]]\nkey = \"writers\"\nname = \"Writers\"\n";
     write_file(path.join("others.toml"), format!("{MARK}{manifest}"));
     for file in ["team.json", "others.toml"] {
-        run(&["apply", file, "--yes"]).await;
+        run(&["apply", "--file", file, "--yes"]).await;
     }
     write_file(
         path.join("ada.json"),

@@ -426,6 +426,9 @@ async fn each_changed_member_of_an_application_is_in_the_summary() {
         let shown = action["summary"].text();
         assert!(shown.contains(&words), "{member}, {words}: {shown}");
     }
+    // The token of the first host has expired by now.
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
     let provider = json!({"key": "crm", "protocol": "saml", "name": "CRM", "entity_id": "https://crm.example.org",
         "acs": [{"url": "https://crm.example.org/acs"}]});
     let table = changes_of_provider();
