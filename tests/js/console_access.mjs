@@ -44,6 +44,7 @@ async function access(admin) {
   await admin.look('user-access');
   await admin.follow('Grafana');
   await admin.heading('Grafana');
+  await admin.part('Access');
   const rows = admin.desk.getByRole('table', { name: 'Users with access' }).locator('tbody tr');
   await rows.nth(1).waitFor();
   assert.equal(await rows.count(), 2);

@@ -114,9 +114,9 @@ async function assign(admin) {
   await admin.said('The group has access.');
   console.log(`Giving a group access: ${count.clicks} clicks, ${count.keys} keystrokes, and the approval`);
   assert.ok(count.clicks <= 6, `${count.clicks} clicks`);
-  await admin.desk.getByRole('row', { name: /Staff .*editor/ }).waitFor();
+  await admin.desk.getByRole('row', { name: /^Staff .*editor/ }).waitFor();
   const [row, roles] = await Promise.all([
-    admin.desk.getByRole('row', { name: /Staff .*editor/ }).boundingBox(),
+    admin.desk.getByRole('row', { name: /^Staff .*editor/ }).boundingBox(),
     admin.desk.getByRole('button', { name: /^Change the roles of Staff/ }).boundingBox(),
   ]);
   assert.ok(roles.y - row.y >= 14, `the button is ${roles.y - row.y} pixels below the line of its row`);

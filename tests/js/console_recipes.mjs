@@ -28,8 +28,9 @@ async function address(admin) {
 
 /** The guide of the program is there again when the application is opened later. */
 async function kept(admin) {
-  const { pathname, search } = new URL(admin.desk.url());
-  assert.equal(search, '');
+  // The page of the new application has the heading of the form before it.
+  await admin.desk.waitForURL(({ pathname, search }) => pathname.includes('/did') && search === '');
+  const { pathname } = new URL(admin.desk.url());
   await admin.open('/admin/applications', 'Applications');
   await admin.open(pathname, 'Grafana');
   await admin.desk.getByRole('heading', { name: 'Settings of Grafana' }).waitFor();

@@ -69,7 +69,7 @@ async function profile(admin) {
   await admin.field('Email address').fill('no address');
   await admin.press('Save');
   await admin.desk
-    .locator('.field-error', { hasText: /address/i })
+    .locator('.field-error', { hasText: /character 3 is U\+0020/ })
     .first()
     .waitFor();
   await admin.field('Email address').fill('grace@example.net');

@@ -147,7 +147,7 @@ async function noAccount(browser, mobile) {
   const buttons = await page.getByRole('main').getByRole('button').allTextContents();
   assert.deepEqual(
     buttons.map((text) => text.trim()),
-    ['Back to Elsewhere', 'Use a different account'],
+    ['Copy the reference', 'Back to Elsewhere', 'Use a different account'],
   );
   await look(page, 'ended-no-account');
   await page.context().close();
