@@ -420,6 +420,30 @@ mod tests {
         );
     }
 
+    /// A browser runs no module of a page if one of them is missing.
+    #[test]
+    fn each_imported_module_is_served() {
+        let mut imports = 0;
+        for &(name, content_type, bytes) in FILES {
+            if content_type != JAVASCRIPT {
+                continue;
+            }
+            let base = url::Url::parse(&format!("http://localhost/{name}")).unwrap();
+            let text = std::str::from_utf8(bytes).unwrap();
+            for rest in text.split(" from '.").skip(1) {
+                let path = format!(".{}", rest.split('\'').next().unwrap_or_default());
+                let module = base.join(&path).unwrap();
+                let module = module.path().trim_start_matches('/');
+                // The server creates the module of messages.
+                let is_served = FILES.iter().any(|(known, ..)| *known == module)
+                    || format!("/assets/{module}") == MESSAGES_URL;
+                assert!(is_served, "{name} imports {module}");
+                imports += 1;
+            }
+        }
+        assert!(imports > 100, "{imports}");
+    }
+
     #[test]
     fn the_service_worker_keeps_only_files_that_exist() {
         let worker = find(SERVICE_WORKER).unwrap();
