@@ -52,7 +52,8 @@ impl Server {
 
     fn settings(&self) -> String {
         format!(
-            "[mail]\nserver = \"127.0.0.1:{}\"\nsecurity = \"none\"\nfrom = \"id@example.org\"\n",
+            "[mail]\nserver = \"127.0.0.1:{}\"\nsecurity = \"none\"\nfrom = \"id@example.org\"\n[lifetimes]\n\
+             admin_token = \"1d\"\n",
             self.port
         )
     }
