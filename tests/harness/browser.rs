@@ -205,8 +205,16 @@ fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     );
 }
 
-/// Returns the text of a page without the QR code and its link, which differ for each sign-in.
+/// Returns the text of a page without the QR code and its link, which differ for each sign-in, and without the state that
+/// a script compares, which has the end of the request.
 pub fn without_code(text: &str) -> String {
+    let text = match text.split_once("data-state=\"") {
+        Some((before, rest)) => {
+            let (_, after) = rest.split_once('"').expect("the end of the state");
+            format!("{before}data-state=\"{after}")
+        }
+        None => text.to_owned(),
+    };
     let mut parts = text.split("#login=");
     let mut text = parts.next().unwrap_or_default().to_owned();
     for part in parts {

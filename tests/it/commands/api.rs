@@ -462,7 +462,9 @@ async fn lists_are_printed_page_by_page() {
         "{page:?}"
     );
     assert_eq!(
-        out(&page).matches("  -      invited  ").count(),
+        out(&page)
+            .matches("  -      false            invited  ")
+            .count(),
         3,
         "{page:?}"
     );

@@ -102,7 +102,7 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         requested = requested.header(name, value);
     }
     let waiting = send(requested).await.read_text().await;
-    let number = between(&waiting, "id=\"number\">", "<");
+    let number = between(&waiting, "id=\"number\" translate=\"no\">", "<");
     let request = ada.device.pending_requests(5).await.remove(0);
     assert_eq!(
         (request.browser.as_str(), request.place.as_str()),
@@ -123,7 +123,10 @@ async fn a_relayed_sign_in_is_not_approved_in_another_context() {
         "{refused}"
     );
     let page = send(relay.get(url)).await.read_text().await;
-    assert!(page.contains("id=\"number\">"), "it waits: {page}");
+    assert!(
+        page.contains("id=\"number\" translate=\"no\">"),
+        "it waits: {page}"
+    );
 }
 
 #[tokio::test]

@@ -270,6 +270,14 @@ fn ends() -> [EndedPageKind; 7] {
     ]
 }
 
+fn waiting_without_letters() -> [WaitingPage; 2] {
+    [true, false].map(|delegated| WaitingPage {
+        delegated,
+        binding: None,
+        ..waiting()
+    })
+}
+
 fn every_page_in(language: Language) -> Vec<String> {
     let text = || MARKUP.to_owned();
     let mut pages = Vec::new();
@@ -288,15 +296,6 @@ fn every_page_in(language: Language) -> Vec<String> {
             ..login()
         },
         waiting(),
-        WaitingPage {
-            binding: None,
-            ..waiting()
-        },
-        WaitingPage {
-            delegated: false,
-            binding: None,
-            ..waiting()
-        },
         WaitingPage {
             is_late: true,
             scan: None,
@@ -369,6 +368,9 @@ fn every_page_in(language: Language) -> Vec<String> {
             },
             ..ended(end)
         });
+    }
+    for page in waiting_without_letters() {
+        render!(page);
     }
     if language == Language::English {
         render!(admin());

@@ -91,27 +91,6 @@ fn intended_path(path: &str) -> Option<String> {
     (is_document && intended != path).then_some(intended)
 }
 
-#[cfg(test)]
-mod tests {
-    use super::intended_path;
-
-    #[test]
-    fn a_doubled_or_final_slash_has_a_hint() {
-        let discovery = "/oidc/.well-known/openid-configuration";
-        for path in [
-            "/oidc/.well-known/openid-configuration/",
-            "//oidc/.well-known/openid-configuration",
-            "/oidc//.well-known/openid-configuration",
-        ] {
-            assert_eq!(intended_path(path).as_deref(), Some(discovery), "{path}");
-        }
-        assert_eq!(intended_path("/oidc/jwks/").as_deref(), Some("/oidc/jwks"));
-        for path in [discovery, "/", "//", "/oidc/", "/nowhere/"] {
-            assert_eq!(intended_path(path), None, "{path}");
-        }
-    }
-}
-
 /// Surrounds the handling of every request: measures its time, converts a rejection into the form of the called
 /// interface, and sets the common headers. It is one layer because each layer costs every request several allocations.
 pub(super) async fn surround(
@@ -177,4 +156,25 @@ fn with_common_headers(services: &Services, is_console: bool, mut response: Resp
         );
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::intended_path;
+
+    #[test]
+    fn a_doubled_or_final_slash_has_a_hint() {
+        let discovery = "/oidc/.well-known/openid-configuration";
+        for path in [
+            "/oidc/.well-known/openid-configuration/",
+            "//oidc/.well-known/openid-configuration",
+            "/oidc//.well-known/openid-configuration",
+        ] {
+            assert_eq!(intended_path(path).as_deref(), Some(discovery), "{path}");
+        }
+        assert_eq!(intended_path("/oidc/jwks/").as_deref(), Some("/oidc/jwks"));
+        for path in [discovery, "/", "//", "/oidc/", "/nowhere/"] {
+            assert_eq!(intended_path(path), None, "{path}");
+        }
+    }
 }
