@@ -201,7 +201,6 @@ async fn discovery_is_identical_at_both_urls_and_accurate() {
         "client_secret_post",
         "client_secret_jwt",
         "private_key_jwt",
-        "tls_client_certificate",
         "none",
     ] {
         for endpoint in ["token", "introspection", "revocation"] {

@@ -110,6 +110,7 @@ fn expected(issuer: &str) -> Value {
         "tls_client_certificate_bound_access_tokens": false,
         "claims_parameter_supported": true,
         "request_parameter_supported": false,
+        "request_object_signing_alg_values_supported": ["RS256", "PS256", "ES256", "ES384", "ES512", "EdDSA"],
         "request_uri_parameter_supported": false,
         "authorization_response_iss_parameter_supported": true,
         "backchannel_logout_supported": true,
@@ -173,6 +174,12 @@ async fn discovery_adds_exactly_the_mtls_endpoint_aliases() {
         .clone()
         .expect("an address");
     let mut expected = expected(&host.issuer());
+    let [public @ .., none] = AUTH_METHODS;
+    let methods = [&public[..], &CERTIFICATE_METHODS, &[none]].concat();
+    for endpoint in ["token", "introspection", "revocation"] {
+        expected[format!("{endpoint}_endpoint_auth_methods_supported")] = json!(methods);
+    }
+    expected["tls_client_certificate_bound_access_tokens"] = json!(true);
     expected["mtls_endpoint_aliases"] = json!({
         "token_endpoint": format!("{base}oidc/token"),
         "userinfo_endpoint": format!("{base}oidc/me"),
