@@ -178,6 +178,7 @@ async function endOpenLink(admin, browser) {
   await admin.follow('margaret');
   await admin.part('Devices');
   await admin.press('Create a link to enrol a device');
+  await admin.approveAction();
   const link = await admin.desk.getByRole('dialog').locator('code').first().textContent();
   await admin.press('Done');
   const open = admin.desk.getByRole('row', { name: /Handed over by an administrator/ });

@@ -116,6 +116,7 @@ async fn every_session_page_uses_the_language_of_the_browser() {
             ],
         );
         consent.decide("allow").await;
+        host.advance(31);
         assert_language(
             &browser.get(&page.url).await,
             language,
@@ -190,6 +191,7 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     let consent = browser.get(&login.url).await;
     assert_language(&consent, Language::German, &["scope-openid"]);
     consent.decide("allow").await;
+    host.advance(31);
     assert_language(
         &browser.get(&login.url).await,
         Language::German,

@@ -25,8 +25,9 @@ import { button, complaint, el, joined, sign } from './view.js';
 function timeLeft(seconds) {
   const whole = Math.max(0, Math.floor(seconds));
   if (whole < 60) return text('app-seconds', { seconds: whole });
-  const values = { minutes: Math.floor(whole / 60), seconds: whole % 60 };
-  return text(values.seconds === 0 ? 'app-minutes-whole' : 'app-minutes', values);
+  const minutes = Math.floor(whole / 60);
+  if (whole % 60 === 0) return text('app-minutes-whole', { minutes });
+  return text('app-minutes', { minutes, seconds: whole % 60 });
 }
 
 /**
@@ -52,15 +53,15 @@ const ENDINGS = {
 
 /**
  * The texts for a protected action in the console, which is not a sign-in.
- * @type {Partial<Record<Ending, [string, string]>>}
+ * @type {Partial<Record<Ending, [title: string, about?: string]>>}
  */
 const ACTION_ENDINGS = {
   approved: ['app-request-approved', 'app-action-approved'],
   denied: ['app-request-denied', 'app-action-denied'],
-  expired: ['app-action-closed', 'app-action-ended'],
-  decided: ['app-action-closed', 'app-action-ended'],
-  gone: ['app-action-closed', 'app-action-ended'],
-  locked: ['app-action-closed', 'app-action-ended'],
+  expired: ['app-action-closed'],
+  decided: ['app-action-closed'],
+  gone: ['app-action-closed'],
+  locked: ['app-action-closed'],
   reported: ['app-request-reported', 'app-action-reported'],
 };
 
@@ -71,10 +72,11 @@ const ACTION_ENDINGS = {
  */
 export function endingWords({ request }, kind) {
   const [, , title, about] = ENDINGS[kind];
-  const [actionTitle, actionAbout] = (request.action && ACTION_ENDINGS[kind]) || [];
+  if (!request.action) return { title: text(title), about: text(about) };
+  const [actionTitle, actionAbout] = ACTION_ENDINGS[kind] ?? [title, about];
   // The first sentence of the summary says which action it was.
-  const [action = ''] = (request.action ?? '').split('. ');
-  return { title: text(actionTitle ?? title), about: text(actionAbout ?? about, { action }) };
+  const [action = ''] = request.action.split('. ');
+  return { title: text(actionTitle), about: actionAbout ? text(actionAbout) : text('app-action-ended', { action }) };
 }
 
 /**

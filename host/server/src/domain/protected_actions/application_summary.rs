@@ -199,12 +199,9 @@ pub(super) fn updated_client(
 
 /// Returns the effect of disabling or enabling an application.
 fn availability(application: &str, was_enabled: bool, is_enabled: bool) -> Option<Message> {
-    (was_enabled != is_enabled).then(|| {
-        match is_enabled {
-            true => Message::new("action-enable-application"),
-            false => Message::new("action-disable-application"),
-        }
-        .text("application", application)
+    (was_enabled != is_enabled).then(|| match is_enabled {
+        true => Message::new("action-enable-application").text("application", application),
+        false => Message::new("action-disable-application").text("application", application),
     })
 }
 
