@@ -19,7 +19,7 @@ async fn summary(host: &TestHost, console: &Caller, manifest: &Value, prune: boo
     let digest = plan(host, manifest, prune).await["digest"].clone();
     let body = json!({"manifest": manifest, "prune": prune, "digest": digest});
     // A device receives only some requests a minute.
-    host.advance(60);
+    host.advance(10);
     let action = requested(console, Method::POST, "/plans/apply", &body).await;
     action["summary"].text().to_owned()
 }
@@ -420,7 +420,7 @@ async fn each_changed_member_of_an_application_is_in_the_summary() {
         // The same request by its key.
         let mut body = manifest["applications"][0].clone();
         body.as_object_mut().expect("an object").remove("key");
-        host.advance(60);
+        host.advance(10);
         let path = "/applications/by-key/dev/wiki";
         let action = requested(&console, Method::PUT, path, &body).await;
         let shown = action["summary"].text();
