@@ -196,7 +196,6 @@ const FILES: &[(&str, &str, &[u8])] = files![
     JAVASCRIPT "console/pages/recipe.js",
     JAVASCRIPT "console/pages/settings.js",
     JAVASCRIPT "console/pages/test_sign_in.js",
-    JAVASCRIPT "console/pages/unconfirmed.js",
     JAVASCRIPT "console/pages/user.js",
     JAVASCRIPT "console/pages/user_cell.js",
     JAVASCRIPT "console/pages/users.js",
