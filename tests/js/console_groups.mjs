@@ -158,7 +158,7 @@ async function end(admin) {
   await admin.look('assignment-roles');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   assert.match(await admin.approveAction(), /roles there: editor, approver\. Before they had: editor$/);
-  await admin.desk.getByRole('row', { name: /Staff .*editor, approver/ }).waitFor();
+  await admin.desk.getByRole('row', { name: /^Staff .*editor, approver/ }).waitFor();
   await admin.desk.getByRole('button', { name: /^Remove the access of Staff/ }).click();
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();
   assert.match(await admin.approveAction(), /^Remove the access of the group “Staff/);
