@@ -37,7 +37,9 @@ function remainingTime(texts, left) {
     return words;
   }
 
-  var values = { minutes: Math.floor(left / 60), seconds: left % 60 };
-  if (values.minutes === 0) return fill(texts['waiting-left'], values);
-  return fill(texts[values.seconds === 0 ? 'waiting-left-whole' : 'waiting-left-minutes'], values);
+  var minutes = Math.floor(left / 60);
+  var seconds = left % 60;
+  if (minutes === 0) return fill(texts['waiting-left'], { seconds: seconds });
+  if (seconds === 0) return fill(texts['waiting-left-whole'], { minutes: minutes });
+  return fill(texts['waiting-left-minutes'], { minutes: minutes, seconds: seconds });
 }
