@@ -147,7 +147,7 @@ async fn only(api: &Api, kind: ResourceKind, text: &str) -> anyhow::Result<Strin
 /// Whether an object has this name. Names of users and groups are compared as the server does, names of applications
 /// are case-sensitive.
 fn is_called(kind: ResourceKind, one: &Value, text: &str) -> bool {
-    let is = |name: &&str| member(one, name) == text;
+    let is = |name: &&str| !text.is_empty() && member(one, name) == text;
     match kind {
         ResourceKind::Application => is(&"name"),
         ResourceKind::Group => folded(member(one, "name")) == folded(text),

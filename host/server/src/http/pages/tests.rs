@@ -458,7 +458,7 @@ fn the_waiting_page_refreshes_itself_only_without_a_script() {
     assert!(head.contains("<noscript><meta http-equiv=\"refresh\" content=\"3\"></noscript>"));
     assert!(
         page.contains("<strong id=\"number\" translate=\"no\">42</strong>")
-            && page.contains("99 seconds left")
+            && page.contains("1 minute 39 seconds left")
     );
     assert!(page.contains("data-events=\"/login/1/events\""));
     assert!(page.contains("data-ask=\"/login/1/state\" data-state=\"waiting-1\""));
