@@ -205,8 +205,8 @@ fn assert_unframeable(url: &Url, headers: &HeaderMap) {
     );
 }
 
-/// Returns the text of a page without the QR code and its link, which differ for each sign-in, and without the state that
-/// a script compares, which has the end of the request.
+/// Returns the text of a page without the QR code and its link, which differ for each sign-in, and without the state
+/// that a script compares, which has the end of the request.
 pub fn without_code(text: &str) -> String {
     let text = match text.split_once("data-state=\"") {
         Some((before, rest)) => {

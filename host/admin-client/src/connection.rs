@@ -316,7 +316,8 @@ impl ServerConnection {
         let text = text
             .map(|text| without_mark(&text).trim().to_owned())
             .filter(|text| !text.is_empty());
-        // A token of `assent admin token` shows damage itself. Quotes and line breaks that were copied with it do not count.
+        // A token of `assent admin token` shows damage itself. Quotes and line breaks that were copied with it do not
+        // count.
         let bare = |text: &str| {
             text.trim_matches(|sign: char| !sign.is_alphanumeric())
                 .to_owned()

@@ -55,8 +55,8 @@ impl RecoveryCode {
         Self(bytes.iter().map(draw).collect())
     }
 
-    /// Parses a typed code. It accepts any width, any dash or space between the characters, digits of any script, either
-    /// case, and letters that look like digits.
+    /// Parses a typed code. It accepts any width, any dash or space between the characters, digits of any script,
+    /// either case, and letters that look like digits.
     pub fn parse(typed: &str) -> Option<Self> {
         // No valid input is longer, so it is rejected without parsing.
         if typed.len() > LONGEST_INPUT {

@@ -1,9 +1,10 @@
-//! The text of tokens for users to open, copy and scan: those of enrolment links, of login pages' codes, and of operators.
+//! The text of tokens for users to open, copy and scan: those of enrolment links, of login pages' codes, and of
+//! operators.
 //!
-//! The text is `{prefix}_`, the value in Base58, and a check: the CRC-32 of the text before it, in six digits of Base58.
-//! Mail and chat programs end a link before a final `-` or `_`, and read others as formatting, so there are only letters
-//! and digits. Base58 has none that look alike. The check shows that a part is missing or was changed, without a look-up
-//! of the token. It protects from no forgery: the value itself is the secret.
+//! The text is `{prefix}_`, the value in Base58, and a check: the CRC-32 of the text before it, in six digits of
+//! Base58. Mail and chat programs end a link before a final `-` or `_`, and read others as formatting, so there are
+//! only letters and digits. Base58 has none that look alike. The check shows that a part is missing or was changed,
+//! without a look-up of the token. It protects from no forgery: the value itself is the secret.
 
 use zeroize::Zeroizing;
 
@@ -75,8 +76,8 @@ pub fn read<const BYTES: usize>(
     }
 }
 
-/// Finds a token in a text that was copied: in a link, with signs around it, or with line breaks in it. Returns the text
-/// of the token.
+/// Finds a token in a text that was copied: in a link, with signs around it, or with line breaks in it. Returns the
+/// text of the token.
 ///
 /// # Errors
 /// [`TokenTextError::Damaged`] if a token begins in the text and none is whole.

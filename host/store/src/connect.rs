@@ -337,8 +337,8 @@ async fn check(connection: &mut Connection) -> std::result::Result<(), String> {
 /// Checks that two connections are two sessions. A pooler in transaction mode would execute the statements of both in
 /// one session, so that prepared statements are missing or belong to another instance.
 async fn check_sessions(target: &Target<'_>) -> std::result::Result<(), String> {
-    const POOLED: &str = "a pooler such as PgBouncer in transaction mode is in between; Assent needs sessions of its own, \
-                          so connect to PostgreSQL itself, or use a pooler in session mode, as \
+    const POOLED: &str = "a pooler such as PgBouncer in transaction mode is in between; Assent needs sessions of its \
+                          own, so connect to PostgreSQL itself, or use a pooler in session mode, as \
                           docs/operators/database.md shows";
     let failed = |error: sql::Error| error.to_string();
     let mut one = target.options.connect().await.map_err(failed)?;

@@ -1,17 +1,17 @@
-//! The URLs of databases: `sqlite://path/to/file`, and those of PostgreSQL as libpq accepts them, with several hosts and
-//! with sockets.
+//! The URLs of databases: `sqlite://path/to/file`, and those of PostgreSQL as libpq accepts them, with several hosts
+//! and with sockets.
 
 use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
 /// What a URL of an SQLite database must be.
-const EXPECTED_FILE: &str = "expected sqlite://path/to/file, with no parameters, and with %, ? and # in the path as %25, \
-                             %3F and %23";
+const EXPECTED_FILE: &str = "expected sqlite://path/to/file, with no parameters, and with %, ? and # in the path as \
+                             %25, %3F and %23";
 
 /// Why a URL cannot be parsed whose user name or password contains a delimiter.
-const ENCODE: &str = "the user name or the password contains /, ? or #; percent-encode these characters as %2F, %3F and \
-                      %23";
+const ENCODE: &str = "the user name or the password contains /, ? or #; percent-encode these characters as %2F, %3F \
+                      and %23";
 
 /// Returns the file of an SQLite URL; `None` for other and for invalid URLs.
 pub(crate) fn sqlite_file(url: &str) -> Option<PathBuf> {

@@ -24,8 +24,8 @@ pub fn open_metrics(families: Vec<Family>) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Writes families in the text format of Prometheus, version 0.0.4, for programs that do not know OpenMetrics. There the
-/// description of a counter has the name of its samples, with `_total`.
+/// Writes families in the text format of Prometheus, version 0.0.4, for programs that do not know OpenMetrics. There
+/// the description of a counter has the name of its samples, with `_total`.
 ///
 /// # Errors
 /// As [`open_metrics`].

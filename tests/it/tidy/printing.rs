@@ -1,5 +1,5 @@
-//! Programs write to the terminal by `terminal` of `host/admin-client`, or by functions that return an error. The macros
-//! of the standard library end a program whose output cannot be written.
+//! Programs write to the terminal by `terminal` of `host/admin-client`, or by functions that return an error. The
+//! macros of the standard library end a program whose output cannot be written.
 
 use super::{code, sources};
 

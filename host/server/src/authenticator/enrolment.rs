@@ -1,5 +1,5 @@
-//! The enrolment of an authenticator. Its key is stored before the link is used, and stays the same between attempts: the
-//! server returns the same result for the same link and key, because an earlier response may have been lost.
+//! The enrolment of an authenticator. Its key is stored before the link is used, and stays the same between attempts:
+//! the server returns the same result for the same link and key, because an earlier response may have been lost.
 
 use std::io::Write;
 use std::path::Path;
@@ -115,8 +115,8 @@ impl PendingEnrolment {
     /// Enrols: proves the possession of the key, and uses up the link.
     ///
     /// # Errors
-    /// [`NoResponse`] if the server did not respond: the enrolment may have succeeded, and can be repeated. Otherwise if
-    /// the server rejects the enrolment.
+    /// [`NoResponse`] if the server did not respond: the enrolment may have succeeded, and can be repeated. Otherwise
+    /// if the server rejects the enrolment.
     pub async fn send(
         &self,
         link: &str,

@@ -14,8 +14,8 @@ fn forms(text: &str) -> impl Iterator<Item = String> {
     std::iter::successors(Some(text.to_owned()), decoded).take(WRAPPERS + 1)
 }
 
-/// Returns the token in a link. Signs and line breaks that programs add do not matter, nor does a link that contains this
-/// one.
+/// Returns the token in a link. Signs and line breaks that programs add do not matter, nor does a link that contains
+/// this one.
 pub(super) fn token_in<const BYTES: usize>(prefix: &str, text: &str) -> anyhow::Result<String> {
     let mut is_damaged = false;
     for form in forms(text) {

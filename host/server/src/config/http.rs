@@ -13,8 +13,8 @@ use super::{HumanDuration, IpNetwork, ListenAddress};
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Http {
-    /// The address and port to listen on, or `unix:` and the path of a socket for a proxy on this machine. Programs that
-    /// may connect to the socket count as `trusted_proxies`.
+    /// The address and port to listen on, or `unix:` and the path of a socket for a proxy on this machine. Programs
+    /// that may connect to the socket count as `trusted_proxies`.
     pub listen: ListenAddress,
     /// The group whose users may connect to the sockets of `listen` and `[http.mtls]`; by default the group of the
     /// server. The user of the server must be in this group.

@@ -134,8 +134,9 @@ mod tests {
             error_of("base_url = \"https://id.example\"\n[http]\nlissten = \"127.0.0.1:80\"\n");
         assert_eq!(
             error,
-            "FILE:3: http.lissten: unknown key; expected one of listen, socket_group, trusted_proxies, connections_per_network, \
-             first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, client_cert_header"
+            "FILE:3: http.lissten: unknown key; expected one of listen, socket_group, trusted_proxies, \
+             connections_per_network, first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, \
+             client_cert_header"
         );
         let error =
             error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");

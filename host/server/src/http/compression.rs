@@ -5,8 +5,8 @@
 //! token, a code, a token, a secret, or a link that is shown once is never compressed, and neither is an event stream.
 //! Two layers compress:
 //!
-//! - [`CompressedDocuments`], for public documents: assets, discovery, the key set and SAML metadata. Each is compressed
-//!   once and kept.
+//! - [`CompressedDocuments`], for public documents: assets, discovery, the key set and SAML metadata. Each is
+//! compressed   once and kept.
 //! - [`compress_list`], for the lists of the admin API that [`super::admin_api`] names, from 1 KiB on.
 
 use std::cmp::Reverse;
@@ -137,8 +137,8 @@ impl Accepted {
         accepted
     }
 
-    /// The weight of a coding: 0 if the client does not accept it. The identity is acceptable unless it is excluded, but
-    /// a named coding is better.
+    /// The weight of a coding: 0 if the client does not accept it. The identity is acceptable unless it is excluded,
+    /// but a named coding is better.
     fn weight(&self, coding: Coding) -> u16 {
         let named = self.named.iter().find(|(known, _)| *known == coding);
         match (named, self.any, coding) {

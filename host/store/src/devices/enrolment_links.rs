@@ -198,8 +198,8 @@ impl Store {
         .await
     }
 
-    /// Adds an enrolment link that another device created. It ends the device's earlier link: no user may have seen that
-    /// one, because its response was lost.
+    /// Adds an enrolment link that another device created. It ends the device's earlier link: no user may have seen
+    /// that one, because its response was lost.
     ///
     /// # Errors
     /// If the database fails, or the audit log cannot be extended.

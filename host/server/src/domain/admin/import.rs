@@ -51,8 +51,8 @@ impl ImportRow {
         }
     }
 
-    /// Returns all problems of a row. `first` is the first one. `check` returns the first problem of the row without the
-    /// cells that are wrong already, which have the texts of `placeholder`, if it has one.
+    /// Returns all problems of a row. `first` is the first one. `check` returns the first problem of the row without
+    /// the cells that are wrong already, which have the texts of `placeholder`, if it has one.
     pub(super) fn problems<E>(
         &self,
         first: RowProblem,

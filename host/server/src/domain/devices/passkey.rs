@@ -159,8 +159,8 @@ pub async fn add(
     }
 }
 
-/// Returns the result of an addition without a pending ceremony. If the device has this very passkey, the response to its
-/// addition may have been lost. The device signed the call, and nothing changes.
+/// Returns the result of an addition without a pending ceremony. If the device has this very passkey, the response to
+/// its addition may have been lost. The device signed the call, and nothing changes.
 pub(super) fn repeated_addition(
     known: Option<&DevicePasskey>,
     made: &RegisterPublicKeyCredential,

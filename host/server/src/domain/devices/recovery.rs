@@ -45,8 +45,8 @@ pub fn random_codes(services: &Services, user: UserId, now: Timestamp) -> NewRec
     (codes, digests)
 }
 
-/// Returns the codes of a batch, and their stored form. They are derived, so that the page that shows them can show them
-/// again while they are pending, and no table has them.
+/// Returns the codes of a batch, and their stored form. They are derived, so that the page that shows them can show
+/// them again while they are pending, and no table has them.
 ///
 /// # Errors
 /// If the cryptographic library fails.
@@ -137,8 +137,8 @@ pub async fn remaining_codes(services: &Services, user: UserId) -> Result<u32, I
 }
 
 /// Uses up a code of the user with this name. Returns the path of the link that enrols another device. `browser` is the
-/// digest of the browser's cookie: the same browser gets the same link again for the same code, because the response may
-/// have been lost, or the form was sent twice. The link's secret is derived, so no table has it.
+/// digest of the browser's cookie: the same browser gets the same link again for the same code, because the response
+/// may have been lost, or the form was sent twice. The link's secret is derived, so no table has it.
 ///
 /// Returns `None` if the user does not have the code, has used it, or may not sign in. The queries are the same for a
 /// name that no user has.

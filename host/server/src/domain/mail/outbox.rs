@@ -43,8 +43,8 @@ const PAUSES: [Duration; 9] = [
     minutes(8 * 60),
 ];
 
-/// The least pause after a reply that could not be parsed. The message may have arrived, so a mailbox must not fill with
-/// copies of it.
+/// The least pause after a reply that could not be parsed. The message may have arrived, so a mailbox must not fill
+/// with copies of it.
 const UNCLEAR_PAUSE: Duration = minutes(60);
 
 const fn minutes(count: u64) -> Duration {

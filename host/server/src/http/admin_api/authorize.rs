@@ -147,8 +147,8 @@ const EXPIRED: &str = "the token has expired; `assent admin token` prints a new 
 
 fn unknown() -> Problem {
     unauthenticated(
-        "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a browser a \
-         session of the console",
+        "a token of `assent admin token` or of a service account is required: Authorization: Bearer ...; in a browser \
+         a session of the console",
     )
 }
 

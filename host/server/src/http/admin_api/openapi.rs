@@ -225,8 +225,8 @@ fn security() -> Value {
             "type": "apiKey",
             "in": "header",
             "name": USER,
-            "description": "For a session, with every request except `GET /me`: the value of `id` there. If another user \
-                            has signed in in the browser since, nothing is read or changed.",
+            "description": "For a session, with every request except `GET /me`: the value of `id` there. If another \
+                            user has signed in in the browser since, nothing is read or changed.",
         },
         "csrf": {
             "type": "apiKey",

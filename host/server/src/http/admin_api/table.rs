@@ -326,8 +326,8 @@ mod tests {
         for (text, expected) in [
             (
                 "name,e-mail,phone\n",
-                "the first line names the columns, and these are unknown: \"e-mail\" (email?), \"phone\"; an export has \
-                 all columns",
+                "the first line names the columns, and these are unknown: \"e-mail\" (email?), \"phone\"; an export \
+                 has all columns",
             ),
             ("name,Name\n", "the first line names the column name twice"),
             ("", "the file is empty"),

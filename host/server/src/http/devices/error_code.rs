@@ -51,8 +51,8 @@ macro_rules! codes {
 }
 
 codes! {
-    /// A part of the token of a link is missing or was changed. The end of a token is a check, by which a client can see
-    /// that itself.
+    /// A part of the token of a link is missing or was changed. The end of a token is a check, by which a client can
+    /// see that itself.
     LinkDamaged = "link_damaged", BAD_REQUEST, "This link is damaged. Open it again, or copy all of it.";
     /// The body or the query is not valid for the operation.
     InvalidRequest = "invalid_request", BAD_REQUEST, "The server cannot read the request.";

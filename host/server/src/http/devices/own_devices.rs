@@ -113,8 +113,8 @@ pub(super) async fn rename(
     }
 }
 
-/// Remove a device of the user. The passkey of the device that calls must confirm the removal of another one. A repeated
-/// call changes nothing.
+/// Remove a device of the user. The passkey of the device that calls must confirm the removal of another one. A
+/// repeated call changes nothing.
 #[utoipa::path(delete, path = "/devices/{id}", operation_id = "devices.remove", request_body = Option<Confirmation>,
     params(("id" = String, Path, description = "The device's id.")),
     responses((status = 204, description = "The device is revoked. The browsers that it signed in are signed out.")))]

@@ -1,6 +1,5 @@
-//! `GET /metrics` of the listener for metrics, in the text format of OpenMetrics, or in that of Prometheus for a request
-//! that prefers `text/plain`. With `metrics.secret_file` a request
-//! needs the secret.
+//! `GET /metrics` of the listener for metrics, in the text format of OpenMetrics, or in that of Prometheus for a
+//! request that prefers `text/plain`. With `metrics.secret_file` a request needs the secret.
 
 use std::sync::Arc;
 

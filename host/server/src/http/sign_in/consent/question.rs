@@ -58,8 +58,8 @@ pub(super) fn shown_to(login: LoginId, user: &User) -> String {
     format!("consent {login} {}", user.id)
 }
 
-/// The host to which the user returns. A native application's own scheme has no host that is meaningful to users. A test
-/// sign-in returns to this server, but its page is that of the application's users.
+/// The host to which the user returns. A native application's own scheme has no host that is meaningful to users. A
+/// test sign-in returns to this server, but its page is that of the application's users.
 async fn host_of(
     services: &Services,
     request: &AuthorizationRequest,

@@ -89,8 +89,8 @@ fn state_of(view: &LoginView) -> String {
     }
 }
 
-/// `GET /login/{id}/events`: an event `alive` with the state at once and at each heartbeat, then one event `changed`, as
-/// soon as the page has changed. A page that connects late receives the current state.
+/// `GET /login/{id}/events`: an event `alive` with the state at once and at each heartbeat, then one event `changed`,
+/// as soon as the page has changed. A page that connects late receives the current state.
 pub(crate) async fn events(
     State(services): State<Arc<Services>>,
     Path(id): Path<String>,
