@@ -135,8 +135,8 @@ mod tests {
         assert_eq!(
             error,
             "FILE:3: http.lissten: unknown key; expected one of listen, socket_group, trusted_proxies, \
-             connections_per_network, first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, mtls_url, \
-             client_cert_header"
+             connections_per_network, first_request_timeout, head_timeout, write_timeout, drain_time, tls, mtls, \
+             mtls_url, client_cert_header"
         );
         let error =
             error_of("base_url = \"https://id.example\"\n[session]\nabsolute_timeout = \"long\"\n");
