@@ -279,11 +279,16 @@ async fn openid_connect(admin: &Admin, ada: &TestUser, secrets: &mut Secrets) ->
     let code = browser.finish(&waiting.url).await.parameter("code");
     secrets.add("a code", &code);
     secrets.add("a code verifier", VERIFIER);
+    // A wrong verifier spends its code.
+    let consent = browser.get(&ada.application.request(&OFFLINE)).await;
+    let spent = consent.followed().await.decide("allow").await;
+    let spent = spent.parameter("code");
+    secrets.add("a spent code", &spent);
     let (_, refused) = ada
         .application
         .exchange(
             &admin.base,
-            &code,
+            &spent,
             &[("code_verifier", Some(&"x".repeat(43)))],
         )
         .await;

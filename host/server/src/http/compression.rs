@@ -6,7 +6,7 @@
 //! Two layers compress:
 //!
 //! - [`CompressedDocuments`], for public documents: assets, discovery, the key set and SAML metadata. Each is
-//! compressed   once and kept.
+//!   compressed once and kept.
 //! - [`compress_list`], for the lists of the admin API that [`super::admin_api`] names, from 1 KiB on.
 
 use std::cmp::Reverse;
