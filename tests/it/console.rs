@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{Browser, TestHost, id};
 use crate::javascript::run_with;
+use crate::saml::service_provider::TestServiceProvider;
 
 /// Starts an instance that allows applications at `http://localhost`, without rate limits.
 async fn host() -> TestHost {
@@ -64,11 +65,25 @@ async fn an_administrator_manages_users_in_the_console() {
         json!({"name": "Expenses"}),
     )
     .await;
+    let provider = json!({"name": "Engines & Co"});
+    let provider = TestServiceProvider::register(&host, provider).await;
+    for name in ["harriet", "ivy", "joan", "kate"] {
+        let body = json!({"name": name, "email": format!("{name}@example.org")});
+        let user = host.admin_ok(Method::POST, "/users", body).await;
+        let path = format!("/users/{}", id(&user));
+        host.admin_ok(Method::PATCH, &path, json!({"email_confirmed": false}))
+            .await;
+        host.account(&user, &provider.application()).await;
+        if name == "joan" {
+            host.authenticator(&user).await;
+        }
+    }
     let variables = [
         ("BASE_URL", host.base.as_str()),
         ("ENROL_URL", &link),
         ("LOGIN_NAME", "ada"),
         ("APPLICATION_NAME", "Expenses"),
+        ("PROVIDER_NAME", "Engines & Co"),
     ];
     run_with(&host, "console_users.mjs", &variables).await;
 }

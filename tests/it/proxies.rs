@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine;
@@ -11,15 +12,18 @@ use openssl::x509::X509;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
-use assent::app::RunningServer;
+use assent::app::{self, RunningServer};
 use assent::domain::Services;
+use assent::http::{self, Front, Listener, NewConnectionBounds};
 use assent_tests::flows::postgres_server::is_root;
 
 use crate::harness::tls::{certificate_of, client_builder, files};
 use crate::harness::{
     Body, Browser, Database, EncodedCertificate, HostOptions, Respond, TestHost, Text, free_port,
-    id, in_time, port_of, read_file, temp_folder, write_file,
+    id, in_time, read_file, temp_folder, write_file,
 };
 use crate::programs::target;
 
@@ -35,34 +39,102 @@ async fn caddy_forwards_requests() {
 
 #[tokio::test]
 async fn caddy_forwards_requests_to_one_instance() {
-    let settings = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
-    let host = TestHost::start_with_settings(settings).await;
+    let folder = temp_folder();
+    let path = folder.path().join("assent.sock");
+    let host = TestHost::start_with_settings(&socket_settings(&path)).await;
     let requests = async {
-        let port = port_of(&host.base);
-        let proxy = Proxy::start(Program::CaddyForOne, [port, port]).await;
+        let socket = InstanceSocket::open(&host.host).await;
+        let proxy = Proxy::start(Program::CaddyForOne, [&socket.path, &socket.path]).await;
         names_the_client(&proxy).await;
     };
     with_running_clock(&host, requests).await;
 }
 
 async fn check(program: Program) {
-    let options = HostOptions {
+    let folder = temp_folder();
+    let settings = ["first.sock", "second.sock"]
+        .map(|name| socket_settings(&folder.path().join(name)) + "client_cert_header = true\n");
+    let [first, second] = settings.each_ref().map(|settings| HostOptions {
         database: Database::Postgres,
-        settings: "[http]\ntrusted_proxies = [\"127.0.0.1\"]\nclient_cert_header = true\n",
+        settings,
         ..HostOptions::default()
-    };
-    let host = TestHost::start_with(options).await;
-    let (second_services, second, base) = host.second(options).await;
+    });
+    let host = TestHost::start_with(first).await;
+    let (second_services, second, _) = host.second(second).await;
     let requests = async {
-        let proxy = Proxy::start(program, [port_of(&host.base), port_of(&base)]).await;
+        let first_socket = InstanceSocket::open(&host.host).await;
+        let second_socket = InstanceSocket::open(&second_services).await;
+        let proxy = Proxy::start(program, [&first_socket.path, &second_socket.path]).await;
         names_the_client(&proxy).await;
         uses_https(&proxy).await;
         limits_bodies(program, &host, &proxy).await;
         sends_events([&host.host, &second_services], &host, &proxy).await;
         proves_certificates(&host, &proxy).await;
+        let second = (second, second_socket);
         stops_without_errors(&second_services, second, &proxy).await;
     };
     with_running_clock(&host, requests).await;
+}
+
+/// Returns the settings of an instance behind a proxy of the same machine.
+fn socket_settings(path: &Path) -> String {
+    format!("[http]\nlisten = \"unix:{}\"\n", path.display())
+}
+
+/// The socket of an instance. The proxy uses only the socket, and the rest of the test the port of the harness.
+struct InstanceSocket {
+    path: PathBuf,
+    stop: oneshot::Sender<()>,
+    server: JoinHandle<()>,
+}
+
+impl InstanceSocket {
+    /// Serves the instance at the socket of its settings.
+    async fn open(services: &Arc<Services>) -> Self {
+        let settings = &services.settings.http;
+        let path = settings.listen.socket().expect("a socket").to_owned();
+        let ports = app::listen(&services.settings).await;
+        let listener = Listener {
+            socket: ports.expect("a socket").main,
+            tls: None,
+            most_connections: 1000,
+            newcomers: NewConnectionBounds {
+                most_of_network: 1000,
+                patience: settings.first_request_timeout.get(),
+                exempt: Vec::new(),
+            },
+            head_timeout: settings.head_timeout.get(),
+            write_timeout: settings.write_timeout.get(),
+        };
+        let (stop, stopped) = oneshot::channel::<()>();
+        let stopped = async { drop(stopped.await) };
+        let front = Front::new(Arc::clone(services));
+        let server = tokio::spawn(http::serve(listener, front, stopped));
+        Self { path, stop, server }
+    }
+
+    /// Returns the number of connections to the socket.
+    fn open_connections(&self) -> usize {
+        /// The state of the listener itself.
+        const LISTENING: &str = "01";
+        let path = self.path.to_str().expect("a path");
+        read_file("/proc/net/unix")
+            .lines()
+            .filter(|line| {
+                let mut fields = line.split_whitespace().skip(5);
+                let state = fields.next();
+                // The server gave the socket its final name afterwards.
+                let is_this = fields.nth(1).is_some_and(|name| name.starts_with(path));
+                is_this && state != Some(LISTENING)
+            })
+            .count()
+    }
+
+    /// Closes the socket like an instance that ends: the file remains.
+    async fn close(self) {
+        let _ = self.stop.send(());
+        self.server.await.expect("served");
+    }
 }
 
 /// Caddy sends requests only to instances that are ready, and an instance is not ready if its clock differs from the
@@ -76,16 +148,20 @@ async fn with_running_clock(host: &TestHost, requests: impl Future<Output = ()>)
 
 /// An instance drains and stops, and each request has a response. `http.drain_time` is longer than the time for which
 /// the proxy keeps idle connections.
-async fn stops_without_errors(draining: &Services, instance: RunningServer, proxy: &Proxy) {
-    let port = instance.address.port();
+async fn stops_without_errors(
+    draining: &Services,
+    (instance, socket): (RunningServer, InstanceSocket),
+    proxy: &Proxy,
+) {
     draining.draining.begin();
     in_time(async {
-        while open_connections(port) > 0 {
+        while socket.open_connections() > 0 {
             is_answered(proxy).await;
             tokio::time::sleep(TICK).await;
         }
     })
     .await;
+    socket.close().await;
     instance.stop().await;
     for _ in 0..20 {
         is_answered(proxy).await;
@@ -102,19 +178,6 @@ async fn is_answered(proxy: &Proxy) {
     let sent = client.post(proxy.url("/oidc/token")).form(&form);
     let sent = sent.response().await.status();
     assert_eq!(sent, StatusCode::BAD_REQUEST, "{}", proxy.log());
-}
-
-/// Returns the number of connections to this port of the machine.
-fn open_connections(port: u16) -> usize {
-    const ESTABLISHED: &str = "01";
-    let local = format!("0100007F:{port:04X}");
-    read_file(Path::new("/proc/net/tcp"))
-        .lines()
-        .filter(|line| {
-            let mut fields = line.split_whitespace().skip(1);
-            fields.next() == Some(&local) && fields.nth(1) == Some(ESTABLISHED)
-        })
-        .count()
 }
 
 /// The client cannot choose its address or the request id.
@@ -274,7 +337,7 @@ struct Proxy {
 
 impl Proxy {
     /// Starts the proxy with its file from `packaging/proxies`. Only names, paths and ports differ from the file.
-    async fn start(program: Program, instances: [u16; 2]) -> Self {
+    async fn start(program: Program, instances: [&Path; 2]) -> Self {
         for _ in 0..8 {
             let folder = temp_folder();
             let (certificate, key) = certificate_of("proxy");
@@ -354,22 +417,14 @@ impl Program {
         self,
         folder: &Path,
         [main, plain, mtls]: [u16; 3],
-        [first, second]: [u16; 2],
+        [first, second]: [&Path; 2],
     ) -> Vec<(&'static str, String)> {
         let place = folder.display();
-        // The instances of these tests listen on ports. `edge::unix_socket` tests the socket.
-        let socket = match self {
-            Self::Nginx => "unix:/run/assent/assent.sock max_fails",
-            Self::Caddy | Self::CaddyForOne => "reverse_proxy unix//run/assent/assent.sock",
-        };
-        let address = match self {
-            Self::Nginx => format!("127.0.0.1:{first} max_fails"),
-            Self::Caddy | Self::CaddyForOne => format!("reverse_proxy 127.0.0.1:{first}"),
-        };
-        let mut all = vec![(socket, address)];
+        let second = ("/run/assent-2/assent.sock", second.display().to_string());
+        let mut all = vec![("/run/assent/assent.sock", first.display().to_string())];
         match self {
             Self::Nginx => all.extend([
-                ("127.0.0.1:8082", format!("127.0.0.1:{second}")),
+                second,
                 ("user www-data;\n", String::new()),
                 ("pid /run/nginx.pid", format!("pid {place}/nginx.pid")),
                 ("/var/log/nginx", place.to_string()),
@@ -393,7 +448,7 @@ impl Program {
                 ),
             ]),
             Self::Caddy => all.extend([
-                ("127.0.0.1:8082", format!("127.0.0.1:{second}")),
+                second,
                 ("/var/lib/caddy", place.to_string()),
                 ("/etc/caddy/tls/fullchain", format!("{place}/certificate")),
                 ("/etc/caddy/tls/privkey", format!("{place}/key")),
@@ -423,7 +478,7 @@ impl Program {
     }
 
     /// Starts the program. Returns the process and the file with its errors.
-    fn start(self, folder: &Path, ports: [u16; 3], instances: [u16; 2]) -> (Child, PathBuf) {
+    fn start(self, folder: &Path, ports: [u16; 3], instances: [&Path; 2]) -> (Child, PathBuf) {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../packaging/proxies");
         let mut text = read_file(root.join(self.file()));
         for (from, to) in self.replacements(folder, ports, instances) {

@@ -41,8 +41,9 @@ impl Fixture {
         let url = database.create(folder.path()).await;
         let store = open_store(url.url()).await.expect("a store");
         let mut connection = url.connection().await;
-        let ada = "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
-                   VALUES ('ada', 'did', 'subject', 'ada', '{}', 'active', 1, 0, 0)";
+        let ada = "INSERT INTO users (id, did, subject, name, search_key, profile, state, version, created_at,
+                                      updated_at)
+                   VALUES ('ada', 'did', 'subject', 'ada', 'ada', '{}', 'active', 1, 0, 0)";
         sql::query(ada)
             .execute(&mut connection)
             .await
@@ -51,8 +52,8 @@ impl Fixture {
         applications.sort_by_key(ToString::to_string);
         for application in &applications {
             sql::query(
-                "INSERT INTO applications (id, name, settings, version, created_at, updated_at)
-                 VALUES ($1, 'Books', '{}', 1, 0, 0)",
+                "INSERT INTO applications (id, name, search_key, settings, version, created_at, updated_at)
+                 VALUES ($1, 'Books', 'books', '{}', 1, 0, 0)",
             )
             .bind(application.to_string())
             .execute(&mut connection)
@@ -431,8 +432,8 @@ async fn the_erasure_of_a_user_scans_no_rows_of_others() {
     let mut it = Fixture::new(Database::Postgres).await;
     let user = UserId::new(NOW, &SystemEntropy);
     for statement in [
-        "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
-         VALUES ($1, 'did 2', 'subject 2', 'bob', '{}', 'terminated', 1, 0, 0)",
+        "INSERT INTO users (id, did, subject, name, search_key, profile, state, version, created_at, updated_at)
+         VALUES ($1, 'did 2', 'subject 2', 'bob', 'bob', '{}', 'terminated', 1, 0, 0)",
         "INSERT INTO login_names (name, user_id) VALUES ('bob', $1)",
     ] {
         sql::query(statement)

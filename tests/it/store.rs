@@ -189,8 +189,10 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             application: None,
             application_name: "Assent".to_owned(),
             account: name.to_owned(),
-            place: "This computer".to_owned(),
-            browser: "Firefox".to_owned(),
+            browser: BrowserContext {
+                place: "This computer".to_owned(),
+                browser: "Firefox".to_owned(),
+            },
         },
         requested_at: NOW,
         expires_at: NOW + Duration::from_secs(120),
@@ -235,8 +237,10 @@ pub fn report_by(device: &Device) -> DeviceAnswer {
     let report = NewReport {
         id: ReportId::new(NOW, &SystemEntropy),
         subject: ReportSubject::SignIn(None),
-        requested_from: "203.0.113.9".to_owned(),
-        requested_with: "Firefox on Linux".to_owned(),
+        browser: BrowserContext {
+            place: "203.0.113.9".to_owned(),
+            browser: "Firefox on Linux".to_owned(),
+        },
     };
     DeviceAnswer::Report {
         device: device.id,

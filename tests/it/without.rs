@@ -6,12 +6,12 @@
 //! | storage | `without.mjs` | `without.mjs` | `without.mjs` |
 //! | notifications | none | none | `app_requests.mjs` |
 //! | scripts | `first_sign_in.mjs`, `portal.mjs` | `first_sign_in.mjs` | its page says so |
-//! | a network that answers | `blocked_streams.mjs` | `console_api.test.mjs` | `app_lifecycle.mjs` |
+//! | a network that answers | `classic_scripts.test.mjs` | `console_api.test.mjs` | `app_lifecycle.mjs` |
 //! | its own language (translated) | `appearance.mjs` | `appearance.mjs` | `authenticator_surroundings.test.mjs` |
 //! | its own colours (forced colours) | `appearance.mjs` | `appearance.mjs` | `appearance.mjs` |
 //! | a screen (paper) | `appearance.mjs` | `appearance.mjs` | `appearance.mjs`, `devices.mjs` |
 //! | its only tab | `without.mjs` | `console_operation.mjs` | `without.mjs` |
-//! | its history (restored page) | `blocked_streams.mjs` | none | `authenticator.test.mjs` |
+//! | its history (restored page) | `classic_scripts.test.mjs` | none | `authenticator.test.mjs` |
 //! | its data (cleared) | none | none | `authenticator_surroundings.test.mjs` |
 
 use futures_util::StreamExt;

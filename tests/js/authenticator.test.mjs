@@ -149,7 +149,7 @@ test('new codes replace the current ones when the user confirms that they are sa
   await page.getByRole('button', { name: 'Discard them' }).click();
   await dialog.getByText('Your current codes stay valid.').waitFor();
   await dialog.getByRole('button', { name: 'Leave' }).click();
-  await page.getByText('app-recovery-left', { exact: true }).waitFor();
+  await page.getByText('You have 5 codes left.', { exact: true }).waitFor();
   assert.deepEqual(server.confirmed, []);
 
   // If the answer does not arrive, the codes stay, so that the user can confirm them again.

@@ -77,6 +77,27 @@ test('a request fits on a small phone: with its keypad, and above the keyboard o
   await page.context().close();
 });
 
+test('a request with a warning fits above the keyboard of the system, in both languages', async () => {
+  for (const [language, approve, used] of [
+    ['en', 'Approve', /a recovery code was used/],
+    ['de', 'Bestätigen', /Ein Wiederherstellungscode wurde verwendet/],
+  ]) {
+    const { page, wrong } = await enrolled(undefined, { language });
+    await page.setViewportSize({ width: 360, height: 380 });
+    server.notifications = [{ id: 'n1', event: 'recovery.code-used', name: null, at: Math.floor(Date.now() / 1000) }];
+    list(usual('f1'));
+    await focusIn(page, '#request-f1-number');
+    await page.getByRole('button', { name: used }).waitFor();
+    await page.getByRole('button', { name: approve, exact: true }).waitFor();
+    await page.evaluate(() => window.scrollTo(0, 0));
+    await page.locator('[data-part="number"]').focus();
+    await assertVisible(page, 380, [...PARTS, '.warning'], language);
+    assert.deepEqual(await inspect(page, `app-request-warning-${language}`), []);
+    assert.deepEqual(wrong(), []);
+    await page.context().close();
+  }
+});
+
 test('a keyboard that covers the window leaves the request visible', async () => {
   const { page, wrong } = await enrolled((made) =>
     made.addInitScript(() => {

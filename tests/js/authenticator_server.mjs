@@ -6,6 +6,7 @@ import http from 'node:http';
 import { after, before } from 'node:test';
 
 import { complaints, launch, phone } from './browser.mjs';
+import { messages } from './catalogue.mjs';
 import { tokenOf } from './tokens.mjs';
 
 const host = new URL('../../host/server/', import.meta.url);
@@ -15,21 +16,8 @@ const [FIRST, SECOND] = [1, 2].map((number) => tokenOf('en', number));
 export const ANOTHER = tokenOf('en', 3);
 export const CODE = tokenOf('lc', 4);
 
-/** Returns the messages of the catalogue, each on one line as a list of parts. A message with plurals is its id. */
-async function messages() {
-  const catalogue = await readFile(new URL('messages/en.ftl', host), 'utf8');
-  const found = catalogue.matchAll(/^(app-[a-z0-9-]+) =(.*)$/gm);
-  const parts = Array.from(found, ([, id, words]) => [
-    id,
-    words.trim() === '' || words.includes('->')
-      ? [id]
-      : words
-          .trim()
-          .split(/\{ \$([a-z]+) \}/)
-          .map((part, index) => (index % 2 === 1 ? { value: part } : part)),
-  ]);
-  return `export default ${JSON.stringify(Object.fromEntries(parts))};`;
-}
+/** Returns the app's module of messages. */
+const messagesModule = async () => `export default ${JSON.stringify(await messages(server.language, 'app-'))};`;
 
 /** Returns the app's page from its template, without the parts that the server fills in. */
 async function frame() {
@@ -44,7 +32,7 @@ async function frame() {
   const head = `<meta charset="utf-8">${size}<title>Authenticator</title>${styles}${script}`;
   const bar = '<header class="bar"><span class="brand">Example</span></header>';
   const shown = `<body class="app">${bar}<main>${body}</main></body>`;
-  return `<!doctype html><html lang="en"><head>${head}</head>${shown}</html>`;
+  return `<!doctype html><html lang="${server.language}"><head>${head}</head>${shown}</html>`;
 }
 
 /** Returns an approval request that started `age` seconds ago. */
@@ -82,6 +70,8 @@ export const server = {
   deviceName: null,
   languages: new Set(),
   waiting: [],
+  /** The language of the app. */
+  language: 'en',
 };
 
 /** Sends a list of requests to the app at once. */
@@ -208,7 +198,7 @@ const listener = http.createServer(async (incoming, outgoing) => {
     return reply(status, 'application/json', body === undefined ? undefined : JSON.stringify(body));
   }
   if (pathname === '/authenticator') return reply(200, 'text/html; charset=utf-8', await frame());
-  if (pathname === '/assets/authenticator/messages.js') return reply(200, 'text/javascript', await messages());
+  if (pathname === '/assets/authenticator/messages.js') return reply(200, 'text/javascript', await messagesModule());
   if (/^\/assets\/[a-z_/]+\.js$/.test(pathname)) {
     return reply(200, 'text/javascript; charset=utf-8', await readFile(new URL(`.${pathname}`, host)));
   }
@@ -241,20 +231,33 @@ export async function enrolling(says, prepare = async () => {}) {
   const own = { id: 'd1', name: 'Phone', enrolled_at: now, used_at: null, is_current: true, has_passkey: false };
   Object.assign(server, { notifications: [], decisions: [], decided: [], codesMade: 0, passkey: 'unsupported' });
   Object.assign(server, { codesLeft: 0, confirmed: [], confirmations: [] });
-  Object.assign(server, { cooldownUntil: null, devices: [own], deviceName: null, languages: new Set(), ...says });
-  const page = await (await phone(browser)).newPage();
+  Object.assign(server, {
+    cooldownUntil: null,
+    devices: [own],
+    deviceName: null,
+    languages: new Set(),
+    language: 'en',
+  });
+  Object.assign(server, says);
+  const page = await (await phone(browser, server.language === 'de' ? { locale: 'de-DE' } : {})).newPage();
   await prepare(page);
   await page.goto(`${base}/authenticator#enrol=${FIRST}`);
-  await page.getByRole('button', { name: /set up this/i }).click();
+  await page.getByRole('button', { name: await said('app-enrol-confirm'), exact: true }).click();
   return page;
 }
 
-/** Enrols a phone that has no pending requests or notices. */
-export async function enrolled(prepare = undefined) {
-  const page = await enrolling({}, prepare);
+/** Returns a message without values in the language of the app. */
+async function said(id) {
+  const [text] = (await messages(server.language, 'app-'))[id];
+  return text;
+}
+
+/** Enrols a phone that has no pending requests or notices, with this state of the server. */
+export async function enrolled(prepare = undefined, says = {}) {
+  const page = await enrolling(says, prepare);
   const wrong = complaints(page);
-  await page.getByRole('button', { name: 'Done' }).click();
-  await page.getByText('Nothing to approve').waitFor();
+  await page.getByRole('button', { name: await said('app-done') }).click();
+  await page.getByText(await said('app-nothing')).waitFor();
   return { page, wrong: () => wrong.filter((line) => !/sw\.js|\b(404|422)\b/.test(line)) };
 }
 

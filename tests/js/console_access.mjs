@@ -1,6 +1,7 @@
 // An administrator answers "who has access?" in the console, and settles a user's report. The test covers the lists of
 // an application and of a user, the count, the choice of users in the claims preview, the group's access and members,
-// the banner of reports, the marks of the user, the role Support, and the figures of the overview.
+// the banner of reports, the marks of the user, the role Support, the figures of the overview, and the warning before a
+// test sign-in.
 //
 // Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; SUPPORT_URL of a user called support with that role; an
 // application called Grafana, to which the group Engineering is assigned with the role editor; its members maryam, who
@@ -77,6 +78,33 @@ async function access(admin) {
   );
 }
 
+/** The page of the test sign-in warns an administrator without access, also if an own account denies it. */
+async function testSignIn(admin) {
+  const tryIt = async () => {
+    await admin.open('/admin/applications', 'Applications');
+    await admin.follow('Grafana');
+    await admin.heading('Grafana');
+    await admin.part('Test sign-in');
+  };
+  const warning = admin.desk.getByText(/^You have no access to this application, so the test sign-in will fail/);
+  await tryIt();
+  await warning.waitFor();
+  await admin.press('Create an account for me');
+  await admin.said('You have an account, without roles.');
+  await warning.waitFor({ state: 'detached' });
+  await admin.part('Access');
+  await admin.follow('Own account');
+  await admin.heading(process.env.LOGIN_NAME);
+  await admin.press('Suspend');
+  await admin.desk.getByRole('dialog').getByRole('button', { name: 'Suspend' }).click();
+  await admin.said('The account is suspended.');
+  await tryIt();
+  assert.match(await warning.textContent(), /: the account is suspended\.$/);
+  await admin.look('test-sign-in-denied');
+  await admin.follow('Open my account');
+  await admin.heading(process.env.LOGIN_NAME);
+}
+
 /** The group changes and removes its access, and adds several members at once. */
 async function group(admin) {
   await admin.open('/admin/groups', 'Groups');
@@ -92,7 +120,7 @@ async function group(admin) {
   await admin.desk.getByRole('button', { name: 'Change the roles in Grafana' }).click();
   await admin.desk.getByRole('dialog').getByLabel('Roles of the members', { exact: true }).fill('viewer');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-  assert.match(await admin.approveAction(), /roles there: editor, viewer/);
+  assert.match(await admin.approveAction(), /roles there: “editor”, “viewer”\. Before they had: “editor”\. The id of/);
   await admin.desk.getByRole('row', { name: /Grafana .*editor, viewer/ }).waitFor();
   await admin.look('group-access');
   await admin.desk.getByRole('button', { name: 'Remove the access to Grafana' }).click();
@@ -146,6 +174,7 @@ await run(
   async (admin, browser) => {
     await report(admin);
     await access(admin);
+    await testSignIn(admin);
     await group(admin);
     await figures(admin);
     await support(browser, admin);

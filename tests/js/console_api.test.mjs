@@ -134,13 +134,16 @@ test('each call names the user of the page, and none is repeated as another user
   assert.deepEqual(asGrace, []);
 });
 
-/** Answers the calls of `fetch` with these in turn, a status and a body. Returns the headers of the calls. */
+/**
+ * Answers the calls of `fetch` with these in turn: a status and a body, or an error of the browser. Returns the headers
+ * of the calls.
+ */
 function answering(t, answers) {
   const sent = [];
   t.mock.method(globalThis, 'fetch', async (_url, { headers }) => {
     sent.push(headers);
     const [status, body] = answers[sent.length - 1];
-    if (status === 0) throw new TypeError('fetch failed');
+    if (status === 0) throw body ?? new TypeError('fetch failed');
     return new Response(JSON.stringify(body ?? {}), { status });
   });
   return sent;
@@ -161,6 +164,21 @@ test('a request without a response is sent again with the same key', async (t) =
   assert.equal(new Set(keys).size, 4);
 });
 
+test('a request is sent again with the same key after the timeout of the console', async (t) => {
+  const timeout = new DOMException('The operation timed out.', 'TimeoutError');
+  const inProgress = { type: 'urn:assent:problem:in-progress' };
+  const sent = answering(t, [[0, timeout], [409, inProgress], [201, { link: 'x' }], [201]]);
+  const create = () => post('/users/{id}/enrolments', { id: 'grace' });
+  await assert.rejects(create(), { status: 0, kind: 'timeout' });
+  // The server still executes the first request.
+  await assert.rejects(create(), { status: 409, kind: 'in-progress' });
+  assert.deepEqual(await create(), { link: 'x' });
+  await create();
+  const keys = sent.map((headers) => headers['Idempotency-Key']);
+  assert.equal(new Set(keys.slice(0, 3)).size, 1);
+  assert.equal(new Set(keys).size, 2);
+});
+
 test('a protected request without a response is sent again with its approval', async (t) => {
   askWith(async () => true);
   const approval = { type: 'urn:assent:problem:approval-required', action_approval: { id: 'approval-1' } };
@@ -171,4 +189,22 @@ test('a protected request without a response is sent again with its approval', a
   assert.equal(new Set(sent.map((headers) => headers['Idempotency-Key'])).size, 1);
   const approvals = sent.map((headers) => headers['X-Assent-Action-Approval']);
   assert.deepEqual(approvals, [undefined, 'approval-1', 'approval-1']);
+});
+
+test('a request without a response is kept without the storage of the browser', async (t) => {
+  askWith(async () => true);
+  const get = () => {
+    throw new DOMException('denied', 'SecurityError');
+  };
+  for (const name of ['localStorage', 'sessionStorage', 'indexedDB', 'caches']) {
+    const before = Object.getOwnPropertyDescriptor(globalThis, name);
+    Object.defineProperty(globalThis, name, { configurable: true, get });
+    t.after(() => (before ? Object.defineProperty(globalThis, name, before) : delete globalThis[name]));
+  }
+  const approval = { type: 'urn:assent:problem:approval-required', action_approval: { id: 'approval-2' } };
+  const sent = answering(t, [[0], [403, approval], [0], [201, { link: 'x' }]]);
+  const create = () => post('/users/{id}/enrolments', { id: 'linus' });
+  for (let lost = 0; lost < 2; lost += 1) await assert.rejects(create(), { status: 0 });
+  assert.deepEqual(await create(), { link: 'x' });
+  assert.equal(new Set(sent.map((headers) => headers['Idempotency-Key'])).size, 1);
 });

@@ -209,11 +209,13 @@ async function nativeApp(admin) {
   await admin.heading('Field app');
   await admin.look('guide-native');
   const [issuer, id] = [await pasted(admin, 'Issuer'), await pasted(admin, 'Client ID')];
+  await admin.desk.locator('.guide').getByText('No one has access yet.').waitFor();
   await admin.part('Test sign-in');
+  await admin.desk.getByText('You have no access to this application, so the test sign-in will fail.').waitFor();
   await admin.look('test-sign-in-without-account');
   await admin.press('Create an account for me');
   await admin.said('You have an account, without roles.');
-  await admin.desk.getByText(/You have no account/).waitFor({ state: 'hidden' });
+  await admin.desk.getByText(/You have no access/).waitFor({ state: 'hidden' });
 
   const config = await client.discovery(new URL(issuer), id, undefined, client.None(), {
     execute: [client.allowInsecureRequests],

@@ -109,7 +109,7 @@ async function assign(admin) {
   const words = await admin.approveAction();
   assert.match(
     words,
-    /^Give the members of the group “Staff <img.*” access to the application .* roles there: editor$/,
+    /^Give the members of the group “Staff <img.*” access to the application .* roles there: “editor”\. The id of/,
   );
   await admin.said('The group has access.');
   console.log(`Giving a group access: ${count.clicks} clicks, ${count.keys} keystrokes, and the approval`);
@@ -130,7 +130,7 @@ async function giveAccess(admin) {
   await admin.choose('Application', APPLICATION_NAME.slice(0, 4), APPLICATION_NAME);
   await admin.desk.getByRole('button', { name: 'Add editor' }).click();
   await admin.press('Give access');
-  assert.match(await admin.approveAction(), /^Give the members of the group “Staff <img.*” access .*: editor$/);
+  assert.match(await admin.approveAction(), /^Give the members of the group “Staff <img.*” access .*: “editor”\. /);
   await admin.said('The group has access.');
   await admin.desk.getByRole('row', { name: /editor/ }).waitFor();
 }

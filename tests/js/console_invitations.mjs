@@ -6,7 +6,7 @@
 
 import assert from 'node:assert/strict';
 
-import { phone } from './browser.mjs';
+import { approve, phone } from './browser.mjs';
 import { ASKED, run } from './console.mjs';
 
 const hasMail = process.env.WITH_MAIL !== '';
@@ -116,6 +116,70 @@ async function printSheet(admin) {
   await sheet.waitFor({ state: 'detached' });
 }
 
+/** Guests in the order of their full names; 25 fit in one request. Their names at sign-in have the reverse order. */
+const GUESTS = Array.from({ length: 27 }, (_, index) => ({ name: `z${50 - index}`, full: `Guest ${index + 1}` }));
+const fullNames = (guests) => guests.map(({ full }) => full);
+
+async function importGuests(admin) {
+  await admin.open('/admin/users/import', 'Import users');
+  const shuffled = GUESTS.map((_, index) => GUESTS[(index * 10) % GUESTS.length]);
+  const text = ['name,display_name', ...shuffled.map(({ name, full }) => `${name},${full}`)].join('\n');
+  await admin.desk
+    .getByLabel('CSV file')
+    .setInputFiles({ name: 'users.csv', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  await admin.press('Check the file');
+  await admin.desk.getByText('Would be created').waitFor();
+  await admin.desk.getByRole('button', { name: 'Import', exact: true }).click();
+  await admin.approveAction();
+  await admin.desk.getByText('The file was imported.').waitFor();
+}
+
+/**
+ * The links of many users need several requests, each with its own approval. The links of the first request are not
+ * lost if the second one is denied.
+ */
+async function linksInBatches(admin) {
+  await importGuests(admin);
+  await admin.open('/admin/invitations?state=no_link', 'Open invitations');
+  await admin.desk.getByText('27 invitations', { exact: true }).waitFor();
+  const list = admin.desk.getByRole('table', { name: 'Open invitations' });
+  assert.deepEqual(await list.getByRole('rowheader').allTextContents(), fullNames(GUESTS), 'the order of the list');
+  const selectAll = () =>
+    admin.desk.getByRole('columnheader').getByRole('checkbox', { name: 'Select all shown' }).check();
+  await selectAll();
+  await selection(admin).getByText('27 invitations selected').waitFor();
+  await admin.press('Create links to print');
+  const number = admin.desk.locator('#approval-number');
+  await approve(admin.mobile, (await number.textContent()).trim());
+  const sheets = admin.desk.locator('.sheet');
+  await sheets.locator('li').nth(24).waitFor();
+  // The sheet has the links of the first request, while the second one waits for its approval.
+  await number.waitFor();
+  const namesOn = (sheet) => sheet.locator('h3').allTextContents();
+  assert.deepEqual(await namesOn(sheets), fullNames(GUESTS.slice(0, 25)), 'the order of the sheet');
+  await admin.mobile.getByRole('button', { name: 'Deny', exact: true }).click();
+  await admin.desk.getByRole('dialog', { name: 'Not approved' }).waitFor();
+  await admin.press('Close');
+  await admin.desk.getByText('Done for 25 of 27 users. Select the others again.', { exact: true }).waitFor();
+  assert.equal(await sheets.locator('li').count(), 25);
+  await admin.desk.getByText('2 invitations', { exact: true }).waitFor();
+  await admin.look('invitations-denied');
+  // The phone shows the results until the app is opened again.
+  await admin.mobile.reload();
+  await admin.mobile.getByRole('heading', { name: 'Denied' }).waitFor({ state: 'detached' });
+  await selectAll();
+  await admin.press('Create links to print');
+  await admin.approveAction();
+  await sheets.nth(1).waitFor();
+  assert.deepEqual(await namesOn(sheets.first()), fullNames(GUESTS.slice(25)));
+  assert.equal(await sheets.nth(1).locator('li').count(), 25, 'the earlier sheet stays');
+  await admin.desk.getByText(/^Done for 25 of 27/).waitFor({ state: 'detached' });
+  for (const left of [1, 0]) {
+    await sheets.first().getByRole('button', { name: 'I have handed them over' }).click();
+    await admin.desk.waitForFunction((count) => document.querySelectorAll('.sheet').length === count, left);
+  }
+}
+
 async function sendMany(admin) {
   await admin.open('/admin/invitations', 'Open invitations');
   await admin.desk.getByLabel('Select linus').check();
@@ -211,6 +275,7 @@ await run(
     await importMany(admin);
     await printSheet(admin);
     if (hasMail) await sendMany(admin);
+    else await linksInBatches(admin);
     await withdraw(admin, browser);
     await lift(admin);
     await endOpenLink(admin, browser);

@@ -218,6 +218,20 @@ async function others(admin, browser) {
   );
   await support.look('refused');
 
+  // Without email, support can only create links for users who had a device. The page says who can create the first.
+  const advice = support.desk.getByText(/^This server sends no email, and only an owner or an admin may create the/);
+  await support.open('/admin/users/new', 'Invite a user');
+  await advice.waitFor();
+  await support.look('support-invites');
+  await support.field('Name at sign-in').fill('newcomer');
+  await support.press('Invite');
+  await support.heading('newcomer');
+  await advice.waitFor();
+  assert.equal(await support.desk.getByRole('button', { name: /^Create a link/ }).count(), 0);
+  await support.look('support-invited');
+  await support.open('/admin/invitations', 'Open invitations');
+  await advice.waitFor();
+
   const auditor = await Administrator.signIn(browser, {
     base: admin.base,
     link: AUDITOR_URL,
@@ -275,6 +289,22 @@ async function others(admin, browser) {
     .getByRole('heading', { level: 1, name: /not an administrator|no administrator|administrator/i })
     .waitFor();
   assert.equal((await plain.request.get(`${admin.base}/admin/api/v1/me`)).status(), 403);
+  await lostDevice(support);
+}
+
+/** Support removes the only device of an active user, who lost it, and creates a link for another one. */
+async function lostDevice(support) {
+  await support.open('/admin/users?q=plain', 'Users');
+  await support.follow('plain');
+  await support.heading('plain');
+  await support.part('Devices');
+  await support.desk.locator('#console tbody').getByRole('button', { name: 'Remove' }).click();
+  await support.desk.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();
+  await support.said('The device was removed.');
+  await support.press('Create a link to enrol a device');
+  assert.match(await support.approveAction(), /plain/);
+  await support.desk.getByRole('dialog', { name: 'A link to enrol a device' }).waitFor();
+  await support.press('Done');
 }
 
 /** A session that ends while the console is open: the sign-in returns to the requested page. */

@@ -50,6 +50,9 @@ async function outage(admin) {
   const { desk } = admin;
   await admin.open('/admin/users', 'Users');
   await desk.getByRole('link', { name: 'maryam', exact: true }).waitFor();
+  // The list has the order of the full names, and all other users are called Ada Lovelace.
+  const last = desk.locator('#console tbody tr').last();
+  assert.equal(await last.locator('.user-cell a').textContent(), 'maryam');
   await desk.route(`${API}/users*`, (route) => route.abort());
   await desk.getByLabel('Name, email address or ID').fill('mary');
   await desk.getByText(NO_ANSWER).waitFor();

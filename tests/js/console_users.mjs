@@ -1,15 +1,16 @@
-// An administrator manages users in the console: invites one, enrols the user's phone, grants and revokes access, and
-// terminates the user.
+// An administrator manages users in the console: invites one, enrols the user's phone, grants and revokes access,
+// terminates the user, and confirms the email addresses of others.
 //
-// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; CHROMIUM and
-// SCREENSHOTS as in browser.mjs.
+// Environment: BASE_URL, ENROL_URL and LOGIN_NAME of an owner; APPLICATION_NAME of an application; PROVIDER_NAME of a
+// service provider, in which harriet, ivy, joan and kate have accounts, whose addresses are not confirmed, and of whom
+// joan has a device; CHROMIUM and SCREENSHOTS as in browser.mjs.
 
 import assert from 'node:assert/strict';
 
 import { phone } from './browser.mjs';
 import { ASKED, run } from './console.mjs';
 
-const { APPLICATION_NAME } = process.env;
+const { APPLICATION_NAME, PROVIDER_NAME } = process.env;
 const MARKUP = '<img src=x onerror="window.hacked=1">';
 
 async function invite(admin, browser) {
@@ -374,6 +375,47 @@ async function files(admin) {
   assert.ok(!text.includes('linus'), 'the export contains only the search results');
 }
 
+/** Confirms email addresses: of one user, of the selected users, and of the users of a service provider. */
+async function confirmAddresses(admin) {
+  const unconfirmed = admin.desk.getByText(/^The email address is not confirmed/);
+  const userPage = async (name) => {
+    await admin.open(`/admin/users?q=${name}`, 'Users');
+    await admin.follow(name);
+    await admin.heading(name);
+  };
+  await userPage('harriet');
+  assert.match(await unconfirmed.textContent(), /, or when the user opens an invitation that was sent to it\.$/);
+  await admin.look('user-unconfirmed');
+  await admin.press('Confirm the email address');
+  assert.match(await admin.approveAction(), /^Confirm .*harriet@example\.org/);
+  await admin.said('1 address was confirmed.');
+  await unconfirmed.waitFor({ state: 'detached' });
+  // The server sends no invitation to a user who has a device.
+  await userPage('joan');
+  assert.match(await unconfirmed.textContent(), / It is confirmed when an admin or an owner confirms it\.$/);
+
+  await admin.open('/admin/users?q=kate', 'Users');
+  await admin.desk.getByRole('checkbox', { name: 'Select kate', exact: true }).check();
+  await admin.press('Confirm email addresses');
+  assert.match(await admin.approveAction(), /^Confirm .*kate@example\.org/);
+  await admin.said('1 address was confirmed.');
+
+  await admin.open('/admin/applications', 'Applications');
+  await admin.follow(PROVIDER_NAME);
+  await admin.heading(PROVIDER_NAME);
+  await admin.part('Settings');
+  const rejected = admin.desk.locator('.notice', { hasText: 'These users cannot sign in to it' });
+  assert.deepEqual(await rejected.getByRole('listitem').allTextContents(), [
+    'ivy · ivy@example.org',
+    'joan · joan@example.org',
+  ]);
+  await admin.look('application-unconfirmed');
+  await admin.press('Confirm 2 addresses');
+  assert.match(await admin.approveAction(), /ivy@example\.org.*joan@example\.org|joan@example\.org.*ivy@example\.org/);
+  await admin.said('2 addresses were confirmed.');
+  await rejected.waitFor({ state: 'detached' });
+}
+
 await run(
   async (admin, browser) => {
     await invite(admin, browser);
@@ -383,6 +425,7 @@ await run(
     await state(admin);
     await dropped(admin);
     await files(admin);
+    await confirmAddresses(admin);
     assert.equal(await admin.desk.evaluate(() => window.hacked), undefined, 'no value is interpreted as markup');
   },
   { expected: [ASKED, /status of 422/, /status of 400/, /status of 404/, /status of 412/] },

@@ -35,6 +35,8 @@ const WHOLE = {
   'a quoted line break': halves('\n> '),
   'a twice quoted line break': halves('\n>> '),
   'quoted-printable': halves('=\r\n'),
+  'the equals sign of quoted-printable': link.replace('=', '=3D'),
+  'quoted-printable in the source of a message': halves('=\r\n', 60).replace('enrol=', 'enrol=3D'),
   'an encoded line break': halves('%0A'),
   'encoded spaces': `%20${link}%20`,
   'a soft hyphen': halves('\u00ad'),

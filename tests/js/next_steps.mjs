@@ -134,12 +134,37 @@ async function wrongNumber(browser, mobile) {
   await mobile.getByRole('button', { name: /done/i }).click();
 }
 
+/** The button copies the reference, and the page does not return to the application then. */
+async function copiesReference(page) {
+  const copy = page.getByRole('button', { name: 'Copy the reference' });
+  const result = page.locator('#copied');
+  const reference = (await page.locator('#reference').innerText()).trim();
+  assert.match(reference, /^[0-9A-F]{8}$/);
+  await copy.click();
+  await page.getByRole('link', { name: /stay on this page/i }).waitFor({ state: 'detached' });
+  await result.getByText('Copied. This page stays open.', { exact: true }).waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), reference);
+  assert.equal((await page.locator('#reference').innerText()).trim(), reference, 'the reference stays the same');
+  assert.equal(new URL(page.url()).hash, '', 'the result is not shown again after a reload');
+  await look(page, 'ended-copied');
+  // The user copies it again, and the browser does not allow it.
+  await page.evaluate(() => {
+    navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'));
+  });
+  await copy.click();
+  await result.getByText('The browser did not allow it. Select the reference and copy it.', { exact: true }).waitFor();
+  await page.reload();
+  assert.equal(await result.textContent(), '');
+}
+
 /** The user approved and has no account there. The page names the user, and offers the way back first. */
 async function noAccount(browser, mobile) {
-  const { page, number } = await beginSignIn(browser, FOREIGN_URL, 'ada');
+  const permissions = ['clipboard-read', 'clipboard-write'];
+  const { page, number } = await beginSignIn(browser, FOREIGN_URL, 'ada', { permissions });
   await approve(mobile, number);
   await confirmApproved(mobile);
-  await ended(page, 'Sign-in not possible');
+  await page.getByRole('heading', { name: 'Sign-in not possible' }).waitFor();
+  await copiesReference(page);
   const main = await page.getByRole('main').innerText();
   assert.match(main, /You have no account with Elsewhere/);
   assert.match(main, /Account\s+ada/i);

@@ -129,6 +129,16 @@ async function postsOnce(page) {
   assert.equal(forms, 1, 'the answer was posted again');
 }
 
+/** Two errors have the same fields. The application gets both. */
+async function postsEachError(page) {
+  for (let count = 1; count <= 2; count += 1) {
+    const before = forms;
+    await page.goto(address({ scope: 'profile', response_mode: 'form_post' })).catch(() => {});
+    for (let waited = 0; forms === before && waited < 100; waited += 1) await sleep(50);
+    assert.equal(forms, before + 1, 'the application waits for its answer');
+  }
+}
+
 try {
   const mobile = await (await phone(browser)).newPage();
   await enrolDevice(mobile, ENROL_URL);
@@ -160,7 +170,10 @@ try {
     await page.goto(second).catch(() => {});
     await exchange(await arrived(page));
     await isSignedIn(page);
-    if (javaScriptEnabled) await postsOnce(page);
+    if (javaScriptEnabled) {
+      await postsOnce(page);
+      await postsEachError(page);
+    }
     await page.context().close();
   }
 } finally {

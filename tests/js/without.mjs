@@ -48,7 +48,7 @@ async function storesNothing(browser, mobile) {
   await confirmApproved(mobile);
   await page.waitForURL(`${BASE_URL}/admin`);
   await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor();
-  for (const path of ['/', '/devices', '/devices/add', '/activity', '/sessions']) {
+  for (const path of ['/', '/devices', '/devices/add', '/devices/recovery-codes', '/activity', '/sessions']) {
     await page.goto(BASE_URL + path);
     await page.getByRole('heading', { level: 1 }).waitFor();
   }

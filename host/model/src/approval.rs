@@ -9,6 +9,7 @@ use crate::action_approval::ActionOutline;
 use crate::clock::Timestamp;
 use crate::entropy::Entropy;
 use crate::id::{ActionApprovalId, ApprovalId, DeviceId, Did, LoginId, UserId};
+use crate::login::BrowserContext;
 use crate::secret::Digest;
 use crate::session::{Amr, Authentication};
 use crate::typed::plain_code;
@@ -85,10 +86,8 @@ pub struct PromptDetails {
     pub application_name: String,
     /// The typed name.
     pub account: String,
-    /// The approximate location of the browser.
-    pub place: String,
-    /// The browser and operating system.
-    pub browser: String,
+    /// The waiting browser, in English.
+    pub browser: BrowserContext,
 }
 
 /// The stage of an approval. No stage changes back to `Requested`. A report, a withdrawal or a cancellation can replace

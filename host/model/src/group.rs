@@ -41,8 +41,7 @@ impl GroupName {
         &self.0
     }
 
-    /// Returns the key for sorting, searching and comparing groups: the name without case, and with one form for each
-    /// letter.
+    /// Returns the key for comparing groups: the name without case, and with one form for each letter.
     pub fn key(&self) -> String {
         folded(&self.0)
     }

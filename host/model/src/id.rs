@@ -19,8 +19,12 @@ pub struct IdError;
 ///
 /// Ordered keys keep the indexes of tables compact, because new rows are appended.
 fn ordered(now: Timestamp, entropy: &dyn Entropy) -> Uuid {
+    ordered_with(now, &entropy.bytes())
+}
+
+fn ordered_with(now: Timestamp, bits: &[u8; 10]) -> Uuid {
     let millis = u64::try_from(now.millis()).unwrap_or(0);
-    uuid::Builder::from_unix_timestamp_millis(millis, &entropy.bytes()).into_uuid()
+    uuid::Builder::from_unix_timestamp_millis(millis, bits).into_uuid()
 }
 
 /// The counter of audit entry ids, so that ids of one millisecond keep their order of creation.
@@ -165,6 +169,25 @@ ids! {
     AuditId;
 }
 
+/// Identifiers that a repeated message has again.
+macro_rules! derived {
+    ($($name:ident)*) => {$(
+        impl $name {
+            /// Returns the identifier with this time, and with the first bits of a code in place of random ones. The
+            /// code must not be guessable.
+            pub fn derived(at: Timestamp, code: &[u8; 32]) -> Self {
+                let mut bits = [0; 10];
+                bits.iter_mut()
+                    .zip(code)
+                    .for_each(|(bits, code)| *bits = *code);
+                Self(ordered_with(at, &bits))
+            }
+        }
+    )*};
+}
+
+derived!(SignOnId LogoutId);
+
 impl AuditId {
     /// Returns the next identifier in the order.
     #[must_use]
@@ -250,6 +273,18 @@ mod tests {
         assert!(early < late);
         assert_eq!(early.to_string().parse(), Ok(early));
         assert!(early.to_string() < late.to_string());
+    }
+
+    #[test]
+    fn a_derived_id_depends_on_the_code_and_is_ordered_by_time() {
+        let derived = |millis, first| {
+            let mut code = [7; 32];
+            code[0] = first;
+            SignOnId::derived(Timestamp::from_millis(millis), &code)
+        };
+        assert_eq!(derived(1_000, 1), derived(1_000, 1));
+        assert_ne!(derived(1_000, 1), derived(1_000, 2));
+        assert!(derived(1_000, 255) < derived(2_000, 0));
     }
 
     #[test]

@@ -37,7 +37,7 @@ pub struct Login {
     pub expires_at: Timestamp,
 }
 
-/// The properties of a browser, which help the user to recognise it.
+/// The properties of a browser, which help the user to recognise it. The store has them in English.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserContext {
     /// The approximate location.

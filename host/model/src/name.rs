@@ -178,8 +178,8 @@ fn ascii_domain(domain: &str) -> Result<Cow<'_, str>, Option<(usize, char)>> {
     })
 }
 
-/// Returns the form in which texts that need not be login names are compared and searched: without invisible characters
-/// around it, without case, and with one form for each letter (NFKC).
+/// Returns the form in which texts that need not be login names are compared: without invisible characters around it,
+/// without case, and with one form for each letter (NFKC). For searches see [`crate::search::search_form`].
 pub fn folded(text: &str) -> String {
     // A letter may be composed only after its case changed, and the other way round.
     let folded = |text: &str| {
@@ -215,6 +215,15 @@ pub fn is_same_name(one: &str, other: &str) -> bool {
         (Ok(one), Ok(other)) => one == other,
         (Err(_), Err(_)) => folded(one) == folded(other),
         (Ok(_), Err(_)) | (Err(_), Ok(_)) => false,
+    }
+}
+
+/// Returns a key by which the database finds a name in any spelling. Names that are the same have the same key, but
+/// names with the same key must still be compared with [`is_same_name`]. It is short enough for an index.
+pub fn name_key(text: &str) -> String {
+    match text.parse::<LoginName>() {
+        Ok(name) => name.into(),
+        Err(_) => folded(text).chars().take(LONGEST).collect(),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::audit::Actor;
 use crate::clock::Timestamp;
 use crate::id::{DeviceId, Did, ReportId, UserId};
+use crate::login::BrowserContext;
 
 /// A new report, with the details of the request that the user saw.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,10 +12,8 @@ pub struct NewReport {
     pub id: ReportId,
     /// What the request was for.
     pub subject: ReportSubject,
-    /// Where the request came from.
-    pub requested_from: String,
     /// The browser that sent the request.
-    pub requested_with: String,
+    pub browser: BrowserContext,
 }
 
 /// What a reported request was for.

@@ -1,8 +1,11 @@
-//! The search terms of users and accounts. A search finds terms by their prefix.
+//! The search form of names, and the search terms of users and accounts. A search finds terms by their prefix.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
+
+use unicode_normalization::UnicodeNormalization as _;
+use unicode_normalization::char::is_combining_mark;
 
 use crate::account::Account;
 use crate::name::{LoginName, folded};
@@ -14,6 +17,53 @@ const LONGEST: usize = 128;
 const WORDS: usize = 4;
 /// The length of an id, in characters.
 const ID: usize = 32;
+/// The last character of Unicode. No sort key begins with it.
+const LAST: char = '\u{10ffff}';
+/// This text follows all sort keys, in the order of bytes.
+pub const AFTER_ALL_KEYS: &str = "\u{10ffff}";
+/// Letters that Unicode does not decompose, and their form in the transform Latin-ASCII of CLDR.
+const LETTERS: [(char, &str); 7] = [
+    ('æ', "ae"),
+    ('đ', "d"),
+    ('ħ', "h"),
+    ('ı', "i"),
+    ('ł', "l"),
+    ('œ', "oe"),
+    ('ø', "o"),
+];
+
+/// Returns the form in which names are searched and sorted: [`folded`], and without the marks of letters, so that
+/// "armel" finds "Ärmel". A domain may be written with the full stop of East Asian scripts.
+///
+/// This is no form for comparisons: "Jose" and "José" are different names. `assets/names.js` has the same function for
+/// lists in a browser.
+pub fn search_form(text: &str) -> String {
+    let without_marks: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
+    LETTERS
+        .iter()
+        .fold(folded(&without_marks), |form, (letter, ascii)| {
+            form.replace(*letter, ascii)
+        })
+        .replace('\u{3002}', ".")
+}
+
+/// Returns the key by which lists sort users, in the order of bytes: the search form of the full name, or else of the
+/// user name. It is not empty, and short enough for an index and a cursor.
+pub fn sort_key(user: &User) -> String {
+    first_key([user.display_name(), user.name.as_str()]).unwrap_or_else(|| user.name.to_string())
+}
+
+/// Returns the key of the first name that has one: a name may consist of marks and invisible characters only.
+fn first_key(names: [&str; 2]) -> Option<String> {
+    names
+        .into_iter()
+        .map(|name| {
+            let form = search_form(name);
+            let form = form.trim_start_matches(LAST).chars();
+            form.take(LONGEST).collect::<String>()
+        })
+        .find(|key| !key.is_empty())
+}
 
 /// Returns the search terms of a user: name, email address (with its domain in both spellings), and the words of the
 /// full name. A term begins with each of the words, so "king" and "lovelace ada" also find "Ada King Lovelace".
@@ -26,7 +76,7 @@ pub fn of_user(user: &User) -> BTreeSet<String> {
     let mut terms: BTreeSet<String> = names()
         .map(ToString::to_string)
         .chain(names().filter_map(LoginName::in_unicode))
-        .map(|name| searched(&name))
+        .map(|name| search_form(&name))
         .collect();
     let profile = &user.profile;
     match &profile.name {
@@ -50,13 +100,8 @@ pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
     terms
 }
 
-/// Returns the form in which a text is searched. A domain may be written with the full stop of East Asian scripts.
-fn searched(text: &str) -> String {
-    folded(text).replace('\u{3002}', ".")
-}
-
 fn of_words(texts: &[&str]) -> Vec<String> {
-    let text = searched(&texts.join(" "));
+    let text = search_form(&texts.join(" "));
     let words: Vec<&str> = text
         .split_whitespace()
         .map(without_comma)
@@ -86,7 +131,7 @@ pub struct Prefix(String);
 impl Prefix {
     /// Parses a typed text. Returns `None` if it is blank.
     pub fn parse(text: &str) -> Option<Self> {
-        let text = searched(text);
+        let text = search_form(text);
         let words: Vec<&str> = text.split_whitespace().collect();
         match words.as_slice() {
             [] => None,
@@ -156,7 +201,53 @@ impl FromStr for Cursor {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed test")]
 
+    use proptest::prelude::*;
+    use unicode_normalization::UnicodeNormalization as _;
+
     use super::*;
+
+    /// Spellings with the same search form. The test of `assets/names.js` reads them too.
+    const SPELLINGS: &str = include_str!("search/spellings.json");
+
+    #[test]
+    fn spellings_have_one_search_form() {
+        let spellings: Vec<Vec<String>> = serde_json::from_str(SPELLINGS).unwrap();
+        let mut forms = BTreeSet::new();
+        for one in &spellings {
+            let of_one: BTreeSet<String> = one.iter().map(|text| search_form(text)).collect();
+            assert_eq!(of_one.len(), 1, "{one:?} {of_one:?}");
+            forms.extend(of_one);
+        }
+        assert_eq!(forms.len(), spellings.len(), "{forms:?}");
+        assert_eq!(search_form(" ÄRMEL "), "armel");
+        assert_eq!(search_form("Straße"), "strasse");
+    }
+
+    /// A text with the letters, marks and forms that the search form changes.
+    fn texts() -> impl Strategy<Value = String> {
+        prop_oneof![
+            any::<String>(),
+            "[a-zA-Z äöüÄÖÜßẞéÉÅσΣςŁøÆİıйﾔﾀﾞＡａ한글אבג\u{300}-\u{330}\u{3099}\u{5b0}\u{200b}]{0,20}",
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn a_search_form_ignores_case_marks_and_width(text in texts()) {
+            let form = search_form(&text);
+            prop_assert_eq!(&search_form(&form), &form, "the form changes again");
+            prop_assert_eq!(form.nfkd().find(|c| is_combining_mark(*c)), None);
+            let other_spellings: [String; 4] = [
+                text.nfc().collect(),
+                text.nfd().collect(),
+                text.nfkc().collect(),
+                text.to_lowercase(),
+            ];
+            for other in other_spellings {
+                prop_assert_eq!(search_form(&other), form.as_str(), "{:?}", other);
+            }
+        }
+    }
 
     #[test]
     fn a_name_is_found_by_each_of_its_words() {
@@ -172,13 +263,29 @@ mod tests {
             of_words(&["Lovelace,", " Ada "]),
             ["lovelace ada", "ada lovelace"]
         );
-        assert_eq!(of_words(&["ÅSA"]), ["åsa"]);
+        assert_eq!(of_words(&["ÅSA"]), ["asa"]);
         assert_eq!(of_words(&[" , "]), Vec::<String>::new());
         assert_eq!(of_words(&["a b c d e f"]).len(), WORDS);
         assert_eq!(
             of_words(&[&"x".repeat(2000)]).first().unwrap().len(),
             LONGEST
         );
+    }
+
+    #[test]
+    fn a_sort_key_is_the_form_of_the_first_name_with_letters() {
+        let key = |name: &str| first_key([name, "x1"]).unwrap();
+        for (name, expected) in [
+            ("Ärmel, Zoë", "armel, zoe"),
+            ("", "x1"),
+            ("\u{301}\u{200b}", "x1"),
+            ("\u{10ffff}Ada", "ada"),
+        ] {
+            assert_eq!(key(name), expected, "{name:?}");
+        }
+        assert_eq!(first_key(["", "\u{301}"]), None);
+        assert_eq!(key(&"ﷺ".repeat(1024)).chars().count(), LONGEST);
+        assert!(key("\u{10fffe}").as_str() < AFTER_ALL_KEYS);
     }
 
     #[test]
@@ -195,22 +302,22 @@ mod tests {
         );
         assert_eq!(Prefix::parse(" \t"), None);
         for (typed, searched) in [
-            ("JOSE\u{301}", "josé"),
-            ("ｊｏｓé", "josé"),
+            ("JOSE\u{301}", "jose"),
+            ("ｊｏｓé", "jose"),
             ("\u{200b}Ada\u{feff}", "ada"),
-            ("x@EXÄMPLE\u{3002}test", "x@exämple.test"),
+            ("x@EXÄMPLE\u{3002}test", "x@example.test"),
         ] {
             assert_eq!(Prefix::parse(typed).unwrap().first(), searched);
         }
         assert_eq!(
             of_words(&["E\u{301}milie Straße"]),
-            ["émilie strasse", "strasse émilie"]
+            ["emilie strasse", "strasse emilie"]
         );
     }
 
     #[test]
     fn a_range_ends_after_all_texts_with_its_prefix() {
-        for prefix in ["abc", "ab\u{10FFFF}", "\u{D7FF}", "é"] {
+        for prefix in ["abc", "ab\u{10FFFF}", "\u{D7FF}", "ж"] {
             let range = Prefix::parse(prefix).unwrap();
             let end = range.end();
             for inside in [

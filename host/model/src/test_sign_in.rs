@@ -28,6 +28,8 @@ pub struct TestSignIn {
     pub created_at: Timestamp,
     /// The expiry of the test sign-in, and of its stored data.
     pub expires_at: Timestamp,
+    /// The time at which its answer arrived.
+    pub claimed_at: Option<Timestamp>,
     /// The stage.
     pub stage: TestSignInStage,
 }

@@ -101,7 +101,7 @@ pub fn find<const BYTES: usize>(prefix: &str, text: &str) -> Result<String, Toke
 }
 
 /// Returns a text without the characters that programs insert into long words: white space, the marks of quoted and
-/// encoded lines, and invisible characters.
+/// encoded lines, and invisible characters. Its equals signs may be encoded as quoted-printable (RFC 2045 section 6.7).
 fn joined(text: &str) -> String {
     let is_inserted = |character: char| {
         character.is_whitespace()
@@ -112,10 +112,11 @@ fn joined(text: &str) -> String {
             || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}')
     };
     let lines = text.replace("=\r\n", "").replace("=\n", "");
-    lines
+    let joined: String = lines
         .chars()
         .filter(|character| !is_inserted(*character))
-        .collect()
+        .collect();
+    joined.replace("=3D", "=").replace("=3d", "=")
 }
 
 /// Returns the check of a text.
@@ -177,6 +178,9 @@ mod tests {
             format!("<{link}> and more words"),
             format!("{}\n{}", &link[..60], &link[60..]),
             format!("{}=\r\n{}", &link[..60], &link[60..]),
+            link.replace('=', "=3D"),
+            link.replace('=', "=3d"),
+            format!("{}=\r\n{}", &link[..60], &link[60..]).replace("enrol=", "enrol=3D"),
             format!("\"{}\"\n", *token),
             broken,
             soft,

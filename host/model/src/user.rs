@@ -117,8 +117,8 @@ pub struct User {
     /// The email address, which the user may type at sign-in as well.
     pub email: Option<LoginName>,
     /// Whether an administrator with the permission `users:manage` set or confirmed the address, or the user enrolled
-    /// with a link that the server sent to it. A user name that is an address counts as well. An unconfirmed address
-    /// may be that of another user.
+    /// with a link that the server sent to it. This one mark covers a user name that is an address, too: it is set only
+    /// if both are confirmed. An unconfirmed address may be that of another user.
     pub email_confirmed: bool,
     /// The profile that applications may receive.
     pub profile: Profile,
@@ -151,6 +151,17 @@ impl User {
         self.state == LifecycleState::Invited && self.console_role.is_none()
     }
 
+    /// Whether the user name is an address, but not the user's own email address.
+    pub fn is_named_by_other_address(&self) -> bool {
+        is_other_address(&self.name, self.email.as_ref())
+    }
+
+    /// Records that the email address is the user's own. That proves nothing about a name that is another address. If
+    /// such a name is not confirmed, the user stays unconfirmed, because one mark covers both.
+    pub fn confirm_email(&mut self) {
+        self.email_confirmed |= !self.is_named_by_other_address();
+    }
+
     /// Returns the texts that name a mailbox, although it is not confirmed: the email address, and a user name that
     /// looks like an address.
     pub fn unconfirmed_addresses(&self) -> impl Iterator<Item = &str> {
@@ -176,6 +187,12 @@ impl User {
     pub fn display_name(&self) -> &str {
         self.profile.name.as_deref().unwrap_or(self.name.as_str())
     }
+}
+
+/// Returns whether the name of a user is an address, but not the email address of this user. Applications receive the
+/// name too, so they may take the user for the owner of that address.
+pub fn is_other_address(name: &LoginName, email: Option<&LoginName>) -> bool {
+    name.as_str().contains('@') && email != Some(name)
 }
 
 #[cfg(test)]

@@ -18,6 +18,8 @@ function followSignIn(page, restsHidden, changed) {
   var INTERVAL_MS = 5000;
   // A rejected stream is opened again after this time.
   var AGAIN_MS = 30000;
+  // After this time without a response to a form, its buttons work again, as in forms.js.
+  var LOST_MS = 10000;
 
   /** @type {EventSource | null} */
   var events = null;
@@ -39,6 +41,14 @@ function followSignIn(page, restsHidden, changed) {
   function stop() {
     ended = true;
     close();
+  }
+
+  function resume() {
+    ended = false;
+    opened = 0;
+    asked = 0;
+    heard = 0;
+    look();
   }
 
   function finish() {
@@ -114,16 +124,15 @@ function followSignIn(page, restsHidden, changed) {
     if (restsHidden && !document.hidden) opened = 0;
     look();
   });
-  // A submitted form changes the state as well. A reload would then cancel the response to the form.
-  document.addEventListener('submit', stop);
+  // A submitted form changes the state as well. A reload would then cancel the response to the form. If the network
+  // hangs, no response comes, and the user may have stopped to wait for it.
+  document.addEventListener('submit', function () {
+    stop();
+    setTimeout(resume, LOST_MS);
+  });
   // The user came back to the page, which the browser had kept.
   window.addEventListener('pageshow', function (event) {
-    if (!event.persisted) return;
-    ended = false;
-    opened = 0;
-    asked = 0;
-    heard = 0;
-    look();
+    if (event.persisted) resume();
   });
   setInterval(look, 1000);
   look();

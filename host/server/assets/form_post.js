@@ -4,18 +4,8 @@
   'use strict';
 
   var form = /** @type {HTMLFormElement} */ (document.getElementById('answer'));
+  var posting = /** @type {HTMLElement} */ (document.getElementById('posting'));
   var KEY = 'assent-posted';
-
-  /** A text that differs for each message, and is no secret. Without storage only this tab knows what it posted. */
-  function mark() {
-    var fields = form.querySelectorAll('input');
-    var text = form.action;
-    var hash = 5381;
-    var i;
-    for (i = 0; i < fields.length; i += 1) text = [text, fields[i].value].join('\n');
-    for (i = 0; i < text.length; i += 1) hash = ((hash << 5) + hash + text.charCodeAt(i)) | 0;
-    return [hash, text.length].join('.');
-  }
 
   /** @returns {string[]} */
   function posted() {
@@ -37,11 +27,13 @@
   }
 
   function showPosted() {
-    /** @type {HTMLElement} */ (document.getElementById('posting')).hidden = true;
+    posting.hidden = true;
     /** @type {HTMLElement} */ (document.getElementById('posted')).hidden = false;
   }
 
-  var message = mark();
+  // The id of the message. The fields do not suffice: a user who cancels twice sends the same ones. Without storage
+  // only this tab knows what it posted.
+  var message = posting.getAttribute('data-answer') || '';
   if ((history.state && history.state.posted) || posted().indexOf(message) >= 0) {
     showPosted();
   } else {

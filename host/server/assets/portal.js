@@ -1,4 +1,7 @@
 // Shows times in the browser's time zone, and recent ones relative to now. Without the script pages show them in UTC.
+
+import { byName, matcher } from './names.js';
+
 const { lang } = document.documentElement;
 // The page's language, in the variant of the user's region.
 const spoken = navigator.languages.find((language) => language.startsWith(lang)) ?? lang;
@@ -50,23 +53,17 @@ for (const renaming of document.querySelectorAll('.manage > details')) {
   });
 }
 
-/**
- * A text for searches: in lower case, and without the marks of letters, so that "armel" finds "Ärmel".
- * @param {string} text
- */
-const folded = (text) => text.normalize('NFKD').replace(/\p{M}/gu, '').toLocaleLowerCase(spoken);
-
 // The applications in the order of the user's language.
 const list = document.querySelector('.applications');
 const nameOf = (/** @type {Element} */ tile) => tile.querySelector('h3')?.textContent ?? '';
-const { compare } = new Intl.Collator(spoken, { numeric: true });
+const compare = byName(nameOf);
 // Those that the portal can open come first, as from the server.
 const isElsewhere = (/** @type {Element} */ tile) => Number(tile.querySelector('.button') === null);
 const inOrder = (/** @type {Element} */ one, /** @type {Element} */ other) =>
-  isElsewhere(one) - isElsewhere(other) || compare(nameOf(one), nameOf(other));
+  isElsewhere(one) - isElsewhere(other) || compare(one, other);
 list?.append(...[...list.children].sort(inOrder));
 
-// The applications with the typed text in their names. Without a script all are shown, and there is no field.
+// The applications with the typed words in their names. Without a script all are shown, and there is no field.
 const filter = /** @type {HTMLInputElement | null} */ (document.getElementById('filter'));
 const field = filter?.closest('.field');
 if (filter && field instanceof HTMLElement) {
@@ -74,8 +71,8 @@ if (filter && field instanceof HTMLElement) {
   const none = document.getElementById('no-match');
   field.hidden = false;
   filter.addEventListener('input', () => {
-    const typed = folded(filter.value.trim());
-    for (const tile of tiles) tile.toggleAttribute('hidden', !folded(nameOf(tile)).includes(typed));
+    const fits = matcher(filter.value);
+    for (const tile of tiles) tile.toggleAttribute('hidden', !fits(nameOf(tile)));
     if (none) none.hidden = tiles.some((tile) => !tile.hasAttribute('hidden'));
   });
 }

@@ -4,6 +4,8 @@
   const notice = document.getElementById('no-storage');
   const button = document.getElementById('use-code');
   if (!notice || !(button instanceof HTMLButtonElement)) return;
+  // Some browsers never open a database that they do not permit.
+  const LIMIT_MS = 10_000;
 
   /** @param {IDBRequest} request */
   const settled = (request) =>
@@ -29,7 +31,16 @@
     }
   }
 
+  /** @param {boolean} isSafe whether a code may be used up here */
+  function show(isSafe) {
+    if (!notice || !(button instanceof HTMLButtonElement)) return;
+    notice.hidden = isSafe;
+    button.disabled = !isSafe;
+  }
+
+  button.disabled = true;
+  const limit = setTimeout(show, LIMIT_MS, false);
   const isSafe = await storesKeys().catch(() => false);
-  notice.hidden = isSafe;
-  button.disabled = !isSafe;
+  clearTimeout(limit);
+  show(isSafe);
 })();

@@ -9,7 +9,10 @@
   var seconds = parseInt(page.getAttribute('data-seconds') || '0', 10) || 0;
   var loaded = Date.now();
   var reloading = false;
+  var over = false;
   var said = seconds;
+  // After this time without a response to a form, the page continues, as in follow_sign_in.js.
+  var LOST_MS = 10000;
   var nothing = /** @type {HTMLElement} */ (document.getElementById('nothing'));
   var asked = nothing.className.indexOf('late') < 0;
 
@@ -20,12 +23,18 @@
     }
   }
 
+  function resume() {
+    reloading = false;
+    if (over) reload();
+  }
+
   // The end of the time must not cancel the response to a form.
   document.addEventListener('submit', function () {
     reloading = true;
+    setTimeout(resume, LOST_MS);
   });
   window.addEventListener('pageshow', function (event) {
-    if (event.persisted) reloading = false;
+    if (event.persisted) resume();
   });
 
   /** @type {Record<string, import('./authenticator/messages.js').Part[]>} */
@@ -72,7 +81,10 @@
     if (now === 0) {
       clearInterval(timer);
       // The server decides about the expiry, and its clock may be a little behind.
-      setTimeout(reload, 1000);
+      setTimeout(function () {
+        over = true;
+        reload();
+      }, 1000);
     }
   }
 

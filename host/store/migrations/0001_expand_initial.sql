@@ -14,8 +14,10 @@ CREATE TABLE users (
     did                 TEXT   NOT NULL UNIQUE,
     -- The value of the `sub` claim.
     subject             TEXT   NOT NULL UNIQUE,
-    -- Lists have the order of the bytes, whatever the collation of the database.
-    name                TEXT
+    name                TEXT   NOT NULL,
+    -- The full name, or else the user name, without case, accents and width. Lists have the order of its bytes,
+    -- whatever the collation of the database.
+    search_key          TEXT
 --postgresql COLLATE "C"
                         NOT NULL,
     email               TEXT,
@@ -39,8 +41,8 @@ CREATE TABLE users (
 );
 -- Lists show users by state or by role, in the order of their creation or of their names.
 CREATE INDEX users_by_state ON users (state, id);
-CREATE INDEX users_by_name ON users (name, id);
-CREATE INDEX users_by_state_and_name ON users (state, name, id);
+CREATE INDEX users_by_search_key ON users (search_key, id);
+CREATE INDEX users_by_state_and_search_key ON users (state, search_key, id);
 CREATE INDEX users_unconfirmed ON users (id) WHERE email_confirmed = 0 OR email IS NULL;
 CREATE INDEX users_by_role ON users (console_role, id) WHERE console_role IS NOT NULL;
 
@@ -61,8 +63,9 @@ CREATE TABLE login_names (
 ;
 CREATE INDEX login_names_by_user ON login_names (user_id);
 
--- The search index of users: user names, email addresses and the words of full names, without case and in one form
--- (NFKC). A search matches the beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the database's collation.
+-- The search index of users: user names, email addresses and the words of full names, without case, accents and width.
+-- A search matches the beginning of a term. Terms are stored as bytes, because the order of bytes does not depend on the
+-- database's collation.
 -- `state` and `console_role` are copies, so that a filtered search reads one range of one index.
 CREATE TABLE user_search (
     state        TEXT  NOT NULL,
@@ -90,6 +93,10 @@ CREATE TABLE user_counts (
 CREATE TABLE applications (
     id            TEXT   NOT NULL PRIMARY KEY,
     name          TEXT   NOT NULL,
+    -- The name without case, accents and width, by which applications are searched and sorted.
+    search_key    TEXT
+--postgresql COLLATE "C"
+                  NOT NULL,
     -- Which settings the application has: those of an OpenID Connect client or of a SAML service provider.
     protocol      TEXT   NOT NULL DEFAULT 'oidc',
     -- JSON.
@@ -200,14 +207,20 @@ CREATE INDEX account_search_by_account ON account_search (account_id);
 CREATE TABLE user_groups (
     id          TEXT   NOT NULL PRIMARY KEY,
     name        TEXT   NOT NULL,
-    -- The name without case and in one form (NFKC), by which groups are sorted, searched and compared.
+    -- The name without case and in one form (NFKC), by which groups are compared.
     name_key    TEXT
 --postgresql COLLATE "C"
                 NOT NULL UNIQUE,
+    -- The name without case, accents and width, by which groups are searched and sorted.
+    search_key  TEXT
+--postgresql COLLATE "C"
+                NOT NULL,
     description TEXT   NOT NULL,
     version     BIGINT NOT NULL,
     created_at  BIGINT NOT NULL
 );
+
+CREATE INDEX user_groups_by_search_key ON user_groups (search_key, name_key);
 
 CREATE TABLE group_members (
     group_id TEXT   NOT NULL REFERENCES user_groups (id) ON DELETE CASCADE,
@@ -793,6 +806,8 @@ CREATE TABLE saml_participants (
     user_id        TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
     name_format    TEXT NOT NULL,
     name           TEXT NOT NULL,
+    -- All spellings of the name have this key.
+    name_key       TEXT NOT NULL,
     -- The digest of the SessionIndex by which the service provider names the session.
     session_index  TEXT NOT NULL DEFAULT '',
     -- A request may ask for another NameID format; the names of all formats remain valid.
@@ -800,7 +815,7 @@ CREATE TABLE saml_participants (
 )
 --sqlite WITHOUT ROWID
 ;
-CREATE INDEX saml_participants_by_name ON saml_participants (application_id, name);
+CREATE INDEX saml_participants_by_name_key ON saml_participants (application_id, name_key);
 CREATE INDEX saml_participants_by_user ON saml_participants (user_id, application_id);
 CREATE INDEX saml_participants_by_index ON saml_participants (application_id, session_index);
 

@@ -23,6 +23,7 @@ use assent_model::application::{Application, Protocol, RegisteredApplication};
 use assent_model::audit::Entry;
 use assent_model::id::{Did, UserId};
 use assent_model::saml::ServiceProvider;
+use assent_model::search::search_form;
 
 pub use cursor::ApplicationCursor;
 pub(crate) use noted_secret_uses::SecretUses;
@@ -36,7 +37,7 @@ pub enum ApplicationOrder {
     /// By their ids.
     #[default]
     Id,
-    /// By their names, without regard to case.
+    /// By their names, without regard to case and accents.
     Name,
     /// By their names, descending.
     NameDescending,
@@ -48,8 +49,8 @@ pub(crate) const BY_ID: &str = sql::statement!(
     " FROM applications WHERE id IN ({$})"
 );
 
-/// The applications that follow the id `$1` and the name `$5` in an order. Only those of the protocol `$2` with a name
-/// that begins with `$3`.
+/// The applications that follow the id `$1` and the search key `$5` in an order. Only those of the protocol `$2` with a
+/// search key that begins with `$3`.
 macro_rules! applications_found {
     ($after:literal, $order:literal) => {
         sql::statement!(
@@ -58,7 +59,7 @@ macro_rules! applications_found {
             " FROM applications
              WHERE ",
             $after,
-            " AND ($2 = '' OR protocol = $2) AND substr(lower(name), 1, length($3)) = lower($3)
+            " AND ($2 = '' OR protocol = $2) AND substr(search_key, 1, length($3)) = $3
              ORDER BY ",
             $order,
             " LIMIT $4"
@@ -120,11 +121,13 @@ impl Row for ApplicationRow {
 
 pub(crate) async fn insert(db: &mut Connection, application: &Application) -> Result<()> {
     sql::query(
-        "INSERT INTO applications (id, name, settings, secrets, version, created_at, updated_at, grants_not_before)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
+        "INSERT INTO applications (id, name, search_key, settings, secrets, version, created_at, updated_at,
+                                   grants_not_before)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)",
     )
     .bind(application.id.to_string())
     .bind(application.name.clone())
+    .bind(search_form(&application.name))
     .bind(to_json(&application.settings)?)
     .bind(client_secrets::to_column(&application.secrets)?)
     .bind(application.version)
@@ -143,7 +146,7 @@ pub(crate) async fn update(
 ) -> Result<VersionedWrite> {
     let result = sql::query(
         "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4,
-                                 secrets = $6,
+                                 secrets = $6, search_key = $9,
                                  grants_not_before = CASE WHEN $7 = 0 THEN $8
                                                           WHEN grants_not_before = $8 THEN $4
                                                           ELSE grants_not_before END
@@ -157,6 +160,7 @@ pub(crate) async fn update(
     .bind(client_secrets::to_column(&application.secrets)?)
     .bind(i64::from(application.settings.enabled))
     .bind(NEVER)
+    .bind(search_form(&application.name))
     .execute(&mut *db)
     .await?;
     if result == 0 {
@@ -383,8 +387,9 @@ impl Store {
             .collect()
     }
 
-    /// Up to `limit` applications that follow `after`, with names that begin with `prefix`, without regard to case.
-    /// Only those of `protocol`, if it is set. The statement compares each name, because the applications are few.
+    /// Up to `limit` applications that follow `after`, with names that begin with `prefix`, without regard to case and
+    /// accents. Only those of `protocol`, if it is set. The statement compares each name, because the applications are
+    /// few.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -398,13 +403,12 @@ impl Store {
     ) -> Result<Vec<RegisteredApplication>> {
         let statement = match order {
             ApplicationOrder::Id => applications_found!("id > $1", "id"),
-            ApplicationOrder::Name => applications_found!(
-                "($1 = '' OR (lower(name), id) > (lower($5), $1))",
-                "lower(name), id"
-            ),
+            ApplicationOrder::Name => {
+                applications_found!("($1 = '' OR (search_key, id) > ($5, $1))", "search_key, id")
+            }
             ApplicationOrder::NameDescending => applications_found!(
-                "($1 = '' OR (lower(name), id) < (lower($5), $1))",
-                "lower(name) DESC, id DESC"
+                "($1 = '' OR (search_key, id) < ($5, $1))",
+                "search_key DESC, id DESC"
             ),
         };
         let mut query = sql::query_as::<ApplicationRow>(statement)
@@ -414,10 +418,14 @@ impl Store {
                 Some(Protocol::OpenidConnect) => OIDC,
                 Some(Protocol::Saml) => SAML,
             })
-            .bind(prefix.to_owned())
+            .bind(search_form(prefix))
             .bind(i64::from(limit));
         if order != ApplicationOrder::Id {
-            query = query.bind(after.map(|after| after.name.clone()).unwrap_or_default());
+            query = query.bind(
+                after
+                    .map(|after| search_form(&after.name))
+                    .unwrap_or_default(),
+            );
         }
         let rows = query.fetch_all(&self.readers).await?;
         rows.into_iter()
@@ -443,7 +451,7 @@ impl Store {
              WHERE applications.id IN (",
             granting_applications!(),
             ") AND (accounts.id IS NULL OR accounts.state IN ('invited', 'active'))
-             ORDER BY applications.name, applications.id LIMIT $2"
+             ORDER BY applications.search_key, applications.id LIMIT $2"
         ))
         .bind(user.to_string())
         .bind(i64::from(limit))

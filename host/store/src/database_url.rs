@@ -10,8 +10,8 @@ const EXPECTED_FILE: &str = "expected sqlite://path/to/file, with no parameters,
                              %25, %3F and %23";
 
 /// Why a URL cannot be parsed whose user name or password contains a delimiter.
-const ENCODE: &str = "the user name or the password contains /, ? or #; percent-encode these characters as %2F, %3F \
-                      and %23";
+const ENCODE: &str = "the user name or the password contains /, ?, # or @; percent-encode these characters as %2F, \
+                      %3F, %23 and %40";
 
 /// Returns the file of an SQLite URL; `None` for other and for invalid URLs.
 pub(crate) fn sqlite_file(url: &str) -> Option<PathBuf> {
@@ -91,15 +91,17 @@ impl<'u> PostgresUrl<'u> {
         let (authority, path) = before.split_at(authority_end);
         let credentials = authority.rsplit_once('@');
         let pairs = || query.split('&').filter(|pair| !pair.is_empty());
+        let has_ports = authority.split(',').map(port_of).all(is_port);
         let is_cut = credentials.is_none()
             && (path.contains('@')
-                || pairs().any(|pair| {
-                    pair.split('=')
-                        .next()
-                        .is_some_and(|name| name.contains('@'))
-                }));
+                || pairs().any(|pair| is_end_of_credentials(pair, path))
+                || (!has_ports && query.contains('@')));
         if is_cut || rest.contains('#') {
             return Err(ENCODE.to_owned());
+        }
+        // Without a host, the text after the colon is a password.
+        if credentials.is_none() && !has_ports {
+            return Err(expected());
         }
         if let Some(pair) = pairs().find(|pair| !pair.contains('=')) {
             // The text may be a part of a password.
@@ -137,6 +139,13 @@ impl<'u> PostgresUrl<'u> {
             }
             hosts = "";
         }
+        // The driver reads a list of ports, but no list of hosts.
+        let parameters = parameters
+            .iter()
+            .flat_map(|(name, value)| match name.as_str() {
+                "host" => value.split(',').map(|host| (name, host)).collect(),
+                _ => vec![(name, value.as_str())],
+            });
         let mut url = format!("{}://", self.scheme);
         if let Some(credentials) = self.credentials {
             url.push_str(&credentials.replace('@', "%40"));
@@ -144,7 +153,7 @@ impl<'u> PostgresUrl<'u> {
         }
         url.push_str(hosts);
         url.push_str(&self.path.replace('@', "%40"));
-        for (number, (name, value)) in parameters.iter().enumerate() {
+        for (number, (name, value)) in parameters.enumerate() {
             url.push(if number == 0 { '?' } else { '&' });
             url.push_str(name);
             url.push('=');
@@ -154,6 +163,19 @@ impl<'u> PostgresUrl<'u> {
         }
         url
     }
+}
+
+/// Whether a pair of the query is the end of credentials with a `?`, and contains the host. If the path is empty, libpq
+/// and the driver take all text before an `@` as credentials.
+fn is_end_of_credentials(pair: &str, path: &str) -> bool {
+    let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+    let host = value.split_once('@').map(|(_, after)| after);
+    name.contains('@') || host.is_some_and(|host| path.is_empty() || host.contains('/'))
+}
+
+/// Whether a text is a port, or empty.
+fn is_port(text: &str) -> bool {
+    text.is_empty() || text.parse::<u16>().is_ok()
 }
 
 /// Returns the port of a host in a list; empty if it has none.
@@ -217,8 +239,45 @@ mod tests {
                 "postgres:///db?host=a&port=7",
             ),
             ("postgres://u:a@b@h/db", "postgres://u:a%40b@h/db"),
+            (
+                "postgres://h/db?user=a@b&password=p@ss",
+                "postgres://h/db?user=a%40b&password=p%40ss",
+            ),
         ] {
             assert_eq!(whole(url), expected, "{url}");
+        }
+    }
+
+    #[test]
+    fn lists_of_hosts_and_ports_in_the_query_are_those_of_libpq() {
+        use tokio_postgres::config::Host;
+
+        let tcp = |name: &str| Host::Tcp(name.to_owned());
+        for (url, hosts, ports) in [
+            (
+                "postgres:///db?host=h1,h2&port=5432,5433",
+                vec![tcp("h1"), tcp("h2")],
+                &[5432_u16, 5433][..],
+            ),
+            (
+                "postgres://u:pw@/db?host=h1%2Ch2&port=5433",
+                vec![tcp("h1"), tcp("h2")],
+                &[5433],
+            ),
+            (
+                "postgres:///db?host=/a,/b",
+                vec![Host::Unix("/a".into()), Host::Unix("/b".into())],
+                &[],
+            ),
+            (
+                "postgres://x:5433,y/db?host=h1,h2",
+                vec![tcp("h1"), tcp("h2")],
+                &[5433, 5432],
+            ),
+        ] {
+            let config: tokio_postgres::Config = whole(url).parse().unwrap();
+            assert_eq!(config.get_hosts(), hosts, "{url}");
+            assert_eq!(config.get_ports(), ports, "{url}");
         }
     }
 
@@ -231,6 +290,12 @@ mod tests {
             "postgres://u:hunter2#x@h/d",
             "postgres://u:12#hunter2@h/d",
             "postgres://u:hunter2?x@h/d?sslmode=require",
+            "postgres://u:hunter2?x=y@h/d",
+            "postgres://u:hunter2?x=y@h:5432",
+            "postgres://u:hunter2?a=b&c=d@h/d?sslmode=require",
+            "postgres://u:hunter2/x?y=z@h/d",
+            "postgres://u:12/hunter2?x=y@h/d",
+            "postgres://hunter2?x=y:pw@h/d",
         ] {
             let error = PostgresUrl::split(url).unwrap_err();
             assert!(error.contains("percent-encode"), "{url}: {error}");
@@ -254,6 +319,10 @@ mod tests {
             ("postgres://u:hun@ter2@h/d", "postgres://u:***@h/d"),
             ("sqlite://a%3Fb.db", "sqlite://a%3Fb.db"),
             ("hunter2", "with this URL"),
+            // The host is missing.
+            ("postgres://u:hunter2", "with this URL"),
+            ("postgres://u:hunter2/d?sslmode=require", "with this URL"),
+            ("postgres://h:5432/d?user=a@b", "postgres://h:5432/d"),
         ] {
             assert_eq!(without_password(url), shown, "{url}");
         }

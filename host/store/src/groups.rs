@@ -17,6 +17,7 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::group::Group;
 use assent_model::id::GroupId;
+use assent_model::search::search_form;
 
 pub(crate) use access::AssignedAccessRow;
 pub use listing::{GroupOrder, GroupSummary, MOST_MEMBERS_COUNTED};
@@ -29,12 +30,13 @@ const NAME: &str = "the group's name";
 /// Adds a group.
 pub(crate) async fn insert(db: &mut Connection, group: &Group) -> Result<()> {
     sql::query(
-        "INSERT INTO user_groups (id, name, name_key, description, version, created_at)
-         VALUES ($1, $2, $3, $4, $5, $6)",
+        "INSERT INTO user_groups (id, name, name_key, search_key, description, version, created_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
     )
     .bind(group.id.to_string())
     .bind(group.name.to_string())
     .bind(group.name.key())
+    .bind(search_form(group.name.as_str()))
     .bind(group.description.clone())
     .bind(group.version)
     .bind(group.created_at.millis())
@@ -51,7 +53,7 @@ pub(crate) async fn update(
     now: Timestamp,
 ) -> Result<VersionedWrite> {
     let changed = sql::query(
-        "UPDATE user_groups SET name = $2, name_key = $3, description = $4, version = version + 1
+        "UPDATE user_groups SET name = $2, name_key = $3, description = $4, version = version + 1, search_key = $6
          WHERE id = $1 AND version = $5",
     )
     .bind(group.id.to_string())
@@ -59,6 +61,7 @@ pub(crate) async fn update(
     .bind(group.name.key())
     .bind(group.description.clone())
     .bind(group.version)
+    .bind(search_form(group.name.as_str()))
     .execute(&mut *db)
     .await
     .map_err(taken(NAME))?;

@@ -178,8 +178,8 @@ impl Store {
         .await
     }
 
-    /// Invited users in the order of their names, each with the last unused link. `after` is the name and the id of the
-    /// last user of the previous page. If `state` is set, only those in that state.
+    /// Invited users in the order of their names, each with the last unused link. `after` is the sort key and the id of
+    /// the last user of the previous page. If `state` is set, only those in that state.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -200,12 +200,12 @@ impl Store {
                (SELECT MAX(latest.id) FROM enrolments AS latest
                 WHERE latest.user_id = users.id AND latest.used_at IS NULL AND latest.is_withdrawn = 0
                   AND latest.created_by IS NULL)
-             WHERE users.state = 'invited' AND (users.name, users.id) > ($1, $5)
+             WHERE users.state = 'invited' AND (users.search_key, users.id) > ($1, $5)
                AND ($2 = '' OR $2 = CASE WHEN enrolments.id IS NULL THEN 'no_link'
                                          WHEN enrolments.expires_at <= $3 THEN 'expired'
                                          WHEN enrolments.delivery IS NULL THEN 'link'
                                          ELSE enrolments.delivery END)
-             ORDER BY users.name, users.id LIMIT $4"
+             ORDER BY users.search_key, users.id LIMIT $4"
         ))
         .bind(after.map(|after| after.term.clone()).unwrap_or_default())
         .bind(state.map(InvitationState::as_str).unwrap_or_default())

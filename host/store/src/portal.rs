@@ -137,6 +137,48 @@ impl Store {
         .await
     }
 
+    /// Whether a session of a user ended after `since`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn is_session_ended_of(
+        &self,
+        user: UserId,
+        id: SessionId,
+        since: Timestamp,
+    ) -> Result<bool> {
+        let ended: Option<(i64,)> = sql::query_as(
+            "SELECT 1 FROM sessions WHERE id = $1 AND user_id = $2 AND ended_at > $3",
+        )
+        .bind(id.to_string())
+        .bind(user.to_string())
+        .bind(since.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(ended.is_some())
+    }
+
+    /// Whether a device of a user was revoked after `since`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn is_device_revoked_of(
+        &self,
+        user: UserId,
+        id: DeviceId,
+        since: Timestamp,
+    ) -> Result<bool> {
+        let revoked: Option<(i64,)> = sql::query_as(
+            "SELECT 1 FROM devices WHERE id = $1 AND user_id = $2 AND revoked_at > $3",
+        )
+        .bind(id.to_string())
+        .bind(user.to_string())
+        .bind(since.millis())
+        .fetch_optional(&self.readers)
+        .await?;
+        Ok(revoked.is_some())
+    }
+
     /// Ends all sessions of a user except the one with the id `keep`, as a sign-out in their browsers would. `entry`
     /// receives their number, and is logged if there were any.
     ///

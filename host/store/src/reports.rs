@@ -10,6 +10,7 @@ use crate::{Result, Store, StoreError, UserGuard, audit, cooldowns, portal};
 use assent_model::audit::{Actor, Entry};
 use assent_model::clock::Timestamp;
 use assent_model::id::{DeviceId, ReportId, UserId};
+use assent_model::login::BrowserContext;
 use assent_model::recovery::CodesOfDevice;
 use assent_model::report::{NewReport, Report, ReportSettlement, ReportSubject};
 
@@ -99,8 +100,10 @@ impl TryFrom<ReportRow> for Report {
                     ACTION => ReportSubject::Action,
                     _ => return Err(cell("kind").unexpected()),
                 },
-                requested_from: row.requested_from,
-                requested_with: row.requested_with,
+                browser: BrowserContext {
+                    place: row.requested_from,
+                    browser: row.requested_with,
+                },
             },
             user: parse(&row.user_id, cell("user_id"))?,
             device: parse(&row.device_id, cell("device_id"))?,
@@ -131,8 +134,8 @@ pub(crate) async fn insert(
     .bind(device.to_string())
     .bind(kind)
     .bind(application.map(ToString::to_string))
-    .bind(report.requested_from.clone())
-    .bind(report.requested_with.clone())
+    .bind(report.browser.place.clone())
+    .bind(report.browser.browser.clone())
     .bind(now.millis())
     .execute(db)
     .await?;

@@ -2,6 +2,7 @@
 
 use crate::rows::{cell, from_json, moment, parse};
 use crate::sign_on_queues::{ArrivedBrowser, ArrivedRequest};
+use crate::sql;
 use crate::{ReplayCheck, Result, Store};
 use assent_model::clock::Timestamp;
 use assent_model::id::{SessionId, SignOnId};
@@ -45,6 +46,20 @@ impl Store {
     ) -> Result<ReplayCheck> {
         let arrived = ArrivedRequest { pending, once };
         self.sign_on_queues.arrivals.call(arrived).await
+    }
+
+    /// Whether a request with this id was stored, and would expire after `since` if no browser continued with it.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn has_sign_on_request(&self, id: SignOnId, since: Timestamp) -> Result<bool> {
+        let stored: Option<(i64,)> =
+            sql::query_as("SELECT 1 FROM sign_on_requests WHERE id = $1 AND expires_at > $2")
+                .bind(id.to_string())
+                .bind(since.millis())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok(stored.is_some())
     }
 
     /// Claims a stored request for the browser that continues with it, and the session that its cookie names. Returns

@@ -56,6 +56,7 @@ impl TryFrom<TestSignInRow> for TestSignIn {
                 .transpose()?,
             created_at: moment(row.created_at),
             expires_at: moment(row.expires_at),
+            claimed_at: row.claimed_at.map(moment),
             stage,
         })
     }

@@ -88,6 +88,26 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
             "users, a page far down",
             vec![format!("/users?limit=200&after={user}")],
         ),
+        (
+            "users by name, each order and state",
+            each(&[
+                "/users?order=name",
+                "/users?order=-name",
+                "/users?order=name&state=active",
+                "/users?order=-name&state=terminated",
+                "/users?order=name&role=auditor",
+            ]),
+        ),
+        (
+            "users by name, a page far down",
+            vec![
+                format!("/users?order=name&after={}", deep(user.clone(), "maria s")),
+                format!(
+                    "/users?order=-name&limit=200&after={}",
+                    deep(user.clone(), "maria s")
+                ),
+            ],
+        ),
         ("users by id", of_users(&|id| format!("/users/{id}"))),
         (
             "users of a state, each",
@@ -242,18 +262,41 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
         ("reports that are open", one("/reports?open=true")),
         ("users whose requests are paused", one("/cooldowns")),
         (
+            "users without a confirmed address",
+            vec![
+                "/users/unconfirmed-emails".to_owned(),
+                format!("/users/unconfirmed-emails?limit=200&after={user}"),
+            ],
+        ),
+        (
             "a user's access",
             of_users(&|id| format!("/users/{id}/access")),
         ),
     ];
     let access = |application: &str| format!("/applications/{application}/access");
     let assigned = &made.assigned;
-    for (name, application) in [
-        ("access by accounts", application),
-        ("access of few", &made.small.id),
-        ("access by a large group", &assigned.large.id),
-        ("access by a small group", &assigned.small.id),
-        ("access by everyone", &assigned.everyone.id),
+    for (name, unconfirmed, application) in [
+        (
+            "access by accounts",
+            "unconfirmed, by accounts",
+            application,
+        ),
+        ("access of few", "unconfirmed, of few", &made.small.id),
+        (
+            "access by a large group",
+            "unconfirmed, by a large group",
+            &assigned.large.id,
+        ),
+        (
+            "access by a small group",
+            "unconfirmed, by a small group",
+            &assigned.small.id,
+        ),
+        (
+            "access by everyone",
+            "unconfirmed, by everyone",
+            &assigned.everyone.id,
+        ),
     ] {
         let path = access(application);
         let letters = ('a'..='z').map(|letter| format!("{path}?q={letter}"));
@@ -278,6 +321,10 @@ fn kinds(made: &DataSet) -> Vec<Kind> {
                     ])
                     .collect(),
             ),
+            (unconfirmed, {
+                let path = format!("/users/unconfirmed-emails?application={application}");
+                vec![path.clone(), format!("{path}&limit=200&after={user}")]
+            }),
         ]);
     }
     let audit = |filter: &str| format!("/audit?{filter}");

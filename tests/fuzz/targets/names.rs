@@ -3,6 +3,7 @@
 #![no_main]
 
 use assent_model::name::{LoginName, LoginNameError, display_text, folded, is_same_name};
+use assent_model::search::search_form;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {
@@ -20,6 +21,8 @@ fuzz_target!(|input: &[u8]| {
     }
     let form = folded(text);
     assert_eq!(folded(&form), form, "the form changes again");
+    let form = search_form(text);
+    assert_eq!(search_form(&form), form, "the search form changes again");
     if let Ok(name) = text.parse::<LoginName>() {
         assert!(is_same_name(text, name.as_str()));
         if let Some(unicode) = name.in_unicode() {

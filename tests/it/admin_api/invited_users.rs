@@ -273,8 +273,8 @@ async fn administrators_confirm_several_addresses_at_once(database: Database) {
     assert!(refused(&denied), "{}", denied.body);
     let action = requested(&console, Method::POST, path, &body).await;
     let summary = action["summary"].text();
-    for address in ["bob@corp.example", "carol@corp.example"] {
-        assert!(summary.contains(address), "{summary}");
+    for user in ["“bob” (bob@corp.example)", "“carol” (carol@corp.example)"] {
+        assert!(summary.contains(user), "{summary}");
     }
     let request = waiting(&grace.device).await;
     grace
@@ -312,4 +312,115 @@ async fn support_chooses_no_name_that_is_another_address(database: Database) {
     support.call(Method::POST, "/users", own).await.success();
     host.admin_ok(Method::POST, "/users", json!({"name": "ceo@corp.example"}))
         .await;
+}
+
+/// The session of an administrator is not sufficient to create a user whom applications take for another one.
+#[both_databases]
+async fn a_name_that_is_another_address_needs_an_approval(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let (console, grace) = owner(&host).await;
+    let create = json!({"name": "ceo@corp.example", "email": "mallory@corp.example"});
+    let action = requested(&console, Method::POST, "/users", &create).await;
+    assert_eq!(
+        action["summary"],
+        "Create the user “ceo@corp.example”, with the email address mallory@corp.example. The name is an address too, \
+         but not the user’s email address. Applications may take the user for the owner of that address",
+        "{database:?}"
+    );
+    grace.device.deny(&waiting(&grace.device).await).await;
+    let without = json!({"name": "ceo@corp.example"});
+    let action = requested(&console, Method::POST, "/users", &without).await;
+    let summary = action["summary"].text();
+    assert!(
+        summary.starts_with("Create the user “ceo@corp.example”. The name is an address too"),
+        "{database:?}: {summary}"
+    );
+    // The own address as the name needs none, in any spelling. Nor does a name that is no address.
+    for harmless in [
+        json!({"name": "eve@corp.example", "email": "EVE@Corp.example"}),
+        json!({"name": "frank", "email": "frank@corp.example"}),
+    ] {
+        console
+            .call_once(Method::POST, "/users", &harmless, None)
+            .await
+            .success();
+    }
+    // Each later change of a name needs an approval.
+    let bob = host.user("bob").await;
+    let path = format!("/users/{}", id(&bob));
+    let rename = json!({"name": "cfo@corp.example"});
+    let action = requested(&console, Method::PATCH, &path, &rename).await;
+    assert_eq!(
+        action["summary"],
+        "Change the sign-in name of “bob” to “cfo@corp.example”"
+    );
+    let created = console.call(Method::POST, "/users", create).await.success();
+    assert_eq!(created["name"], "ceo@corp.example", "{database:?}");
+}
+
+/// One mark covers the email address and a name that is an address. Proof of another address does not confirm a name
+/// that support chose.
+#[both_databases]
+async fn another_address_does_not_confirm_the_name_that_support_chose(database: Database) {
+    let mut server = MailServer::start(Security::None).await;
+    let settings = server.settings();
+    let host = TestHost::start_with(HostOptions {
+        database,
+        settings: &settings,
+        ..HostOptions::default()
+    })
+    .await;
+    let support = console_caller(&host, "sue", "support").await;
+    let body = json!({"name": "ceo@corp.example", "email": "ceo@corp.example"});
+    let user = support.call(Method::POST, "/users", body).await.success();
+    let path = format!("/users/{}", id(&user));
+    let change = async |change: Value| host.admin_ok(Method::PATCH, &path, change).await;
+    for proof in [
+        json!({"email": "mallory@corp.example"}),
+        json!({"profile": {"email_verified": true}}),
+    ] {
+        let changed = change(proof.clone()).await;
+        assert_eq!(changed["email_confirmed"], false, "{database:?} {proof}");
+    }
+    let body = json!({"users": [id(&user)], "delivery": "email"});
+    support
+        .call(Method::POST, "/invitations", body)
+        .await
+        .success();
+    let message = server.messages(1).await[0].clone();
+    let link = message["text"]
+        .text()
+        .lines()
+        .find(|line| line.contains("#enrol="))
+        .expect("a link");
+    crate::harness::Device::enrol(link.trim(), "Phone").await;
+    let table = "name,nickname\nceo@corp.example,Boss\n";
+    let caller = Caller::machine(&host);
+    let report = super::transfers::import(&caller, "/users/import", table).await;
+    assert_eq!(report.success()["updated"], 1);
+    let now = host.admin_ok(Method::GET, &path, Value::Null).await;
+    assert_eq!(
+        (&now["email_confirmed"], &now["profile"]["email_verified"]),
+        (&json!(false), &json!(true)),
+        "{database:?}"
+    );
+    // The approval of a confirmation shows the name, too.
+    let (console, _) = owner(&host).await;
+    let body = json!({"users": [id(&user)]});
+    let action = requested(&console, Method::POST, "/users/confirm-emails", &body).await;
+    let summary = action["summary"].text();
+    let words =
+        "“ceo@corp.example” (mallory@corp.example, and the name is an address of the user too)";
+    assert!(summary.ends_with(words), "{database:?}: {summary}");
+    let body = json!({"email_confirmed": true});
+    let action = requested(&console, Method::PATCH, &path, &body).await;
+    let summary = action["summary"].text();
+    let words =
+        "Confirm that the name of “ceo@corp.example”, which is an address, belongs to the user too";
+    assert!(summary.contains(words), "{database:?}: {summary}");
+    let changed = change(json!({"email_confirmed": true})).await;
+    assert_eq!(changed["email_confirmed"], true);
+    // Both are confirmed now, so a new address of an administrator is too.
+    let changed = change(json!({"email": "boss@corp.example"})).await;
+    assert_eq!(changed["email_confirmed"], true, "{database:?}");
 }

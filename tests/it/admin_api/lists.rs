@@ -24,12 +24,28 @@ async fn names(host: &TestHost, path: &str) -> String {
     }
 }
 
+/// Creates a user with a full name, or with none.
+async fn user(host: &TestHost, name: &str, full: Option<&str>) -> Value {
+    let mut body = json!({ "name": name });
+    if let Some(full) = full {
+        body["profile"] = json!({ "name": full });
+    }
+    host.admin_ok(Method::POST, "/users", body).await
+}
+
 #[both_databases]
 async fn users_are_listed_in_an_order(database: Database) {
     let host = TestHost::start_on(database).await;
-    for name in ["grace", "öner", "ada", "zoe", "bob"] {
+    // Neither the user names nor the bytes of the full names have this order.
+    for (name, full) in [
+        ("grace", Some("Émile Hopper")),
+        ("öner", None),
+        ("ada", Some("Zoe")),
+        ("zoe", Some("ADAM")),
+        ("bob", None),
+    ] {
         host.advance(1);
-        let user = host.user(name).await;
+        let user = user(&host, name, full).await;
         if name != "bob" {
             let path = format!("/users/{}", id(&user));
             let change =
@@ -40,15 +56,15 @@ async fn users_are_listed_in_an_order(database: Database) {
     for (query, expected) in [
         ("?order=created", "grace öner ada zoe bob"),
         ("?order=-created", "bob zoe ada öner grace"),
-        ("?order=name", "ada bob grace zoe öner"),
-        ("?order=-name", "öner zoe grace bob ada"),
-        ("?order=name&state=active", "ada grace zoe öner"),
-        ("?order=-name&state=active", "öner zoe grace ada"),
+        ("?order=name", "zoe bob grace öner ada"),
+        ("?order=-name", "ada öner grace bob zoe"),
+        ("?order=name&state=active", "zoe grace öner ada"),
+        ("?order=-name&state=active", "ada öner grace zoe"),
         ("?order=-created&state=active", "zoe ada öner grace"),
-        ("?order=name&role=auditor", "grace zoe öner"),
-        ("?order=-name&role=auditor&state=active", "öner zoe grace"),
+        ("?order=name&role=auditor", "zoe grace öner"),
+        ("?order=-name&role=auditor&state=active", "öner grace zoe"),
         ("?order=-created&role=auditor", "zoe öner grace"),
-        ("?order=-name&q=zo", "zoe"),
+        ("?order=-name&q=bo", "bob"),
     ] {
         assert_eq!(
             names(&host, &format!("/users{query}")).await,
@@ -72,11 +88,62 @@ async fn users_are_listed_in_an_order(database: Database) {
     );
 }
 
+/// A list follows each change of a name, and contains users with the same name.
+#[both_databases]
+async fn a_user_with_another_name_has_another_place(database: Database) {
+    let host = TestHost::start_on(database).await;
+    for name in ["eve", "dan", "fay"] {
+        host.advance(1);
+        user(&host, name, Some("Élise")).await;
+    }
+    let bob = user(&host, "bob", Some("Zoe")).await;
+    let path = format!("/users/{}", id(&bob));
+    let listed = async |expected: &str| {
+        let descending: Vec<&str> = expected.split(' ').rev().collect();
+        let descending = descending.join(" ");
+        for (order, expected) in [("name", expected), ("-name", descending.as_str())] {
+            let names = names(&host, &format!("/users?order={order}")).await;
+            assert_eq!(names, expected, "{database:?} {order}");
+        }
+    };
+    listed("eve dan fay bob").await;
+    let invited = host
+        .admin_ok(Method::GET, "/invitations", Value::Null)
+        .await;
+    let invited: Vec<&str> = invited["items"]
+        .items()
+        .iter()
+        .map(|one| one["name"].text())
+        .collect();
+    assert_eq!(invited, ["eve", "dan", "fay", "bob"], "{database:?}");
+    for (change, expected) in [
+        (json!({"profile": {"name": "Adam"}}), "bob eve dan fay"),
+        (
+            json!({"name": "zed", "profile": {"name": null}}),
+            "eve dan fay zed",
+        ),
+        (json!({"name": "bob"}), "bob eve dan fay"),
+        (
+            json!({"profile": {"name": "Zoe"}, "state": "terminated"}),
+            "eve dan fay bob",
+        ),
+    ] {
+        host.admin_ok(Method::PATCH, &path, change).await;
+        listed(expected).await;
+    }
+    host.admin_ok(Method::POST, &format!("{path}/erase"), Value::Null)
+        .await;
+    // The name is `erased-`, and the id of the user.
+    listed(&format!("eve dan fay erased-{}", id(&bob))).await;
+    user(&host, "fred", None).await;
+    listed(&format!("eve dan fay erased-{} fred", id(&bob))).await;
+}
+
 #[both_databases]
 async fn lists_show_the_last_sign_in(database: Database) {
     let host = TestHost::start_on(database).await;
     let ada = host.ada().await;
-    host.user("bob").await;
+    user(&host, "bob", None).await;
     let first = async |path: &str| {
         let list = host.admin_ok(Method::GET, path, Value::Null).await;
         list["items"][0].clone()
@@ -124,7 +191,7 @@ async fn lists_show_the_last_sign_in(database: Database) {
 #[both_databases]
 async fn applications_are_listed_by_name(database: Database) {
     let host = TestHost::start_on(database).await;
-    for name in ["wiki", "Books", "archive", "Cars", "books"] {
+    for name in ["wiki", "Öl", "Books", "archive", "Cars", "books"] {
         let application = json!({"name": name, "application_type": "native",
             "redirect_uris": ["com.example.books://callback"]});
         host.admin_ok(Method::POST, "/applications", application)
@@ -133,7 +200,7 @@ async fn applications_are_listed_by_name(database: Database) {
     let ascending = names(&host, "/applications?order=name").await;
     assert_eq!(
         ascending.to_lowercase(),
-        "archive books books cars wiki",
+        "archive books books cars öl wiki",
         "{database:?}"
     );
     let mut descending: Vec<&str> = ascending.split(' ').collect();
@@ -159,8 +226,8 @@ async fn groups_are_listed_by_name(database: Database) {
         host.admin_ok(Method::POST, "/groups", group).await;
     }
     for (query, expected) in [
-        ("?order=name", "archive books Cars wiki Öl"),
-        ("?order=-name", "Öl wiki Cars books archive"),
+        ("?order=name", "archive books Cars Öl wiki"),
+        ("?order=-name", "wiki Öl Cars books archive"),
         ("?order=-name&q=ö", "Öl"),
     ] {
         assert_eq!(

@@ -67,6 +67,9 @@ async fn a_page_acts_only_as_the_administrator_for_whom_it_was_rendered(database
     let browser = ada.browser(&host).await;
     let (adas_page, _) = page_of(&browser).await;
     assert_eq!(adas_page, id(&ada.user));
+    // HEAD is like GET (RFC 9110 section 9.3.2).
+    let me = sent(browser.request(Method::HEAD, "/admin/api/v1/me")).await;
+    assert_eq!(me.status, StatusCode::OK, "{database:?}");
     replace_user(&grace, &browser).await;
     // A page reads the token of the new session, because its own token is not valid any more.
     let (graces_page, csrf) = page_of(&browser).await;

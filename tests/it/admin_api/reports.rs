@@ -7,6 +7,7 @@ use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::time::Duration;
 
+use super::protected_actions::{refused, requested, waiting};
 use super::{Administrator, Caller, console_caller};
 use crate::harness::{
     Body, Browser, Database, HostOptions, Respond, TestHost, TestUser, Text, http_client, id,
@@ -229,6 +230,67 @@ async fn the_removal_of_an_administrators_device_needs_an_approval(database: Dat
     assert_eq!(open_reports(&host).await.len(), 1);
     owner.call(Method::POST, &path, body).await.success();
     assert_eq!(open_reports(&host).await.len(), 0);
+}
+
+/// The attacker whom an administrator reported has the session of this administrator, and must not settle the report.
+#[both_databases]
+async fn an_administrator_settles_an_own_report_only_with_an_approval(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let other = console_caller(&host, "olga", "owner").await;
+    let grace = Administrator::new(&host, "grace", "owner").await;
+    // The report ends only the session that began the action.
+    let sessions = [grace.signed_in(&host).await, grace.signed_in(&host).await];
+    let console = grace.signed_in(&host).await;
+    let bob = host.user("bob").await;
+    for stolen in &sessions {
+        let path = format!("/users/{}", id(&bob));
+        requested(stolen, Method::DELETE, &path, &Value::Null).await;
+        let request = waiting(&grace.device).await;
+        assert_eq!(grace.device.submit_report(&request).await, "reported");
+        host.advance(1);
+    }
+    let [first, second] = open_reports(&host).await.try_into().expect("two reports");
+    let path = |report: &Value| format!("/reports/{}/settlement", report["id"].text());
+    let body = json!({"note": "Nothing happened", "end_cooldown": true});
+    let action = requested(&console, Method::POST, &path(&first), &body).await;
+    let summary = action["summary"].text();
+    let reported_at = first["reported_at"].text()[..19].replace('T', " ");
+    assert_eq!(
+        summary,
+        format!(
+            "Settle the report of “grace” from {reported_at} (UTC), which then no longer alerts administrators. The \
+             pause of sign-in requests for “grace” ends"
+        ),
+        "{database:?}"
+    );
+    assert_eq!(
+        grace.device.deny(&waiting(&grace.device).await).await,
+        "denied"
+    );
+    let denied = console
+        .call_once(Method::POST, &path(&first), &body, action["id"].as_str())
+        .await;
+    assert!(refused(&denied), "{database:?}: {}", denied.body);
+    assert_eq!(open_reports(&host).await.len(), 2);
+    console
+        .call(Method::POST, &path(&first), body)
+        .await
+        .success();
+    assert_eq!(open_reports(&host).await.len(), 1, "{database:?}");
+    let approved = entries(&host, "event=sign-in.approved").await;
+    assert!(
+        approved
+            .iter()
+            .any(|entry| entry["detail"]["action"] == "settle-report"),
+        "{database:?}: {approved:?}"
+    );
+    // Another administrator needs no approval.
+    let body = json!({"note": "Grace called"});
+    other
+        .call_once(Method::POST, &path(&second), &body, None)
+        .await
+        .success();
+    assert!(open_reports(&host).await.is_empty(), "{database:?}");
 }
 
 #[both_databases]

@@ -93,7 +93,37 @@ async fn the_summary_shows_new_addresses_first() {
         returned.contains("Addresses for responses, new: https://evil.example/steal; unchanged: "),
         "{returned}"
     );
-    assert!(returned.ends_with(", and 3 more"), "{returned}");
+    assert!(returned.ends_with(&known.join(", ")), "{returned}");
+    // Many unchanged addresses are only counted.
+    let long = |host: &str, count: usize| -> Vec<String> {
+        let address =
+            |number: usize| format!("https://{host}.example.org/{number}/{}", "x".repeat(100));
+        (0..count).map(address).collect()
+    };
+    let mut all = long("a", 30);
+    host.admin_ok(Method::PATCH, &client, json!({"redirect_uris": all}))
+        .await;
+    all.push("https://evil.example/steal".to_owned());
+    let action = requested(
+        &console,
+        Method::PATCH,
+        &client,
+        &json!({"redirect_uris": all}),
+    )
+    .await;
+    let returned = action["summary"].text();
+    let counted =
+        "Addresses for responses, new: https://evil.example/steal; unchanged: 30 addresses";
+    assert!(returned.ends_with(counted), "{returned}");
+    // No new address is hidden: too many of them are rejected.
+    let many = json!({"redirect_uris": long("b", 40)});
+    let answer = console.call_once(Method::PATCH, &client, &many, None).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
+    assert!(
+        answer.body.to_string().contains("divide the request"),
+        "{}",
+        answer.body
+    );
     // The summary shows the end of a long host name, because the end identifies its owner.
     let far = format!(
         "https://login.a.example.org.{}.evil.example/",
@@ -192,7 +222,7 @@ async fn the_summary_shows_each_key_of_an_application() {
         ),
         (
             json!({"relay_states": ["https://evil.example/"]}),
-            "relay_states (https://evil.example/)",
+            "relay_states (“https://evil.example/”)",
         ),
     ] {
         host.advance(10);
@@ -436,7 +466,7 @@ async fn application_takeover_by_update_requires_approval() {
             Method::PATCH,
             of.clone(),
             json!({"consent": "implied", "scopes": ["openid", "email"], "slim_id_token": true}),
-            "Change the application “Books & <Co>”: consent “implied”, scopes (openid, email)",
+            "Change the application “Books & <Co>”: consent “implied”, scopes (“openid”, “email”)",
         ),
         (
             Method::PATCH,

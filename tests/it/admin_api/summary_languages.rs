@@ -2,13 +2,13 @@
 
 use assent::authenticator::PendingRequest;
 use assent_model::clock::Clock;
-use assent_model::statement::CallStatement;
+use assent_model::statement::{CallStatement, Decision};
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::protected_actions::{number, owner, requested};
 use super::sent;
-use crate::harness::{Device, Json, TestHost, Text, id};
+use crate::harness::{Browser, Device, Json, TestHost, Text, id};
 
 /// Sends a request of a device whose browser prefers German. Returns the status and the body of the response.
 async fn call_in_german(
@@ -158,5 +158,65 @@ async fn an_entry_names_the_browser_in_the_requested_language() {
         let entry = &answer.body["items"][0];
         assert_eq!(entry["browser"], browser, "{entry}");
         assert_eq!(entry["personal"]["browser"], "Firefox on Linux", "{entry}");
+    }
+}
+
+/// The browser speaks German. Each device, and each reader of a report, gets its description in the own language.
+#[tokio::test]
+async fn the_browser_of_a_request_is_described_in_the_language_of_the_reader() {
+    let host = TestHost::start().await;
+    let (console, _grace) = owner(&host).await;
+    let ada = host.ada().await;
+    let german = Browser::reading(&host.base, "de");
+    let login = ada.application.login_page(&german, &[]).await;
+    login.submit_name("ada").await;
+
+    let device = &ada.device;
+    let english = device.pending_requests(0).await.remove(0);
+    let words = |place: &str, browser: &str| json!([place, browser]);
+    let of = |request: &Value| json!([request["place"], request["browser"]]);
+    assert_eq!(
+        words(&english.place, &english.browser),
+        words("This computer", "Firefox on Linux")
+    );
+    let (_, listed) = call_in_german(&host, device, Method::GET, "/requests", &Value::Null).await;
+    let request = listed["requests"].items()[0].clone();
+    assert_eq!(of(&request), words("Dieser Computer", "Firefox auf Linux"));
+
+    // The signature covers the words that the device showed.
+    let shown: PendingRequest = serde_json::from_value(request).expect("a request");
+    let signed = |request: &PendingRequest| {
+        let mut statement = device.statement(request, None);
+        statement.decision = Decision::Report;
+        json!({"decision": "report", "number": "", "signature": device.signature(&statement.text())})
+    };
+    let path = format!("/requests/{}", shown.id);
+    let (_, answer) = call_in_german(&host, device, Method::POST, &path, &signed(&english)).await;
+    assert_eq!(answer["error"], "invalid_proof", "{answer}");
+    let (_, answer) = call_in_german(&host, device, Method::POST, &path, &signed(&shown)).await;
+    assert_eq!(answer["outcome"], "reported", "{answer}");
+
+    let (_, history) = call_in_german(&host, device, Method::GET, "/history", &Value::Null).await;
+    assert_eq!(
+        of(&history["items"][0]),
+        words("Dieser Computer", "Firefox auf Linux")
+    );
+    let history = device.call_ok(Method::GET, "/history", None).await;
+    assert_eq!(
+        of(&history["items"][0]),
+        words("This computer", "Firefox on Linux")
+    );
+    for (languages, place, browser) in [
+        ("en", "This computer", "Firefox on Linux"),
+        ("de", "Dieser Computer", "Firefox auf Linux"),
+    ] {
+        let request = console.request(Method::GET, "/reports");
+        let answer = sent(request.header("accept-language", languages)).await;
+        let report = &answer.body["items"][0];
+        assert_eq!(
+            json!([report["requested_from"], report["requested_with"]]),
+            words(place, browser),
+            "{report}"
+        );
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use assent::authenticator::PendingRequest;
+use futures_util::future::join_all;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
@@ -412,7 +413,15 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
     }
     let location = answer.location();
     assert_eq!(answer.followed().await.outcome(), "completed");
+    // The same browser sees the same page for a short time.
+    assert_eq!(browser.get(location.as_str()).await.outcome(), "completed");
+    for attacker in [heidis, second, &Browser::new(&host.base)] {
+        let page = attacker.get(location.as_str()).await;
+        assert_eq!(page.status, StatusCode::NOT_FOUND);
+    }
+    assert_eq!(browser.get(&forged).await.status, StatusCode::NOT_FOUND);
     // A test sign-in is single use.
+    host.advance(30);
     assert_eq!(
         browser.get(location.as_str()).await.status,
         StatusCode::NOT_FOUND
@@ -430,6 +439,23 @@ async fn a_test_sign_in_belongs_to_one_session_and_its_url_to_one_test_sign_in()
         browser.get(late["url"].text()).await.status,
         StatusCode::BAD_REQUEST
     );
+}
+
+/// A user loads the last page twice, or the browser discards its first response.
+#[both_databases]
+async fn a_response_that_arrives_twice_has_one_outcome(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let application = host.web_application().await;
+    let (console, grace, browser) = grace(&host, &application).await;
+    let test = begin(&console, &application.id).await;
+    let location = approved(&grace, &browser, &test).await.location();
+    let pages = join_all((0..4).map(|_| browser.get(location.as_str()))).await;
+    for page in &pages {
+        assert_eq!(page.outcome(), "completed", "{database:?}: {}", page.body);
+    }
+    assert_eq!(read(&console, &test).await["state"], "completed");
+    let ended = entries(&host, "event=test-sign-in.ended").await;
+    assert_eq!(ended.len(), 1, "{database:?}");
 }
 
 #[tokio::test]
@@ -576,6 +602,16 @@ async fn a_saml_application_with_required_signatures_is_tested(database: Databas
             && returned["result"]["attributes"].is_array(),
         "{returned}"
     );
+    let repeated = join_all((0..3).map(|_| browser.post(&address, &fields))).await;
+    for page in &repeated {
+        assert_eq!(page.outcome(), "completed", "{database:?}");
+    }
+    assert_eq!(
+        browser.post(&address, &forged).await.status,
+        StatusCode::NOT_FOUND,
+        "{database:?}"
+    );
+    host.advance(30);
     assert_eq!(
         browser.post(&address, &fields).await.status,
         StatusCode::NOT_FOUND,

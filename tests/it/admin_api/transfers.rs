@@ -592,6 +592,22 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     );
 }
 
+/// A user with the address of another one as the name could act as that one in applications.
+#[both_databases]
+async fn an_import_counts_names_that_are_other_addresses(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let grace = Administrator::new(&host, "grace", "owner").await;
+    let console = grace.signed_in(&host).await;
+    let table =
+        "name,email\nceo@corp.example,mallory@corp.example\neve@corp.example,eve@corp.example\n";
+    let action = requested_import(&console, "/users/import", table).await;
+    assert_eq!(
+        action["summary"],
+        "Import 2 users: 2 new, 0 updated, 1 with a name that is an address but not the user’s email address",
+        "{database:?}"
+    );
+}
+
 /// The approved summary no longer describes the import.
 #[both_databases]
 async fn an_import_whose_effect_changed_after_its_approval_is_rejected(database: Database) {

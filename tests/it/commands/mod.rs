@@ -6,6 +6,7 @@ mod byte_order_mark;
 mod containers;
 mod doctor;
 mod environment;
+mod first_link;
 mod preview;
 mod service;
 mod unwritable_output;
@@ -514,6 +515,37 @@ async fn config_check_warns_that_the_mtls_listener_ignores_the_certificate_heade
             "{lines}: {}",
             err(&checked)
         );
+    }
+}
+
+#[tokio::test]
+async fn config_check_warns_that_a_user_of_the_machine_could_claim_a_certificate() {
+    let folder = temp_folder();
+    let folder = folder.path();
+    settings(folder);
+    let good = read_file(folder.join("assent.toml"));
+    let (before, after) = good.split_once("[http]\n").expect("a table");
+    let (_, after) = after.split_once('\n').expect("the address");
+    let port = "listen = \"127.0.0.1:8080\"\n";
+    let socket = "listen = \"unix:/run/assent/assent.sock\"\n";
+    let header = "client_cert_header = true\n";
+    let note = "changed.toml: note: http.client_cert_header: every user of this machine can connect as the proxy";
+    for (listen, proxy, header, is_noted) in [
+        (port, "127.0.0.1", header, true),
+        (port, "::1", header, true),
+        (port, "127.0.0.0/8", header, true),
+        (port, "10.0.0.7", header, false),
+        (port, "127.0.0.1", "", false),
+        (socket, "127.0.0.1", header, false),
+    ] {
+        let lines = format!("{listen}trusted_proxies = [\"{proxy}\"]\n{header}");
+        let changed = format!("{before}[http]\n{lines}{after}");
+        write_file(folder.join("changed.toml"), changed);
+        let checked = assent(folder, &["config", "check", "--config", "changed.toml"]).await;
+        let notes = err(&checked);
+        assert_eq!(out(&checked), "changed.toml: valid\n", "{lines}: {notes}");
+        let found = notes.lines().any(|line| line.starts_with(note));
+        assert_eq!(found, is_noted, "{lines}: {notes}");
     }
 }
 

@@ -188,7 +188,7 @@ async fn a_new_sign_in_and_a_sign_out_work_beside_a_foreign_cookie() {
 }
 
 #[tokio::test]
-async fn octets_above_ascii_hide_neither_the_language_nor_the_browser() {
+async fn octets_above_ascii_hide_neither_the_language_nor_the_browser_nor_the_coding() {
     let host = TestHost::start().await;
     let browser = Browser::new(&host.base);
     for languages in [b"x-K\xf6ln, de;q=0.9".as_slice(), b"\xff,de"] {
@@ -198,6 +198,25 @@ async fn octets_above_ascii_hide_neither_the_language_nor_the_browser() {
             .await;
         assert_eq!(page.headers()["content-language"], "de");
     }
+    let ada = host.ada().await;
+    let page = ada.application.login_page(&browser, &[]).await;
+    let agent = b"Mozilla/5.0 (Windows; K\xf6ln; rv:128.0) Gecko/20100101 Firefox/128.0 \xff";
+    let lines = [(reqwest::header::USER_AGENT, agent.to_vec())];
+    let form = [("csrf", page.csrf()), ("name", "ada".to_owned())];
+    let sent = with(browser.request(Method::POST, &page.path()), &lines)
+        .form(&form)
+        .response()
+        .await;
+    assert_eq!(sent.status(), StatusCode::SEE_OTHER);
+    let request = &ada.device.pending_requests(5).await[0];
+    assert_eq!(request.browser, "Firefox on Windows");
+
+    let lines = [(reqwest::header::ACCEPT_ENCODING, b"K\xf6ln, gzip".to_vec())];
+    let discovery = "/.well-known/openid-configuration";
+    let discovery = with(browser.request(Method::GET, discovery), &lines)
+        .response()
+        .await;
+    assert_eq!(discovery.headers()["content-encoding"], "gzip");
     let repeated = [
         (reqwest::header::ACCEPT_LANGUAGE, b"fr;q=0.9".to_vec()),
         (reqwest::header::ACCEPT_LANGUAGE, b"de;q=0.8".to_vec()),

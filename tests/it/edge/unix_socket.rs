@@ -5,23 +5,32 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use openssl::x509::X509;
 use reqwest::{Client, StatusCode};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::process::Command;
 
 use crate::harness::tls::{certificate_of, client_builder, files};
 use crate::harness::{
-    Body, Respond, Run, ServerProcess, Text, binary, free_port, in_time, read_file, temp_folder,
-    write_file,
+    Body, EncodedCertificate, Respond, Run, ServerProcess, Text, binary, free_port, id, in_time,
+    read_file, temp_folder, utf8, write_file,
 };
 use crate::programs::target;
 
 /// Writes settings with a socket. Returns its path.
 fn settings(folder: &Path) -> PathBuf {
+    settings_with(folder, "")
+}
+
+/// Does the same with additional lines of the table `[http]`.
+fn settings_with(folder: &Path, http: &str) -> PathBuf {
     let socket = folder.join("run/assent.sock");
     let port = free_port();
     let text = format!(
-        "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"unix:{}\"\n[bootstrap]\nadministrator = \"admin\"\n\
+        "base_url = \"http://localhost:{port}\"\n[http]\nlisten = \"unix:{}\"\n{http}[bootstrap]\n\
+         administrator = \"admin\"\n\
          [rate_limits]\nlogin_pages_per_ip = {{ per_minute = 1, burst = 2 }}\n",
         socket.display()
     );
@@ -119,6 +128,66 @@ async fn a_socket_admits_its_group_and_trusts_its_peers() {
     let third = start(folder).await;
     assert_eq!(connection(&client, None).await["forwarded_for"], "absent");
     drop(third);
+}
+
+/// The proxy performs the handshake, so its header is the proof of the client's key.
+#[tokio::test]
+async fn a_proxy_at_the_socket_forwards_the_certificate_of_the_client() {
+    const SETTING: &str = "client_cert_header = true\n";
+    let folder = temp_folder();
+    let folder = folder.path();
+    let socket = settings_with(folder, SETTING);
+    let server = start(folder).await;
+    let [books, stranger] = ["books", "stranger"].map(|name| certificate_of(name).0);
+    let token = assent(folder, &["admin", "token"]).await;
+    assert!(token.status.success(), "{token:?}");
+    let body = json!({
+        "name": "Books", "application_type": "web", "redirect_uris": ["https://rp.example/cb"],
+        "token_endpoint_auth_method": "tls_client_certificate", "certificate": books.pem(),
+    });
+    let created = client(&socket)
+        .post("http://localhost/admin/api/v1/applications")
+        .bearer_auth(utf8(token.stdout).trim())
+        .json(&body);
+    let application: Value = created.response().await.read_json().await;
+    let form = [
+        ("grant_type", "client_credentials"),
+        ("client_id", id(&application)),
+        ("scope", "openid"),
+    ];
+    let ask = async |certificate: Option<&X509>| {
+        let mut request = client(&socket)
+            .post("http://localhost/oidc/token")
+            .header("x-forwarded-for", "203.0.113.9")
+            .form(&form);
+        if let Some(certificate) = certificate {
+            let header = format!(":{}:", STANDARD.encode(certificate.der()));
+            request = request.header("client-cert", header);
+        }
+        request.response().await.status()
+    };
+    let methods = async || {
+        let url = "http://localhost/oidc/.well-known/openid-configuration";
+        let document: Value = client(&socket).get(url).response().await.read_json().await;
+        document["token_endpoint_auth_methods_supported"].to_string()
+    };
+    assert_eq!(ask(None).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(Some(&stranger)).await, StatusCode::UNAUTHORIZED);
+    assert_eq!(ask(Some(&books)).await, StatusCode::OK);
+    let listed = methods().await;
+    assert!(listed.contains("tls_client_certificate"), "{listed}");
+
+    // Without the setting the server ignores the header.
+    server.signal("INT").await;
+    server.ended().await;
+    let file = folder.join("assent.toml");
+    let without = read_file(&file).replace(SETTING, "");
+    write_file(&file, without);
+    let server = start(folder).await;
+    assert_eq!(ask(Some(&books)).await, StatusCode::UNAUTHORIZED);
+    let listed = methods().await;
+    assert!(!listed.contains("tls_client_certificate"), "{listed}");
+    drop(server);
 }
 
 #[tokio::test]

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use assent::domain::operations::wakeups::Wakeup;
-use serde_json::Value;
+use reqwest::Method;
+use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 
@@ -91,7 +92,7 @@ fn later(host: &TestHost, seconds: u64) {
 }
 
 #[tokio::test]
-async fn replies_without_text_or_in_latin_1_are_read_by_their_code() {
+async fn replies_without_text_or_space_or_in_latin_1_are_read_by_their_code() {
     for replies in [
         Replies {
             greeting: b"220\r\n",
@@ -111,6 +112,13 @@ async fn replies_without_text_or_in_latin_1_are_read_by_their_code() {
             message: b"250\n",
             ..USUAL
         },
+        Replies {
+            greeting: b"220mail.example\r\n",
+            hello: b"250-mail.example\r\n250SIZE\r\n",
+            command: b"250OK\r\n",
+            data: b"354go on\r\n",
+            message: b"250OK\r\n",
+        },
     ] {
         let server = Server::start(replies).await;
         let host = TestHost::start_with_settings(&server.settings()).await;
@@ -120,6 +128,21 @@ async fn replies_without_text_or_in_latin_1_are_read_by_their_code() {
         assert_eq!(sent["delivery_error"], Value::Null);
         assert_eq!(server.messages(), 1);
     }
+}
+
+/// The server has no SMTPUTF8 (RFC 6531), so the domain of a recipient is written in A-labels (RFC 5890).
+#[tokio::test]
+async fn an_address_with_a_domain_in_unicode_needs_no_smtputf8() {
+    let server = Server::start(USUAL).await;
+    let host = TestHost::start_with_settings(&server.settings()).await;
+    let user = json!({"name": "ada", "email": "ada@exämple.test"});
+    let ada = host.admin_ok(Method::POST, "/users", user).await;
+    invite(&host, &[&ada]).await;
+    let sent = invitation_in(&host, &ada, "sent").await;
+    assert_eq!(sent["email"], "ada@xn--exmple-cua.test");
+    let test = json!({"to": "ada@exämple.test"});
+    host.admin_ok(Method::POST, "/mail/test", test).await;
+    assert_eq!(server.messages(), 2);
 }
 
 #[tokio::test]

@@ -43,8 +43,8 @@ impl Fixture {
     async fn add_users(&mut self, names: &[&str]) {
         for name in names {
             sql::query(
-                "INSERT INTO users (id, did, subject, name, profile, state, version, created_at, updated_at)
-                 VALUES ($1, $1, $1, $1, '{}', 'active', 1, 0, 0)",
+                "INSERT INTO users (id, did, subject, name, search_key, profile, state, version, created_at, updated_at)
+                 VALUES ($1, $1, $1, $1, $1, '{}', 'active', 1, 0, 0)",
             )
             .bind((*name).to_owned())
             .execute(&mut self.connection)

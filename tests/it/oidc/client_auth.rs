@@ -575,6 +575,24 @@ async fn a_client_assertion_is_valid_once_on_all_instances() {
     );
 }
 
+/// A program that opens the address does not authenticate the client.
+#[tokio::test]
+async fn an_address_with_a_client_assertion_spends_nothing() {
+    let host = TestHost::start().await;
+    let key = rsa();
+    let settings =
+        json!({"token_endpoint_auth_method": "private_key_jwt", "public_key": pem(&key)});
+    let web = application(&host, settings).await;
+    let assertion = by_rsa(&claims(&host, id(&web), 1), &key);
+    let address = format!(
+        "{}/oidc/token?grant_type=client_credentials&client_assertion_type={ASSERTION}&client_assertion={assertion}",
+        host.base
+    );
+    let opened = http_client().get(address).response().await;
+    assert_eq!(opened.status(), StatusCode::METHOD_NOT_ALLOWED);
+    assert_eq!(ask_with(&host, &assertion).await, accepted());
+}
+
 #[tokio::test]
 async fn a_client_assertion_signed_with_the_key_of_another_registered_client_is_rejected() {
     let host = TestHost::start().await;

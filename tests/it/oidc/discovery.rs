@@ -122,10 +122,14 @@ fn expected(issuer: &str) -> Value {
 #[tokio::test]
 async fn certificate_methods_are_listed_only_with_a_way_to_present_one() {
     let proxy = "[http]\ntrusted_proxies = [\"127.0.0.1\"]\n";
+    // The programs that can connect to the socket are proxies. The instance of the test listens on a port.
+    let socket = "[http]\nlisten = \"unix:/nowhere/assent.sock\"\n";
     for (settings, expected) in [
         (String::new(), false),
         (proxy.to_owned(), false),
         (format!("{proxy}client_cert_header = true\n"), true),
+        (socket.to_owned(), false),
+        (format!("{socket}client_cert_header = true\n"), true),
     ] {
         let host = TestHost::start_with_settings(&settings).await;
         let document = document(&host).await;

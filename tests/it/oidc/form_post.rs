@@ -101,6 +101,31 @@ async fn form_post_returns_errors() {
     assert_eq!(left.field("error"), "access_denied");
 }
 
+/// The script of the page posts each answer once, which it recognises by its id: two errors have the same fields.
+#[tokio::test]
+async fn each_answer_has_an_id_and_a_repeated_answer_has_the_same() {
+    let host = TestHost::start().await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let id = |page: &Page| page.between("data-answer=\"", "\"");
+    let silent = ada
+        .application
+        .request(&[FORM_POST, ("prompt", Some("none"))]);
+    let (first, second) = (browser.get(&silent).await, browser.get(&silent).await);
+    assert_eq!(first.form(), second.form());
+    assert_ne!(id(&first), id(&second));
+    let mut ids = Vec::new();
+    for _ in 0..2 {
+        let login = ada.application.login_page(&browser, &[FORM_POST]).await;
+        let left = login.leave().await;
+        assert_eq!(left.field("error"), "access_denied");
+        let again = login.leave().await;
+        assert_eq!((id(&again), again.form()), (id(&left), left.form()));
+        ids.push(id(&left));
+    }
+    assert_ne!(ids[0], ids[1]);
+}
+
 #[tokio::test]
 async fn form_post_escapes_the_state() {
     let host = TestHost::start().await;

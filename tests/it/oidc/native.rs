@@ -59,6 +59,30 @@ async fn a_session_gives_a_native_application_no_code_without_a_page() {
     }
 }
 
+/// Only the application itself receives a code at a claimed https address (RFC 8252 section 7.2).
+#[tokio::test]
+async fn a_claimed_https_address_gets_a_code_without_a_page() {
+    const CLAIMED: &str = "https://books.example.com/callback";
+    for consent in ["ask", "implied"] {
+        let host = TestHost::start().await;
+        let (ada, browser) = signed_in(&host, consent).await;
+        let path = format!("/applications/{}", ada.application.id);
+        let addresses = json!({"redirect_uris": [ADDRESSES[0], CLAIMED]});
+        host.admin_ok(Method::PATCH, &path, addresses).await;
+        let answer = async |prompt, address| {
+            let changes = [("prompt", prompt), ("redirect_uri", Some(address))];
+            browser.get(&ada.application.request(&changes)).await
+        };
+        for prompt in [Some("none"), None] {
+            let answer = answer(prompt, CLAIMED).await;
+            assert!(answer.location().as_str().starts_with(CLAIMED), "{consent}");
+            assert!(answer.parameter("code").starts_with("ac_"), "{consent}");
+        }
+        let refused = answer(Some("none"), ADDRESSES[0]).await;
+        assert_eq!(refused.parameter("error"), "interaction_required");
+    }
+}
+
 /// Without a session, `prompt=none` says so. That is the same for every application.
 #[tokio::test]
 async fn a_silent_request_without_a_session_needs_a_sign_in() {
@@ -79,4 +103,34 @@ async fn continuing_stores_no_consent() {
         .await;
     let consents = browser.get("/consents").await;
     assert!(!consents.body.contains("Pocket Books"), "{}", consents.body);
+}
+
+/// The operating system passes a claimed https address only to the application (RFC 8252 section 7.2).
+#[tokio::test]
+async fn a_claimed_https_address_gets_a_code_for_a_session_without_a_page() {
+    const CLAIMED: &str = "https://books.example/app/callback";
+    for consent in ["ask", "implied"] {
+        let host = TestHost::start().await;
+        let (ada, browser) = signed_in(&host, consent).await;
+        let path = format!("/applications/{}", ada.application.id);
+        let addresses = json!({"redirect_uris": [ADDRESSES[0], CLAIMED]});
+        host.admin_ok(Method::PATCH, &path, addresses).await;
+        for prompt in [None, Some("none")] {
+            let changes = [("redirect_uri", Some(CLAIMED)), ("prompt", prompt)];
+            let back = browser.get(&ada.application.request(&changes)).await;
+            let location = back.location().to_string();
+            assert!(
+                location.starts_with(CLAIMED),
+                "{consent} {prompt:?}: {location}"
+            );
+            assert!(
+                back.parameter("code").starts_with("ac_"),
+                "{consent} {prompt:?}: {location}"
+            );
+        }
+        // The exemption is that of the address, and not of the application.
+        let silent = [("prompt", Some("none"))];
+        let refused = browser.get(&ada.application.request(&silent)).await;
+        assert_eq!(refused.parameter("error"), "interaction_required");
+    }
 }

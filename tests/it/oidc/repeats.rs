@@ -217,6 +217,42 @@ async fn an_ended_session_and_a_suspended_user_get_nothing() {
     }
 }
 
+async fn change(host: &TestHost, statement: &'static str) {
+    let mut connection = host.connection().await;
+    assent_store::sql::query(statement)
+        .execute(&mut connection)
+        .await
+        .expect("changed");
+}
+
+/// After a replacement of the root secret, the server derives another code and another cookie than it stored. The
+/// browser keeps the valid ones.
+#[both_databases]
+async fn a_code_or_cookie_that_is_not_the_stored_one_is_not_sent(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.ada().await;
+    let browser = Browser::new(&host.base);
+    let page = consent(&ada, &browser).await;
+    let first = page.decide("allow").await;
+    assert!(session_cookie(&first).is_some());
+    let other_code = "UPDATE token_families
+        SET code_digest = '00000000000000000000000000000000' || substr(code_digest, 33)";
+    change(&host, other_code).await;
+    let repeated = page.decide("allow").await;
+    assert_eq!(repeated.status, StatusCode::OK, "{database:?}");
+    assert!(!repeated.body.contains("ac_"), "{}", repeated.body);
+    let other_cookie =
+        "UPDATE sessions SET digest = '00000000000000000000000000000000' || substr(digest, 33)";
+    change(&host, other_cookie).await;
+    for repeated in [page.decide("allow").await, browser.get(&page.url).await] {
+        assert_eq!(
+            (repeated.status, session_cookie(&repeated)),
+            (StatusCode::CONFLICT, None),
+            "{database:?}"
+        );
+    }
+}
+
 #[both_databases]
 async fn denials_and_departures_are_repeated(database: Database) {
     let host = TestHost::start_on(database).await;
@@ -257,6 +293,9 @@ async fn a_repeated_form_post_has_the_same_code() {
     let page = browser.get(&waiting.url).await;
     let (first, second) = (page.decide("allow").await, page.decide("allow").await);
     assert_eq!(first.form(), second.form());
+    // The script of the page posts it once.
+    let id = |page: &Page| page.between("data-answer=\"", "\"");
+    assert_eq!(id(&first), id(&second));
     assert!(first.field("code").starts_with("ac_"));
 }
 

@@ -4,3 +4,4 @@ mod browser;
 mod cells;
 mod links;
 mod repeats;
+mod scanners;

@@ -192,6 +192,18 @@ async fn revoking_a_device_ends_its_sessions(database: Database) {
         StatusCode::NOT_FOUND,
         "once is enough"
     );
+    // The form may be sent twice.
+    let again = requested.submit(&question(&lost.device), &[]).await;
+    let message = returned(&again.followed().await).map(str::to_owned);
+    assert!(
+        message.is_some_and(|message| message.starts_with("The device is removed")),
+        "{database:?}"
+    );
+    host.advance(30);
+    let late = requested.submit(&question(&lost.device), &[]).await;
+    assert_eq!(late.status, StatusCode::NOT_FOUND, "{database:?}");
+    let path = format!("user={}&event=device.revoked", id(&ada.user));
+    assert_eq!(entries(&host, &path).await.len(), 1, "{database:?}");
 }
 
 #[tokio::test]
@@ -213,6 +225,9 @@ async fn revoking_the_last_device_warns_and_ends_the_session() {
             .contains("assent-session=;")
     );
     assert!(!browser.get("/").await.body.contains("Hello,"));
+    // The form may be sent twice.
+    let again = requested.submit(&question(&ada.device), &[]).await;
+    assert_eq!(again.location(), ended.location());
     let removed = "The device was removed.";
     assert!(
         browser

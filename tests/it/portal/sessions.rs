@@ -1,6 +1,7 @@
 //! A user's sessions, and their end.
 
 use assent::domain::audit;
+use assent::domain::portal::{self, EndForm};
 use assent_model::audit::{AuditContext, Event};
 use assent_store::sql;
 use assent_test_macros::both_databases;
@@ -191,14 +192,24 @@ async fn signing_out_one_browser_keeps_the_others(database: Database) {
         (audited.len(), &audited[0]["actor"]["kind"]),
         (1, &json!("user"))
     );
+    // The form may be sent twice. Other users and later requests find nothing.
+    let again = page.submit(&end_forms[2], &[]).await.followed().await;
+    assert_eq!(returned(&again), Some("That browser is signed out."));
+    let eve = id(&host.user("eve").await).parsed();
+    let form = EndForm::from_path(&end_forms[2]).expect("a form");
+    let of_eve = portal::was_sent(&host.host, eve, form).await;
+    assert!(!of_eve.expect("read"), "{database:?}");
+    host.advance(30);
     assert_eq!(
         page.submit(&end_forms[2], &[]).await.status,
         StatusCode::NOT_FOUND,
         "{database:?}: it has ended"
     );
 
-    let out = page.submit(&end_forms[0], &[]).await;
-    assert_eq!(out.location().path(), "/session/ended", "this browser");
+    for _ in 0..2 {
+        let out = page.submit(&end_forms[0], &[]).await;
+        assert_eq!(out.location().path(), "/session/ended", "this browser");
+    }
     assert!(
         !browser.get("/").await.body.contains("Hello,")
             && second.get("/").await.body.contains("Hello,")
@@ -264,11 +275,8 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
     let code = ada.sign_in_with(&Browser::new(&host.base), &OFFLINE).await;
     let (_, stored) = ada.application.exchange(&host.base, &code, &[]).await;
     notified_of_logouts(&host, &ada).await;
-    let out = browser
-        .get("/sessions")
-        .await
-        .submit("/sessions/end-all", &[])
-        .await;
+    let page = browser.get("/sessions").await;
+    let out = page.submit("/sessions/end-all", &[]).await;
     assert_eq!(out.location().path(), "/session/ended");
     assert!(
         out.headers["set-cookie"]
@@ -289,6 +297,13 @@ async fn signing_out_everywhere_ends_sessions_and_tokens_and_notifies_applicatio
         );
     }
     assert_eq!(queued(&host).await, 3, "{database:?}");
+    // The form may be sent twice. A user who signed in again since is not signed out everywhere.
+    let again = page.submit("/sessions/end-all", &[]).await;
+    assert_eq!(again.location().path(), "/session/ended", "{database:?}");
+    host.advance(61);
+    ada.sign_in(&other).await;
+    let again = page.submit("/sessions/end-all", &[]).await;
+    assert_eq!(again.location().path(), "/sign-in", "{database:?}");
     let (status, _) = refresh(&host.base, &ada.application, refresh_token(&stored), &[]).await;
     assert_eq!(status, StatusCode::OK, "{database:?}");
     let path = format!("user={}&event=session.ended", id(&ada.user));

@@ -107,6 +107,10 @@ async fn a_logout_request_ends_only_the_named_sessions_and_once() {
         )),
         (SUCCESS, None)
     );
+    // The same request gets its response again, but only for a short time.
+    let repeated = send(&service_provider, &browser, &all, None).await;
+    assert_eq!(codes(&answer(&repeated.followed().await)), (SUCCESS, None));
+    host.advance(31);
     assert_eq!(
         send(&service_provider, &browser, &all, None).await.status,
         StatusCode::BAD_REQUEST

@@ -1,6 +1,8 @@
 //! The principal of a LogoutRequest. `Success` never leaves a named session open.
 
 use assent_saml_core::message::{LogoutRequest, NameId};
+use assent_test_macros::both_databases;
+use futures_util::future::join_all;
 use reqwest::StatusCode;
 use serde_json::json;
 
@@ -8,7 +10,7 @@ use super::logout::{
     SUCCESS, SessionRecord, answer, codes, message_text, must_sign_in, request, send, signed_in,
 };
 use super::service_provider::{TestServiceProvider, query};
-use crate::harness::{Browser, Page, TestHost, TestUser, Text};
+use crate::harness::{Browser, Database, Page, TestHost, TestUser, Text};
 
 const REQUESTER: &str = "urn:oasis:names:tc:SAML:2.0:status:Requester";
 const UNKNOWN: (&str, Option<&str>) = (
@@ -28,7 +30,11 @@ struct Journey {
 
 impl Journey {
     async fn new(changes: serde_json::Value) -> Self {
-        let host = TestHost::start().await;
+        Self::on(Database::Sqlite, changes).await
+    }
+
+    async fn on(database: Database, changes: serde_json::Value) -> Self {
+        let host = TestHost::start_on(database).await;
         let service_provider = TestServiceProvider::register(&host, changes).await;
         let ada = service_provider.ada(&host).await;
         let bob = host
@@ -67,6 +73,16 @@ impl Journey {
         let (code, second) = codes(&response);
         let ended = must_sign_in(&self.service_provider, &self.browser, &self.host).await;
         (code.to_owned(), second.map(str::to_owned), ended)
+    }
+
+    /// Sends the request, and returns the page with the response. A repeated request leads to the page of the logout,
+    /// which ends with the response.
+    async fn answered(&self, request: &LogoutRequest) -> Page {
+        let page = send(&self.service_provider, &self.browser, request, None).await;
+        match page.location().path().starts_with("/sso/logout/") {
+            true => page.followed().await,
+            false => page,
+        }
     }
 
     fn signs_requests(&self) -> bool {
@@ -288,6 +304,12 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
     journey
         .assert("full width", DONE, true, &all("ａｄａ＠example.org"))
         .await;
+    // An empty element names no session.
+    journey
+        .assert("an empty index", DONE, true, &|request| {
+            request.session_indexes = vec![String::new()];
+        })
+        .await;
     journey
         .assert("a name of no user", UNKNOWN, false, &all("eve@example.org"))
         .await;
@@ -305,6 +327,56 @@ async fn a_signed_request_without_a_session_index_ends_all_sessions_of_exactly_i
     };
     journey
         .assert("of another identity provider", UNKNOWN, false, &foreign)
+        .await;
+}
+
+/// The name of an account may have spaces and upper case. The service provider may write it in another spelling.
+#[both_databases(flavor = "multi_thread")]
+async fn a_request_names_an_account_in_any_spelling(database: Database) {
+    let changes = json!({"name_id_format": "unspecified", "name_id_source": "account_name"});
+    let journey = Journey::on(database, changes).await;
+    let rename = async |user: &TestUser, name: &str| {
+        let path = format!("/accounts/{}", user.account["id"].text());
+        let change = json!({ "name": name });
+        journey
+            .host
+            .admin_ok(reqwest::Method::PATCH, &path, change)
+            .await;
+    };
+    rename(&journey.ada, "Ada Lovelace").await;
+    rename(&journey.bob, "Bob Straße").await;
+    let named = |value: &str, has_index: bool| {
+        let value = value.to_owned();
+        move |request: &mut LogoutRequest| {
+            if !has_index {
+                request.session_indexes.clear();
+            }
+            request.name_id.value.clone_from(&value);
+        }
+    };
+    for spelling in ["ADA LOVELACE", " ada lovelace\n", "ＡＤＡ Lovelace"] {
+        for has_index in [true, false] {
+            journey
+                .assert(spelling, DONE, true, &named(spelling, has_index))
+                .await;
+        }
+    }
+    journey
+        .assert("another user", UNKNOWN, false, &named("BOB STRASSE", true))
+        .await;
+    journey
+        .assert("no session", DONE, false, &named("BOB STRASSE", false))
+        .await;
+    journey
+        .assert("no user", UNKNOWN, false, &named("ADA BYRON", false))
+        .await;
+    // Two accounts with names that differ only in case: the request means the one that it spells.
+    rename(&journey.bob, "ada lovelace").await;
+    journey
+        .assert("Bob", DONE, false, &named("ada lovelace", false))
+        .await;
+    journey
+        .assert("Ada", DONE, true, &named("Ada Lovelace", false))
         .await;
 }
 
@@ -344,6 +416,83 @@ async fn an_unsigned_request_without_a_live_index_reveals_nothing() {
         };
         journey.assert(name, UNKNOWN, false, &guess).await;
     }
+}
+
+/// The session had this service provider only, so no other one is notified. The browser discards the first response if
+/// it sends the request twice.
+#[both_databases(flavor = "multi_thread")]
+async fn a_request_that_ended_a_session_is_answered_again_for_30_seconds(database: Database) {
+    let journey = Journey::on(database, json!({})).await;
+    let Journey {
+        host,
+        service_provider,
+        browser,
+        ..
+    } = &journey;
+    let known = journey.sign_in().await;
+    let mut request = request(service_provider, host, &known);
+    request.session_indexes.clear();
+    let (first, second) = tokio::join!(journey.answered(&request), journey.answered(&request));
+    host.advance(10);
+    for page in [first, second, journey.answered(&request).await] {
+        let response = answer(&page);
+        assert_eq!(codes(&response), DONE, "{database:?}");
+        assert_eq!(response.in_response_to.as_ref(), Some(&request.header.id));
+    }
+    assert!(must_sign_in(service_provider, browser, host).await);
+    // The repeated request does not end a session that began since.
+    let elsewhere = Browser::new(&host.base);
+    signed_in(service_provider, &journey.ada, &elsewhere, host).await;
+    assert_eq!(codes(&answer(&journey.answered(&request).await)), DONE);
+    assert!(!must_sign_in(service_provider, &elsewhere, host).await);
+    // Another message with the same ID is a replay.
+    let mut changed = request.clone();
+    changed.session_indexes.push(known.index.clone());
+    let replayed = send(service_provider, browser, &changed, None).await;
+    assert_eq!(replayed.status, StatusCode::BAD_REQUEST, "{database:?}");
+    host.advance(20);
+    let late = send(service_provider, browser, &request, None).await;
+    assert_eq!(late.status, StatusCode::BAD_REQUEST, "{}", late.body);
+    assert!(!must_sign_in(service_provider, &elsewhere, host).await);
+}
+
+/// A repeated request that was rejected gets the same status, even if a new request would get another one by now.
+#[both_databases(flavor = "multi_thread")]
+async fn a_rejected_request_is_rejected_again_for_30_seconds(database: Database) {
+    let journey = Journey::on(database, json!({})).await;
+    let Journey {
+        host,
+        service_provider,
+        browser,
+        ..
+    } = &journey;
+    let known = journey.sign_in().await;
+    let of_eve = || {
+        let mut request = request(service_provider, host, &known);
+        request.session_indexes.clear();
+        request.name_id.value = "eve@example.org".to_owned();
+        request
+    };
+    let request = of_eve();
+    let answers = join_all((0..4).map(|_| journey.answered(&request))).await;
+    for page in &answers {
+        let response = answer(page);
+        assert_eq!(codes(&response), UNKNOWN, "{database:?}");
+        assert_eq!(response.in_response_to.as_ref(), Some(&request.header.id));
+    }
+    let eve = host.user("eve").await;
+    host.account(&eve, &service_provider.application()).await;
+    assert_eq!(codes(&answer(&journey.answered(&of_eve()).await)), DONE);
+    host.advance(29);
+    assert_eq!(
+        codes(&answer(&journey.answered(&request).await)),
+        UNKNOWN,
+        "{database:?}"
+    );
+    host.advance(1);
+    let late = send(service_provider, browser, &request, None).await;
+    assert_eq!(late.status, StatusCode::BAD_REQUEST, "{}", late.body);
+    assert!(!must_sign_in(service_provider, browser, host).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -413,6 +562,11 @@ async fn unsupported_versions_and_encrypted_names_get_an_error_response() {
             expected,
             "{message}"
         );
+        for _ in 0..2 {
+            let repeated = browser.get(&address).await.followed().await;
+            assert_eq!(codes(&answer(&repeated)), expected, "{message}");
+        }
+        host.advance(30);
         assert_eq!(
             browser.get(&address).await.status,
             StatusCode::BAD_REQUEST,

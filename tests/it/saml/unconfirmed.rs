@@ -76,6 +76,40 @@ async fn an_unconfirmed_address_is_no_name_id(database: Database) {
     );
 }
 
+/// Support chose the name. An administrator who changes the email address does not confirm the name.
+#[both_databases]
+async fn a_new_email_address_does_not_confirm_the_name(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let settings = json!({"name_id_source": "account_name"});
+    let provider = TestServiceProvider::register(&host, settings).await;
+    let ghost = ghost(&host, &provider, "ceo@corp.example").await;
+    let path = format!("/users/{}", id(&ghost.user));
+    let sign_in = async || {
+        let browser = Browser::new(&host.base);
+        provider
+            .sign_in(&ghost, &browser, &provider.request(&host))
+            .await
+    };
+    for email in ["mallory@corp.example", ""] {
+        host.admin_ok(Method::PATCH, &path, json!({"email": email}))
+            .await;
+        let page = sign_in().await;
+        assert!(
+            page.body
+                .contains("Your email address is not confirmed yet"),
+            "{database:?} {email}: {}",
+            page.body
+        );
+    }
+    let confirmed = json!({"email_confirmed": true});
+    host.admin_ok(Method::PATCH, &path, confirmed).await;
+    assert_eq!(
+        Response::from_page(&sign_in().await).text("NameID"),
+        "ceo@corp.example",
+        "{database:?}"
+    );
+}
+
 #[both_databases]
 async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
     let host = TestHost::start_with(HostOptions {

@@ -12,9 +12,9 @@ pub enum ProtectedActionKind {
     DeleteUser,
     /// Erases the personal data of a user.
     EraseUser,
-    /// Creates a user with a console role; or changes a user's name, email address or console role, or terminates the
-    /// user. An attacker with the address or the name could impersonate the user in an application that identifies
-    /// users by it.
+    /// Creates a user with a console role, or with an address as the name that is not the user's email address; or
+    /// changes a user's name, email address or console role, or terminates the user. An attacker with the address or
+    /// the name could impersonate the user in an application that identifies users by it.
     UpdateUser,
     /// Creates and updates the users or accounts of a table. A dry run is not protected.
     ImportTable,
@@ -38,6 +38,9 @@ pub enum ProtectedActionKind {
     ChangeAccess,
     /// Revokes the device of a user with a console role.
     RevokeDevice,
+    /// Settles the administrator's own report, or revokes the device of a user with a console role with a settlement.
+    /// Otherwise the attacker whom an administrator reported could settle the report.
+    SettleReport,
     /// Creates recovery codes in the portal, which any user may do. Each code enrols a device.
     CreateRecoveryCodes,
     /// Deletes an application.
@@ -69,7 +72,7 @@ pub enum ProtectedActionKind {
 
 impl ProtectedActionKind {
     /// All kinds.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::DeleteUser,
         Self::EraseUser,
         Self::UpdateUser,
@@ -83,6 +86,7 @@ impl ProtectedActionKind {
         Self::DeleteGroup,
         Self::ChangeAccess,
         Self::RevokeDevice,
+        Self::SettleReport,
         Self::CreateRecoveryCodes,
         Self::DeleteApplication,
         Self::GrantAdminScopes,
@@ -109,6 +113,7 @@ impl ProtectedActionKind {
                 | Self::DeleteApplication
                 | Self::DeleteClientSecret
                 | Self::RevokeDevice
+                | Self::SettleReport
                 | Self::RevokeKey
         )
     }
@@ -129,6 +134,7 @@ impl ProtectedActionKind {
             Self::DeleteGroup => "delete-group",
             Self::ChangeAccess => "change-access",
             Self::RevokeDevice => "revoke-device",
+            Self::SettleReport => "settle-report",
             Self::CreateRecoveryCodes => "create-recovery-codes",
             Self::DeleteApplication => "delete-application",
             Self::GrantAdminScopes => "grant-admin-scopes",

@@ -201,7 +201,9 @@ fn other_texts_are_compared_without_case_and_form() {
     ] {
         assert!(is_same_name(one, other), "{one} {other}");
         assert_eq!(folded(one), folded(other));
+        assert_eq!(name_key(one), name_key(other));
     }
+    assert_eq!(name_key(&"ﷺ ".repeat(128)).chars().count(), 128);
     assert!(!is_same_name("ada lovelace", "ada"));
     assert!(!is_same_name("ada", "adb"));
 }
@@ -230,6 +232,7 @@ proptest! {
             prop_assert_eq!(name.as_str().parse::<LoginName>(), Ok(name.clone()));
             prop_assert!((1..=128).contains(&name.as_str().chars().count()));
             prop_assert!(is_same_name(&text, name.as_str()));
+            prop_assert_eq!(name_key(&text), name.as_str());
             if let Some(unicode) = name.in_unicode() {
                 prop_assert_eq!(unicode.parse::<LoginName>(), Ok(name));
             }

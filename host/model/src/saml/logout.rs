@@ -97,6 +97,15 @@ pub enum LogoutContinuation {
     },
     /// The server answers the service provider that requested the logout.
     Respond(LogoutAnswer),
+    /// The server rejects the request of a service provider. No session ended.
+    Reject {
+        /// The recipient.
+        answer: LogoutAnswer,
+        /// The status code of the first level: a URI.
+        code: String,
+        /// The status code of the second level: a URI.
+        second: Option<String>,
+    },
 }
 
 /// The recipient of a LogoutResponse.

@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 
 use super::LifecycleState::{Active, Invited, Suspended, Terminated};
-use super::Profile;
+use super::{Profile, is_other_address};
+use crate::name::LoginName;
 
 /// Returns a profile with only this member.
 fn with(name: &str, value: &str) -> Profile {
@@ -109,6 +110,16 @@ proptest! {
             let _ = with(name, &text).unfit_field();
         }
     }
+}
+
+#[test]
+fn a_name_is_another_address_unless_it_is_the_own_email_address() {
+    let name = |text: &str| text.parse::<LoginName>().expect("a name");
+    let ceo = name("ceo@corp.example");
+    assert!(is_other_address(&ceo, None));
+    assert!(is_other_address(&ceo, Some(&name("mallory@corp.example"))));
+    assert!(!is_other_address(&ceo, Some(&name("CEO@corp.example"))));
+    assert!(!is_other_address(&name("ceo"), None));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use base64::engine::general_purpose::STANDARD;
 use super::BindingError;
 use super::incoming::{Incoming, MessageCarrier};
 use super::parameters::{MessageParameters, document};
+use assent_model::secret::Digest;
 
 impl Incoming {
     /// Reads the body of a form of the type `application/x-www-form-urlencoded`. Only the message itself can have a
@@ -21,6 +22,7 @@ impl Incoming {
             kind,
             relay_state,
             document: document(&message)?,
+            digest: Digest::sha256(&message),
             carrier: MessageCarrier::Post,
         })
     }

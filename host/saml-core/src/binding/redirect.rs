@@ -12,6 +12,7 @@ use super::relay_state::RELAY_STATE;
 use super::{BindingError, MessageKind, SendError};
 use crate::binding::detached::{ALGORITHM, Detached, SIGNATURE};
 use crate::xml::{Signer, XmlLimits};
+use assent_model::secret::Digest;
 
 const ENCODING: &str = "SAMLEncoding";
 /// The only supported encoding (SAML bindings section 3.4.4.1).
@@ -45,6 +46,7 @@ impl Incoming {
             kind,
             relay_state,
             document: document(&message)?,
+            digest: Digest::sha256(&message),
             carrier: MessageCarrier::Redirect(detached),
         })
     }

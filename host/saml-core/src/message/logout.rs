@@ -14,7 +14,7 @@ pub struct LogoutRequest {
     pub not_on_or_after: Option<Timestamp>,
     /// The user to sign out.
     pub name_id: NameId,
-    /// The sessions to end. If empty, all sessions of the user.
+    /// The sessions to end. If empty, all sessions of the user. An empty element names no session.
     pub session_indexes: Vec<String>,
     /// The reason, usually a URI.
     pub reason: Option<String>,
@@ -44,7 +44,7 @@ impl LogoutRequest {
             not_on_or_after: read::moment(root, "NotOnOrAfter")?,
             name_id: NameId::within(root, &header)?.ok_or(ShapeError::Missing("NameID"))?,
             session_indexes: indexes
-                .map(|index| read::text(index, "a SessionIndex"))
+                .filter_map(|index| read::optional_text(index, "a SessionIndex").transpose())
                 .collect::<Result<_, _>>()?,
             // Informative only, so an invalid value is ignored: pysaml2 sends an empty one.
             reason: read::string(root, "Reason").unwrap_or_default(),

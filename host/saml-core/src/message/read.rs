@@ -32,6 +32,16 @@ pub(super) fn text(element: Element<'_>, name: &'static str) -> Result<String, F
     checked(name, element.text()?).map(str::to_owned)
 }
 
+/// Reads the text of an element, unchanged. An empty one counts as absent, as in [`attribute`].
+pub(super) fn optional_text(
+    element: Element<'_>,
+    name: &'static str,
+) -> Result<Option<String>, FormError> {
+    let text = Some(element.text()?).filter(|text| !collapsed(text).is_empty());
+    text.map(|text| checked(name, text).map(str::to_owned))
+        .transpose()
+}
+
 /// Reads the URI in an element.
 ///
 /// # Errors

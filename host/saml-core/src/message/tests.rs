@@ -215,7 +215,8 @@ fn the_header_is_checked() {
         let error = of(&HEAD.replace(&format!("{name}="), &format!("{other}="))).unwrap_err();
         assert_eq!(error, MessageError::Malformed(FormError::Missing(name)));
     }
-    for id in ["", "1", "a b", "a:b", "../x", &"a".repeat(257)] {
+    assert_malformed!(of(&HEAD.replace("_m1", "")), FormError::Missing("ID"));
+    for id in ["1", "a b", "a:b", "../x", &"a".repeat(257)] {
         assert_malformed!(
             of(&HEAD.replace("_m1", id)),
             FormError::Value { name: "ID", .. }
@@ -616,9 +617,23 @@ fn a_logout_request_names_sessions() {
             ..
         }
     );
-    let empty = format!("{NAME_ID}<samlp:SessionIndex/>");
+    for (indexes, expected) in [
+        ("<samlp:SessionIndex/>", &[][..]),
+        ("<samlp:SessionIndex>\n </samlp:SessionIndex>", &[]),
+        (
+            "<samlp:SessionIndex/><samlp:SessionIndex>a</samlp:SessionIndex>",
+            &["a"],
+        ),
+    ] {
+        let request = logout("", &format!("{NAME_ID}{indexes}")).unwrap();
+        assert_eq!(request.session_indexes, expected, "{indexes}");
+    }
+    let long = format!(
+        "{NAME_ID}<samlp:SessionIndex>{}</samlp:SessionIndex>",
+        "a".repeat(4097)
+    );
     assert_malformed!(
-        logout("", &empty),
+        logout("", &long),
         FormError::Value {
             name: "a SessionIndex",
             ..

@@ -41,6 +41,7 @@ const ACTIONS = {
   'delete-group': 'app-action-delete-group',
   'change-access': 'app-action-change-access',
   'revoke-device': 'app-action-revoke-device',
+  'settle-report': 'app-action-settle-report',
   'create-recovery-codes': 'app-action-create-recovery-codes',
   'delete-application': 'app-action-delete-application',
   'grant-admin-scopes': 'app-action-grant-admin-scopes',

@@ -20,6 +20,9 @@ const WRAPPERS = 3;
 /** White space, the marks of quoted and encoded lines, and invisible characters, which programs insert into links. */
 const INSERTED = /=\r?\n|[\s>|\\\u00ad\u180e\u200b-\u200f\u2060-\u2064\ufeff]/g;
 
+/** An equals sign in the encoding quoted-printable of emails (RFC 2045 section 6.7). */
+const EQUALS_SIGN = /=3d/gi;
+
 /**
  * The CRC-32 of a text of ASCII characters, as in PNG and gzip.
  * @param {string} text
@@ -70,7 +73,7 @@ function* formsOf(text) {
   let form = text;
   for (let times = 0; times <= WRAPPERS; times += 1) {
     yield form;
-    yield form.replaceAll(INSERTED, '');
+    yield form.replaceAll(INSERTED, '').replaceAll(EQUALS_SIGN, '=');
     form = decoded(form);
   }
   yield form.replaceAll('-3D', '=').replaceAll('-5F', '_').replaceAll('-23', '#');

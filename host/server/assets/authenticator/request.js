@@ -5,7 +5,7 @@ import { notificationWords } from './account_notifications.js';
 import { keypad } from './keypad.js';
 import { endedRequests, openRequests, secondsLeft, shownRequest } from './requests.js';
 import { usable, withNotifications } from './state.js';
-import { phrase, text, timeOfDay } from './texts.js';
+import { phrase, text, timeLeft, timeOfDay } from './texts.js';
 import { button, complaint, el, joined, sign } from './view.js';
 
 /**
@@ -17,18 +17,6 @@ import { button, complaint, el, joined, sign } from './view.js';
  * @typedef {import('./types.d.ts').Child} Child
  * @typedef {import('./view.js').Shape} Shape
  */
-
-/**
- * The remaining time in words.
- * @param {number} seconds
- */
-function timeLeft(seconds) {
-  const whole = Math.max(0, Math.floor(seconds));
-  if (whole < 60) return text('app-seconds', { seconds: whole });
-  const minutes = Math.floor(whole / 60);
-  if (whole % 60 === 0) return text('app-minutes-whole', { minutes });
-  return text('app-minutes', { minutes, seconds: whole % 60 });
-}
 
 /**
  * The time for which a report stops new requests, in words.

@@ -52,6 +52,18 @@ export function phrase(id, values = {}) {
   return fill(messages[id], values, (value) => el('bdi', {}, String(value)));
 }
 
+/**
+ * The remaining time in words, which are those of the sign-in page and of the console.
+ * @param {number} seconds
+ */
+export function timeLeft(seconds) {
+  const whole = Math.max(0, Math.floor(seconds));
+  if (whole < 60) return text('app-seconds', { seconds: whole });
+  const minutes = Math.floor(whole / 60);
+  if (whole % 60 === 0) return text('app-minutes-whole', { minutes });
+  return text('app-minutes', { minutes, seconds: whole % 60 });
+}
+
 /** The format of dates and times: that of the user's region, if the browser has one for this language. */
 export const region = navigator.languages.find((tag) => tag.split('-')[0] === language) ?? language;
 

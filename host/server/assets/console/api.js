@@ -60,6 +60,14 @@ export class Problem extends Error {
     return TRANSIENT.includes(this.status) && this.kind !== 'timeout';
   }
 
+  /**
+   * Whether the server may have executed the request, or still executes it. The next attempt gets the same result by
+   * its idempotency key, also after the console's own timeout.
+   */
+  get isUnanswered() {
+    return TRANSIENT.includes(this.status) || this.kind === 'in-progress';
+  }
+
   /** Another user is signed in in this browser now. Nothing was read or changed. */
   get isOtherUser() {
     return this.kind === 'other-user';
@@ -200,8 +208,7 @@ export async function post(path, parameters, body, { key, ...options } = {}) {
   try {
     return (await change('POST', url, { body, headers, ...options })).value;
   } catch (problem) {
-    // Without a response the server may have executed the request. The next attempt gets the same result by its key.
-    if (problem instanceof Problem && problem.isTransient) unanswered.set(request, problem.sent ?? headers);
+    if (problem instanceof Problem && problem.isUnanswered) unanswered.set(request, problem.sent ?? headers);
     throw problem;
   }
 }

@@ -1,5 +1,6 @@
 // Lists: tables with rows that are loaded page by page, searched and sorted.
 
+import { byName } from '../names.js';
 import { locale, t, translated } from './language.js';
 import { button, el, explain, shown } from './view.js';
 
@@ -102,16 +103,33 @@ export function rowList(made, { empty, label }) {
 }
 
 /**
+ * The rows of a page. A complete list is sorted by the names that it shows, in the language of the page. The server
+ * sorts a list of several pages.
+ * @template Row
+ * @param {List<Row>} page
+ * @param {string | undefined} after
+ * @param {(row: Row) => string} [nameOf]
+ * @param {string} [order] that of the server
+ */
+export function inOrder({ items, next }, after, nameOf, order = 'name') {
+  if (after || next || !nameOf || !/^-?name$/.test(order)) return items;
+  const sorted = [...items].sort(byName(nameOf));
+  return order === 'name' ? sorted : sorted.reverse();
+}
+
+/**
  * A list that is loaded page by page: `load(after)` returns `{ items, next }`.
  * @template Row
  * @param {(after?: string) => Promise<List<Row>>} load
  * @param {ListElement<Row>} rows
+ * @param {(row: Row) => string} [nameOf] the shown name of a row, by which a complete list is sorted
  */
-export async function pages(load, rows) {
+export async function pages(load, rows, nameOf) {
   const rest = el('div', { class: 'ways more' });
   const more = async (/** @type {string | undefined} */ after = undefined) => {
-    const { items, next } = await load(after);
-    rows.add(items);
+    const page = await load(after);
+    const { next } = page;
+    rows.add(inOrder(page, after, nameOf));
     rest.replaceChildren(...(next ? [button('Show more', () => more(next))] : []));
   };
   await more();
@@ -128,7 +146,7 @@ export async function pages(load, rows) {
  * @param {ListElement<Row>} rows
  * @param {SearchOptions<List<Row>>} [options]
  */
-export async function searched(controls, load, rows, { chips = false, total, above = [], onpage } = {}) {
+export async function searched(controls, load, rows, { nameOf, chips = false, total, above = [], onpage } = {}) {
   const rest = el('div', { class: 'ways more' });
   const status = el('p', { class: 'hidden-text', role: 'status' });
   const problem = el('div', {});
@@ -154,7 +172,8 @@ export async function searched(controls, load, rows, { chips = false, total, abo
       rows.hidden = false;
       rows.filter?.(isFiltered);
       if (!after) rows.clear();
-      rows.add(items);
+      const order = controls.find((control) => 'head' in control)?.read();
+      rows.add(inOrder(page, after, nameOf, /** @type {string | undefined} */ (order)));
       rest.replaceChildren(...(next ? [button('Show more', () => fill(next))] : []));
       status.textContent =
         items.length === 0

@@ -1,5 +1,6 @@
 // The search of the complete console: pages, users, applications, settings and references of error pages.
 
+import { byName, matcher } from '../names.js';
 import { get, Problem } from './api.js';
 import { icon } from './icons.js';
 import { t, translated } from './language.js';
@@ -21,7 +22,7 @@ const PAUSE_MS = 200;
 /** @typedef {[kind: string, results: Result[]]} Group */
 
 /**
- * The kinds of results, each found for a text in lower case.
+ * The kinds of results, each found for a typed text. Objects are sorted by their names.
  * @param {Context['may']} may
  * @param {Array<[address: string, label: string]>} pages
  * @returns {Array<(text: string) => Promise<Group>>}
@@ -29,38 +30,40 @@ const PAUSE_MS = 200;
 function kinds(may, pages) {
   /** @type {Promise<Array<{ key: string, description?: string | null }>> | undefined} */
   let settings;
-  const has = (/** @type {string} */ whole, /** @type {string} */ text) => whole.toLowerCase().includes(text);
+  const sorted = (/** @type {Result[]} */ results) => results.sort(byName(({ name }) => name));
   /** @type {Array<(text: string) => Promise<Group>>} */
   const all = [
     async (text) => {
-      const found = pages.filter(([, label]) => has(translated(label), text));
+      const fits = matcher(text);
+      const found = pages.filter(([, label]) => fits(translated(label)));
       return ['Pages', found.map(([to, name]) => ({ to, name, isText: true }))];
     },
   ];
   if (may('users:read'))
     all.push(async (q) => {
       const { items } = await get('/users', { q, limit: MOST });
-      return ['Users', items.map(({ id, name, email }) => ({ to: `/admin/users/${id}`, name, about: email }))];
+      return ['Users', sorted(items.map(({ id, name, email }) => ({ to: `/admin/users/${id}`, name, about: email })))];
     });
   if (may('accounts:read'))
     all.push(async (q) => {
       const { items } = await get('/groups', { q, limit: MOST });
-      return ['Groups', items.map(({ id, name }) => ({ to: `/admin/groups/${id}`, name }))];
+      return ['Groups', sorted(items.map(({ id, name }) => ({ to: `/admin/groups/${id}`, name })))];
     });
   if (may('applications:read'))
     all.push(async (q) => {
       const { items } = await get('/applications', { q, limit: MOST });
-      return ['Applications', items.map(({ id, name }) => ({ to: applicationAddress(id), name }))];
+      return ['Applications', sorted(items.map(({ id, name }) => ({ to: applicationAddress(id), name })))];
     });
   if (may('settings:read'))
     all.push(async (text) => {
       settings ??= Promise.all([get('/settings'), loadSettingTexts()]).then(([{ items }]) => items);
-      const found = (await settings).filter((one) => has(`${one.key} ${settingText(one.description ?? '')}`, text));
+      const fits = matcher(text);
+      const found = (await settings).filter((one) => fits(`${one.key} ${settingText(one.description ?? '')}`));
       return ['Settings', found.slice(0, MOST).map(({ key }) => ({ to: `/admin/settings?q=${key}`, name: key }))];
     });
   if (may('audit:read'))
     all.push(async (text) => {
-      const isReference = /^[0-9a-f]{8}$/.test(text);
+      const isReference = /^[0-9a-f]{8}$/i.test(text);
       const name = text.toUpperCase();
       return ['References of error pages', isReference ? [{ to: `/admin/audit?reference=${name}`, name }] : []];
     });
@@ -104,7 +107,7 @@ async function open(may, pages) {
     const results = el('div', { class: 'results' });
     const find = async () => {
       const mine = ++round;
-      const text = input.value.trim().toLowerCase();
+      const text = input.value.trim();
       if (text === '') {
         status.textContent = '';
         return results.replaceChildren();

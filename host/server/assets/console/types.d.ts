@@ -295,6 +295,8 @@ export type ListElement<Row> = HTMLElement & {
 export type TableElement<Row> = HTMLDivElement & ListElement<Row>;
 
 export interface SearchOptions<PageOf> {
+  /** The shown name of a row, by which a complete list is sorted. */
+  nameOf?(row: PageOf extends List<infer Row> ? Row : never): string;
   /** The active filters are shown, each with a button that removes it. */
   chips?: boolean;
   /** The number of results, in words. */
@@ -309,6 +311,8 @@ export interface PickerOptions<Item extends { id: string }> {
   hint?: string;
   load(text: string): Promise<List<Item>>;
   label(item: Item): string;
+  /** Whether the items have an order of their own. Other items are sorted by their labels. */
+  hasOrder?: boolean;
   chosen?(item: Item): void;
   /** Whether a typed text is an id. */
   isId?(text: string): boolean;

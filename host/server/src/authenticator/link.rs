@@ -41,3 +41,36 @@ pub(super) fn page_of(text: &str) -> Option<String> {
         before.get(start..).map(str::to_owned)
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use assent_model::token::prefix;
+
+    use super::*;
+
+    #[test]
+    fn a_link_is_read_as_scanners_and_mail_programs_write_it() {
+        const PAGE: &str = "https://id.example.org/authenticator";
+        let token = token_text::write(prefix::ENROLMENT, &[9; 48]);
+        let link = format!("{PAGE}#enrol={}", *token);
+        let encoded = |text: &str| -> String {
+            url::form_urlencoded::byte_serialize(text.as_bytes()).collect()
+        };
+        let wrapped = |link: &str| {
+            let scanner = "https://eur01.safelinks.protection.outlook.com/";
+            format!("{scanner}?url={}&data=05%7C02&reserved=0", encoded(link))
+        };
+        for text in [
+            link.clone(),
+            encoded(&link),
+            wrapped(&link),
+            wrapped(&wrapped(&link)),
+            link.replace('=', "=3D"),
+            format!("Open this link:\r\n{}\r\n", link.replace('=', "=3D")),
+        ] {
+            let found = token_in::<48>(prefix::ENROLMENT, &text);
+            assert_eq!(found.ok().as_ref(), Some(&*token), "{text}");
+            assert_eq!(page_of(&text).as_deref(), Some(PAGE), "{text}");
+        }
+    }
+}

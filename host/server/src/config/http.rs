@@ -22,8 +22,8 @@ pub struct Http {
     /// The addresses or networks of proxies whose `X-Forwarded-For` header the server trusts.
     pub trusted_proxies: Vec<IpNetwork>,
     /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address, at each
-    /// listener. A /56 may have four times as many, a /48 sixteen times. The server closes further ones at once. The
-    /// `trusted_proxies` have no limit.
+    /// listener. A /56 may have four times as many, a /48 sixteen times. None of them may have more than a quarter of
+    /// the listener's connections. The server closes further ones at once. The `trusted_proxies` have no limit.
     pub connections_per_network: u32,
     /// The timeout of the TLS handshake of a new connection, and then of the head of its first request. For the
     /// `trusted_proxies` it is `head_timeout`, because they may open connections in advance.
@@ -79,6 +79,18 @@ impl Mtls {
             certificate_file: self.certificate_file.clone(),
             key_file: self.key_file.clone(),
         }
+    }
+}
+
+impl Http {
+    /// Whether a client can present a certificate: to the listener of `[http.mtls]`, or to a proxy that forwards it.
+    pub fn receives_certificates(&self) -> bool {
+        self.mtls.is_some() || (self.client_cert_header && self.trusts_proxy())
+    }
+
+    /// Whether a proxy can send headers that the server trusts: one at the socket, or one of the `trusted_proxies`.
+    fn trusts_proxy(&self) -> bool {
+        self.listen.socket().is_some() || !self.trusted_proxies.is_empty()
     }
 }
 
@@ -184,7 +196,7 @@ pub(super) fn check(http: &Http, is_https: bool, expect: &mut impl FnMut(bool, &
         "expected an address and port in http.listen: a socket is for a proxy, which terminates TLS",
     );
     expect(
-        !http.client_cert_header || !http.trusted_proxies.is_empty() || has_socket,
+        !http.client_cert_header || http.trusts_proxy(),
         "http.client_cert_header",
         "expected the proxy that sends this header in http.trusted_proxies",
     );

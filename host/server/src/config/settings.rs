@@ -35,8 +35,8 @@ pub struct Settings {
     /// The language of the pages, and the operator's logo and colours.
     #[serde(default)]
     pub branding: Branding,
-    /// Allows `http://localhost` redirect URIs for web applications and SPAs. Only for development: never set it where
-    /// real users sign in.
+    /// Allows `http://localhost` and loopback addresses as redirect URIs of single-page applications, and as addresses
+    /// of SAML service providers. Only for development: never set it where real users sign in.
     #[serde(default)]
     pub allow_insecure_redirect_uris: bool,
     /// The listeners.

@@ -1,7 +1,15 @@
-//! The browser and operating system in plain words, so that users recognise them. The `User-Agent` header is only a
-//! hint.
+//! The browser of a request and its presumed location in plain words, so that users recognise them.
+//!
+//! The store has these words in English: in sign-ins, approval requests, sessions and the audit log. Each reader gets
+//! them in the own language. The `User-Agent` header is only a hint.
 
-use super::texts::Message;
+use std::net::IpAddr;
+
+use crate::domain::Services;
+use crate::geoip::GeoIp;
+use crate::messages::Message;
+use assent_model::language::Language;
+use assent_model::login::BrowserContext;
 
 /// Markers in order of precedence, because several browsers name other browsers, too.
 const BROWSERS: [(&str, &str); 9] = [
@@ -27,8 +35,11 @@ const SYSTEMS: [(&str, &str); 8] = [
     ("FreeBSD", "FreeBSD"),
 ];
 
+const UNKNOWN_PLACE: Message = Message::new("place-unknown");
+const HERE: Message = Message::new("place-here");
+
 /// Describes a browser: `Firefox on Linux`, `Unknown browser`.
-pub(super) fn in_words(user_agent: &str) -> Message {
+pub fn browser(user_agent: &str) -> Message {
     let find = |known: &[(&str, &'static str)]| {
         known
             .iter()
@@ -45,9 +56,8 @@ pub(super) fn in_words(user_agent: &str) -> Message {
     }
 }
 
-/// Returns the message for stored English words. The audit log and sessions store these words, and pages show them in
-/// any language.
-pub(super) fn again(words: &str) -> Message {
+/// Returns the message for the stored words of a browser.
+pub fn stored_browser(words: &str) -> Message {
     let known = |names: &[(&str, &'static str)], text: &str| {
         names
             .iter()
@@ -70,10 +80,88 @@ pub(super) fn again(words: &str) -> Message {
     }
 }
 
+/// Describes the presumed location of a browser. A loopback address is called "this computer" only if the server itself
+/// is for a single machine: elsewhere it is the address of a proxy.
+pub fn place(services: &Services, address: Option<IpAddr>, language: Language) -> Message {
+    place_in(
+        address,
+        services.settings.is_local(),
+        &services.geoip,
+        language,
+    )
+}
+
+fn place_in(
+    address: Option<IpAddr>,
+    host_is_local: bool,
+    places: &GeoIp,
+    language: Language,
+) -> Message {
+    let Some(address) = address else {
+        return UNKNOWN_PLACE;
+    };
+    let private = match address {
+        IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
+    };
+    match (address.is_loopback(), private) {
+        (true, _) if host_is_local => HERE,
+        (true, _) => UNKNOWN_PLACE,
+        (false, true) => Message::new("place-local").text("address", address.to_string()),
+        (false, false) => match places.place_of(address, language.tag()) {
+            Some(place) => Message::new("place-known")
+                .text("place", place)
+                .text("address", address.to_string()),
+            None => Message::new("place-internet").text("address", address.to_string()),
+        },
+    }
+}
+
+/// Returns stored words in the language of their reader. Words that [`place`] did not create stay as they are.
+pub fn translated(
+    services: &Services,
+    stored: &BrowserContext,
+    language: Language,
+) -> BrowserContext {
+    let browser = match stored.browser.as_str() {
+        "" => String::new(),
+        words => stored_browser(words).plain(language),
+    };
+    BrowserContext {
+        place: translated_place(
+            &stored.place,
+            services.settings.is_local(),
+            &services.geoip,
+            language,
+        ),
+        browser,
+    }
+}
+
+fn translated_place(
+    words: &str,
+    host_is_local: bool,
+    places: &GeoIp,
+    language: Language,
+) -> String {
+    let english = |message: &Message| message.plain(Language::English);
+    if let Some(known) = [HERE, UNKNOWN_PLACE]
+        .iter()
+        .find(|known| english(known) == words)
+    {
+        return known.plain(language);
+    }
+    // Every other location ends with the address.
+    let address = words.trim_end_matches(')').rsplit([' ', '(']).next();
+    match address.and_then(|address| address.parse().ok()) {
+        Some(address) => place_in(Some(address), host_is_local, places, language).plain(language),
+        None => words.to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{again, in_words};
-    use assent_model::language::Language;
+    use super::*;
 
     #[test]
     fn browsers_are_recognised() {
@@ -107,8 +195,51 @@ mod tests {
             ("curl/8.5.0", "curl"),
             ("Lynx (Linux)", "Unknown browser on Linux"),
         ] {
-            assert_eq!(in_words(agent).plain(Language::English), words);
-            assert_eq!(again(words), in_words(agent), "{words}");
+            assert_eq!(browser(agent).plain(Language::English), words);
+            assert_eq!(stored_browser(words), browser(agent), "{words}");
+        }
+    }
+
+    #[test]
+    fn places_are_described_in_words_and_a_proxy_is_not_this_computer() {
+        for (address, local, english, german) in [
+            ("127.0.0.1", true, "This computer", "Dieser Computer"),
+            ("127.0.0.1", false, "Unknown place", "Unbekannter Ort"),
+            (
+                "192.168.1.5",
+                true,
+                "Local network (192.168.1.5)",
+                "Lokales Netz (192.168.1.5)",
+            ),
+            (
+                "203.0.113.9",
+                false,
+                "Internet address 203.0.113.9",
+                "Internetadresse 203.0.113.9",
+            ),
+            (
+                "2001:db8::1",
+                false,
+                "Internet address 2001:db8::1",
+                "Internetadresse 2001:db8::1",
+            ),
+        ] {
+            let address = Some(address.parse().unwrap());
+            let words =
+                |language| place_in(address, local, &GeoIp::default(), language).plain(language);
+            assert_eq!(words(Language::English), english);
+            let again = |language| translated_place(english, local, &GeoIp::default(), language);
+            assert_eq!(
+                (
+                    again(Language::English).as_str(),
+                    again(Language::German).as_str()
+                ),
+                (english, german)
+            );
+        }
+        for other in ["", "somewhere", "Berlin (centre)", "("] {
+            let words = translated_place(other, true, &GeoIp::default(), Language::German);
+            assert_eq!(words, other);
         }
     }
 }

@@ -8,6 +8,7 @@ pub mod accounts;
 pub mod admin;
 pub mod approvals;
 pub mod audit;
+pub mod browser_words;
 pub mod claims;
 pub mod devices;
 mod error;

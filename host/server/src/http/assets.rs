@@ -1,7 +1,7 @@
 //! The stylesheet, scripts and icons, compiled into the binary.
 //!
 //! Each file has a plain address, revalidated by its `ETag`, and an address with the hash of its content (see [`url`]),
-//! which browsers may cache for a year. The modules of the authenticator import each other by their plain addresses.
+//! which browsers may cache for a year. Modules import each other by their plain addresses.
 //! The authenticator's module of messages, its manifest and its service worker exist in each language, and the server
 //! chooses the language by the request.
 
@@ -51,6 +51,8 @@ const MESSAGES_URL: &str = "/assets/authenticator/messages.js";
 
 /// The script of the console that is no module. It runs while the modules are loaded.
 const LOADING: &str = "console/loading.js";
+/// The module that the console and the portal share.
+const NAMES: &str = "names.js";
 
 /// The content of a file, or of several scripts that are served as one file, so that a page loads fewer files.
 macro_rules! content {
@@ -73,6 +75,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "assent.css",
     CSS "authenticator.css",
     CSS "portal.css",
+    JAVASCRIPT "names.js",
     JAVASCRIPT "portal.js",
     JAVASCRIPT "forms.js",
     JAVASCRIPT "login.js" after "forms.js" "here.js" "follow_sign_in.js",
@@ -117,6 +120,7 @@ const FILES: &[(&str, &str, &[u8])] = files![
     CSS "console.css",
     JAVASCRIPT "console/api.js",
     JAVASCRIPT "console/api_texts.js",
+    JAVASCRIPT "console/batches.js",
     JAVASCRIPT "console/chart.js",
     JAVASCRIPT "console/durations.js",
     JAVASCRIPT "console/role_chips.js",
@@ -364,12 +368,14 @@ pub fn url(name: &str) -> String {
         )
 }
 
-/// Returns the addresses of the modules of the console, by which they import each other.
+/// Returns the addresses of the modules of the console and of those that it imports from elsewhere, by which they import
+/// each other.
 pub(super) fn console_modules() -> Vec<String> {
     FILES
         .iter()
         .filter(|(name, content_type, _)| {
-            *content_type == JAVASCRIPT && name.starts_with("console/") && *name != LOADING
+            let is_console = name.starts_with("console/") && *name != LOADING;
+            *content_type == JAVASCRIPT && (is_console || *name == NAMES)
         })
         .map(|(name, ..)| format!("/assets/{name}"))
         .collect()

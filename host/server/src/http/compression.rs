@@ -26,6 +26,8 @@ use axum::response::Response;
 use openssl::sha::sha256;
 use tokio::io::AsyncWriteExt;
 
+use super::header_text;
+
 /// The smallest body that is compressed, in bytes. The headers of a smaller one have the same size as what it saves.
 const SMALLEST_DOCUMENT: usize = 256;
 /// The smallest list that is compressed, in bytes.
@@ -120,11 +122,7 @@ const FULL: u16 = 1000;
 impl Accepted {
     fn of(headers: &HeaderMap) -> Self {
         let mut accepted = Self::default();
-        let lines = headers.get_all(ACCEPT_ENCODING).iter();
-        let elements = lines
-            .filter_map(|line| line.to_str().ok())
-            .flat_map(|line| line.split(','));
-        for element in elements {
+        for element in header_text::elements(headers, &ACCEPT_ENCODING) {
             let mut parts = element.split(';').map(str::trim);
             let name = parts.next().unwrap_or_default();
             let weight = weight_of(parts);
@@ -316,12 +314,10 @@ fn plain_tag(headers: &HeaderMap, body: &[u8]) -> String {
 
 /// Whether `If-None-Match` names the tag, by the weak comparison (section 13.1.2).
 fn names(known: &HeaderValue, tag: &str) -> bool {
-    known.to_str().is_ok_and(|known| {
-        known
-            .split(',')
-            .map(str::trim)
-            .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
-    })
+    header_text::text(known)
+        .split(',')
+        .map(str::trim)
+        .any(|known| known == "*" || known.trim_start_matches("W/") == tag)
 }
 
 /// Notes that the response depends on `Accept-Encoding`, for caches.
@@ -394,6 +390,12 @@ mod tests {
         }
         assert_eq!(preferred(&["br, gzip;q=0.1"], &[Gzip]), Gzip);
         assert_eq!(preferred(&["br"], &[Gzip]), Identity);
+        // An octet above 0x7F hides no other element.
+        let line = HeaderValue::from_bytes(b"K\xf6ln, gzip").unwrap();
+        let headers = HeaderMap::from_iter([(ACCEPT_ENCODING, line)]);
+        assert_eq!(Coding::preferred(&headers, BOTH), Gzip);
+        let known = HeaderValue::from_bytes(b"\"K\xf6ln\", W/\"a\"").unwrap();
+        assert!(names(&known, "\"a\"") && !names(&known, "\"b\""));
     }
 
     #[tokio::test]

@@ -1,7 +1,6 @@
 //! The browser that sent a request.
 
 use std::convert::Infallible;
-use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
@@ -13,15 +12,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::cookies::Cookie;
 use super::header_text;
-use super::texts::{Message, preferred};
-use super::user_agent;
+use super::texts::preferred;
 use crate::domain::operations::rate_limits::Network;
 use crate::domain::sessions::session;
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::sign_in::known_browsers::KnownUsers;
 use crate::domain::sign_in::login::SignInSource;
-use crate::domain::{InternalError, Services};
-use crate::geoip::GeoIp;
+use crate::domain::{InternalError, Services, browser_words};
 use crate::http::forwarded::address_of;
 use assent_model::audit::Origin;
 use assent_model::id::SessionId;
@@ -156,17 +153,12 @@ impl Browser {
         }
     }
 
-    /// The description of the browser that the user sees.
+    /// The description of the browser, in English, as it is stored.
     pub(crate) fn context(&self, services: &Services) -> BrowserContext {
+        let language = Language::English;
         BrowserContext {
-            place: place(
-                self.origin.address,
-                services.settings.is_local(),
-                &services.geoip,
-                self.language,
-            )
-            .plain(self.language),
-            browser: user_agent::in_words(&self.agent).plain(self.language),
+            place: browser_words::place(services, self.origin.address, language).plain(language),
+            browser: browser_words::browser(&self.agent).plain(language),
         }
     }
 }
@@ -234,53 +226,6 @@ pub(crate) fn origin_of(
     let agent = headers.get(USER_AGENT).map(header_text::text);
     Origin {
         address: address_of(services, extensions, headers),
-        browser: agent.map(|agent| user_agent::in_words(&agent).plain(Language::English)),
-    }
-}
-
-/// The presumed location of a browser, in words that a user understands. A loopback address is called "this machine"
-/// only if the server itself is for a single machine: elsewhere it is the address of a proxy.
-pub(crate) fn place(
-    address: Option<IpAddr>,
-    host_is_local: bool,
-    places: &GeoIp,
-    language: Language,
-) -> Message {
-    let Some(address) = address else {
-        return UNKNOWN;
-    };
-    let private = match address {
-        IpAddr::V4(v4) => v4.is_private() || v4.is_link_local(),
-        IpAddr::V6(v6) => v6.is_unique_local() || v6.is_unicast_link_local(),
-    };
-    match (address.is_loopback(), private) {
-        (true, _) if host_is_local => Message::new("place-here"),
-        (true, _) => UNKNOWN,
-        (false, true) => Message::new("place-local").text("address", address.to_string()),
-        (false, false) => match places.place_of(address, language.tag()) {
-            Some(place) => Message::new("place-known")
-                .text("place", place)
-                .text("address", address.to_string()),
-            None => Message::new("place-internet").text("address", address.to_string()),
-        },
-    }
-}
-
-const UNKNOWN: Message = Message::new("place-unknown");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_described_in_words_and_a_proxy_is_not_this_computer() {
-        let words = |address: &str, local| {
-            let address = Some(address.parse().unwrap());
-            place(address, local, &GeoIp::default(), Language::English).plain(Language::English)
-        };
-        assert_eq!(words("127.0.0.1", true), "This computer");
-        assert_eq!(words("127.0.0.1", false), "Unknown place");
-        assert_eq!(words("192.168.1.5", true), "Local network (192.168.1.5)");
-        assert_eq!(words("203.0.113.9", false), "Internet address 203.0.113.9");
+        browser: agent.map(|agent| browser_words::browser(&agent).plain(Language::English)),
     }
 }

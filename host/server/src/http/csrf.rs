@@ -55,6 +55,24 @@ pub(super) fn user_token(
     Ok(format!("{user}.{proof}"))
 }
 
+/// Returns the user to whom a page in this browser showed the form with the token `presented`. Returns `None` if the
+/// token is missing or wrong.
+pub(super) fn user_of_token(
+    services: &Services,
+    browser: &Browser,
+    purpose: &str,
+    presented: &str,
+) -> Result<Option<UserId>, InternalError> {
+    let named = presented
+        .split_once('.')
+        .and_then(|(user, proof)| Some((user.parse::<UserId>().ok()?, proof)));
+    let Some((user, proof)) = named else {
+        return Ok(None);
+    };
+    let is_authentic = is_token(services, browser, &format!("{purpose} {user}"), proof)?;
+    Ok(is_authentic.then_some(user))
+}
+
 /// Checks `presented` for the signed-in user, if there is one. Another user may have signed in since, in another tab.
 pub(super) fn check_user_token(
     services: &Services,
@@ -63,18 +81,10 @@ pub(super) fn check_user_token(
     signed_in: Option<UserId>,
     presented: &str,
 ) -> Result<UserToken, InternalError> {
-    let named = presented
-        .split_once('.')
-        .and_then(|(user, proof)| Some((user.parse::<UserId>().ok()?, proof)));
-    let Some((user, proof)) = named else {
-        return Ok(UserToken::Forged);
-    };
-    if !is_token(services, browser, &format!("{purpose} {user}"), proof)? {
-        return Ok(UserToken::Forged);
-    }
-    Ok(if signed_in == Some(user) {
-        UserToken::Valid
-    } else {
-        UserToken::OtherUser
+    let user = user_of_token(services, browser, purpose, presented)?;
+    Ok(match user {
+        None => UserToken::Forged,
+        Some(_) if signed_in == user => UserToken::Valid,
+        Some(_) => UserToken::OtherUser,
     })
 }

@@ -37,7 +37,6 @@ mod socket;
 pub mod texts;
 pub mod tls;
 mod traced_request;
-mod user_agent;
 
 pub use prebuilt::Front;
 pub use serve::{Listener, NewConnectionBounds, serve};

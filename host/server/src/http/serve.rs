@@ -34,6 +34,8 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
 const FIRST_REQUEST: Duration = Duration::from_secs(1);
 /// The connections that may wait in the queue of a socket: the largest backlog that Linux permits by default.
 const LONGEST_QUEUE: usize = 4096;
+/// One network may have this part of a listener's connections: a quarter.
+const NETWORK_SHARE: usize = 4;
 /// The size of a connection's buffer in each direction, in bytes. If the head of a request is longer, the response is a
 /// 431 without a body. The router accepts at most half of that, and responds with a page.
 const BUFFER: usize = 64 * 1024;
@@ -59,13 +61,23 @@ pub struct Listener {
 /// Limits of connections that apply before a request exists, so that no single client uses up all connections.
 #[derive(Debug)]
 pub struct NewConnectionBounds {
-    /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address. A further
+    /// The maximum number of connections from one IPv4 address, or from the first 64 bits of an IPv6 address. A wider
+    /// network of IPv6 has a multiple of it, and none has more than a part of the listener's connections. A further
     /// connection is closed at once.
     pub most_of_network: usize,
     /// The maximum time for the handshake, and after it for the head of the first request.
     pub patience: Duration,
     /// Proxies, exempt from these bounds because they forward the requests of all clients.
     pub exempt: Vec<IpNetwork>,
+}
+
+impl Listener {
+    /// Returns the limit of connections per network. Without the share, the /48 of one rented machine could use up all
+    /// connections of a listener.
+    fn network_limit(&self) -> ConcurrencyLimit<Network> {
+        let share = (self.most_connections / NETWORK_SHARE).max(1);
+        ConcurrencyLimit::with_largest(self.newcomers.most_of_network, share)
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +90,7 @@ impl Listener {
         Self {
             socket: socket.into(),
             tls,
-            most_connections: 10,
+            most_connections: 10 * NETWORK_SHARE,
             newcomers: NewConnectionBounds {
                 most_of_network: 10,
                 patience: Duration::from_secs(20),
@@ -94,7 +106,7 @@ impl Listener {
 pub async fn serve(listener: Listener, front: Front, stop: impl Future<Output = ()>) {
     let (stopping, _) = watch::channel(false);
     let places = Arc::new(Semaphore::new(listener.most_connections));
-    let networks = Arc::new(ConcurrencyLimit::new(listener.newcomers.most_of_network));
+    let networks = Arc::new(listener.network_limit());
     let mut stop = pin!(stop);
     let begin = |stream, peer: Option<SocketAddr>, place: Option<OwnedSemaphorePermit>| {
         // The peer of a Unix socket is a proxy.
@@ -276,12 +288,56 @@ impl HttpConnection {
 
 #[cfg(test)]
 mod tests {
+    use std::net::IpAddr;
+
     use axum::Router;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
-    use tokio::net::{TcpListener, TcpStream};
+    use tokio::net::{TcpListener, TcpSocket, TcpStream};
 
     use super::*;
+
+    /// The response to a request over this connection. It is empty if the server closed the connection.
+    async fn response_on(mut client: TcpStream) -> String {
+        // The server may have closed the connection before.
+        let _ = client
+            .write_all(b"GET / HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .await;
+        let mut response = Vec::new();
+        let _ = client.read_to_end(&mut response).await;
+        String::from_utf8(response).unwrap()
+    }
+
+    #[tokio::test]
+    async fn one_network_has_only_a_part_of_the_connections() {
+        let socket = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let mut listener = Listener::with_test_bounds(socket, None);
+        listener.most_connections = 8;
+        let limit = Arc::new(listener.network_limit());
+        let router = Router::new().route("/", get(async || "served"));
+        tokio::spawn(serve(listener, router.into(), std::future::pending()));
+        // The setting permits 10 connections of one address.
+        let _idle = [
+            TcpStream::connect(address).await.unwrap(),
+            TcpStream::connect(address).await.unwrap(),
+        ];
+        let third = TcpStream::connect(address).await.unwrap();
+        assert_eq!(response_on(third).await, "");
+        let other = TcpSocket::new_v4().unwrap();
+        other.bind("127.0.0.2:0".parse().unwrap()).unwrap();
+        let other = other.connect(address).await.unwrap();
+        assert!(response_on(other).await.ends_with("served"));
+
+        // Two connections of each /64 in one /48.
+        let network = |text: &str| Network::from(Some(text.parse::<IpAddr>().unwrap()));
+        let permits: Vec<_> = (0..16)
+            .flat_map(|n| [n; 2])
+            .filter_map(|n| limit.hold(network(&format!("2001:db8:0:{n:x}00::1"))))
+            .collect();
+        assert_eq!(permits.len(), 2);
+        assert!(limit.hold(network("2001:db8:1::1")).is_some());
+    }
 
     #[tokio::test]
     async fn connections_that_wait_in_the_queue_are_served_before_the_listener_closes() {

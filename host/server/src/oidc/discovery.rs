@@ -28,18 +28,11 @@ fn authentication_methods(services: &Services) -> Vec<&'static str> {
         "client_secret_jwt",
         "private_key_jwt",
     ];
-    if receives_certificates(services) {
+    if services.settings.http.receives_certificates() {
         methods.extend(CERTIFICATE_METHODS);
     }
     methods.push("none");
     methods
-}
-
-/// Whether a client can present a certificate: to the listener of `[http.mtls]`, or to a trusted proxy that forwards
-/// it.
-fn receives_certificates(services: &Services) -> bool {
-    let http = &services.settings.http;
-    http.mtls.is_some() || (http.client_cert_header && !http.trusted_proxies.is_empty())
 }
 
 /// Returns the discovery document, which lists only supported features.
@@ -72,7 +65,7 @@ pub fn document(services: &Services) -> Value {
         "introspection_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
         "revocation_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_signing_alg_values_supported": assertion_algorithms,
-        "tls_client_certificate_bound_access_tokens": receives_certificates(services),
+        "tls_client_certificate_bound_access_tokens": services.settings.http.receives_certificates(),
         "code_challenge_methods_supported": ["S256"],
         "acr_values_supported": acr_values(services),
         "claim_types_supported": ["normal"],

@@ -1,7 +1,8 @@
 //! Replies of the SMTP server in the form that the client parses.
 //!
-//! The code of a reply decides (RFC 5321 section 4.2). Its text is for people: servers leave it out, or write it in the
-//! encoding of their language. The client would reject both, even if the server has accepted the message.
+//! The code of a reply decides (RFC 5321 section 4.2). Its text is for people: servers leave it out, write it in the
+//! encoding of their language, or put no space before it. The client would reject these replies, even if the server has
+//! accepted the message.
 
 use std::io;
 use std::net::SocketAddr;
@@ -57,6 +58,10 @@ fn converted(line: &[u8]) -> String {
     match rest {
         "" | " " if is_code => format!("{code} {NO_TEXT}\r\n"),
         "-" if is_code => format!("{code}-{NO_TEXT}\r\n"),
+        // A fourth digit belongs to a number that is no code.
+        _ if is_code && !rest.starts_with([' ', '-']) && !rest.starts_with(char::is_numeric) => {
+            [code, rest].join(" ") + "\r\n"
+        }
         _ => format!("{text}\r\n"),
     }
 }
@@ -131,6 +136,11 @@ mod tests {
             (b"550 unzul\xe4ssig\r\n", "550 unzulässig\r\n"),
             (b"550 unzul\xc3\xa4ssig\r\n", "550 unzulässig\r\n"),
             (b"250-SIZE 10\r\n", "250-SIZE 10\r\n"),
+            (b"250OK\r\n", "250 OK\r\n"),
+            (b"354\tgo on\r\n", "354 \tgo on\r\n"),
+            (b"550unzul\xe4ssig\r\n", "550 unzulässig\r\n"),
+            (b"2500 OK\r\n", "2500 OK\r\n"),
+            (b"25OK\r\n", "25OK\r\n"),
             (b"nonsense\r\n", "nonsense\r\n"),
             (b"\xe4\r\n", "ä\r\n"),
             (b"\r\n", "\r\n"),

@@ -6,6 +6,8 @@ use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::group::AssignedAccess;
 use assent_model::id::{AccountId, Did, UserId};
+use assent_model::name::is_same_name;
+use assent_model::search::Prefix;
 use assent_model::user::LifecycleState;
 
 impl Store {
@@ -131,6 +133,36 @@ impl Store {
         .fetch_all(&self.readers)
         .await?;
         rows.into_iter().map(Account::try_from).collect()
+    }
+
+    /// The accounts of an application with this name, in any spelling. They are found by their search terms.
+    ///
+    /// # Errors
+    /// If the database fails, or a row cannot be read.
+    pub async fn accounts_called(&self, application: &Did, name: &str) -> Result<Vec<Account>> {
+        let Some(term) = Prefix::parse(name) else {
+            return Ok(Vec::new());
+        };
+        let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+            "SELECT ",
+            AccountRow::COLUMNS,
+            " FROM accounts WHERE id IN
+                (SELECT account_id FROM account_search
+                 WHERE application_id = $1 AND state IN ('invited', 'active', 'suspended', 'terminated')
+                   AND term = $2)"
+        ))
+        .bind(application.to_string())
+        .bind(term.first().as_bytes().to_vec())
+        .fetch_all(&self.readers)
+        .await?;
+        let accounts: Vec<Account> = rows
+            .into_iter()
+            .map(Account::try_from)
+            .collect::<Result<_>>()?;
+        let called = accounts
+            .into_iter()
+            .filter(|account| is_same_name(&account.name, name));
+        Ok(called.collect())
     }
 
     async fn one_account(

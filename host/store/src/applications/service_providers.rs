@@ -10,6 +10,7 @@ use assent_model::application::RegisteredApplication;
 use assent_model::audit::Entry;
 use assent_model::id::Did;
 use assent_model::saml::{SamlKey, ServiceProvider};
+use assent_model::search::search_form;
 
 /// Adds a service provider with its first key.
 pub(crate) async fn insert(
@@ -18,11 +19,12 @@ pub(crate) async fn insert(
     key: &SamlKey,
 ) -> Result<()> {
     sql::query(
-        "INSERT INTO applications (id, name, protocol, settings, version, created_at, updated_at)
-         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+        "INSERT INTO applications (id, name, search_key, protocol, settings, version, created_at, updated_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)",
     )
     .bind(provider.id.to_string())
     .bind(provider.name.clone())
+    .bind(search_form(&provider.name))
     .bind(SAML)
     .bind(to_json(&provider.settings)?)
     .bind(provider.version)
@@ -40,7 +42,7 @@ pub(crate) async fn update(
     provider: &ServiceProvider,
 ) -> Result<VersionedWrite> {
     let result = sql::query(
-        "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4
+        "UPDATE applications SET name = $2, settings = $3, version = version + 1, updated_at = $4, search_key = $6
          WHERE id = $1 AND version = $5",
     )
     .bind(provider.id.to_string())
@@ -48,6 +50,7 @@ pub(crate) async fn update(
     .bind(to_json(&provider.settings)?)
     .bind(provider.updated_at.millis())
     .bind(provider.version)
+    .bind(search_form(&provider.name))
     .execute(&mut *db)
     .await?;
     if result == 0 {

@@ -6,15 +6,16 @@ use crate::rows::{cell, parse};
 use crate::sql;
 use crate::{ApplicationCursor, Result, Store};
 use assent_model::id::{Did, UserId};
+use assent_model::search::search_form;
 
-/// Up to `$4` applications that grant the user `$1` access and follow the application with the id `$2` and the name
-/// `$3`. The applications are few, so the database sorts them.
+/// Up to `$4` applications that grant the user `$1` access and follow the application with the id `$2` and the search
+/// key `$3`. The applications are few, so the database sorts them.
 const OF_USER: &str = concat!(
     "SELECT applications.id FROM applications
      WHERE applications.id IN (",
     granting_applications!(),
-    ") AND ($2 = '' OR (lower(applications.name), applications.id) > (lower($3), $2))
-     ORDER BY lower(applications.name), applications.id LIMIT $4"
+    ") AND ($2 = '' OR (applications.search_key, applications.id) > ($3, $2))
+     ORDER BY applications.search_key, applications.id LIMIT $4"
 );
 
 impl Store {
@@ -32,7 +33,11 @@ impl Store {
         let rows: Vec<(String,)> = sql::query_as(OF_USER)
             .bind(user.to_string())
             .bind(after.map(|after| after.id.to_string()).unwrap_or_default())
-            .bind(after.map(|after| after.name.clone()).unwrap_or_default())
+            .bind(
+                after
+                    .map(|after| search_form(&after.name))
+                    .unwrap_or_default(),
+            )
             .bind(i64::from(limit))
             .fetch_all(&self.readers)
             .await?;

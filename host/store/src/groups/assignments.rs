@@ -57,7 +57,7 @@ impl Store {
         self.assignments(
             "SELECT group_assignments.application_id, group_assignments.group_id, group_assignments.roles
              FROM group_assignments JOIN applications ON applications.id = group_assignments.application_id
-             WHERE group_assignments.group_id = $1 ORDER BY applications.name, applications.id",
+             WHERE group_assignments.group_id = $1 ORDER BY applications.search_key, applications.id",
             group.to_string(),
         )
         .await

@@ -4,6 +4,7 @@ use crate::sql;
 use crate::{Result, Store};
 use assent_model::group::{Group, GroupName};
 use assent_model::id::GroupId;
+use assent_model::search::search_form;
 
 use super::row::GroupRow;
 
@@ -13,7 +14,7 @@ pub const MOST_MEMBERS_COUNTED: u32 = 1000;
 /// The order of a list of groups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupOrder {
-    /// By their names, without regard to case.
+    /// By their names, without regard to case and accents.
     #[default]
     Name,
     /// By their names, descending.
@@ -55,15 +56,14 @@ macro_rules! with_counts {
     };
 }
 
-/// The groups that follow the name `$3` in an order, with names that begin with `$1`.
+/// The groups that follow the name `($3, $5)` in an order, with names that begin with `$1`.
 macro_rules! groups_found {
     ($after:literal, $order:literal) => {
         with_counts!(
-            "WHERE user_groups.name_key >= $1 AND user_groups.name_key < $2
-               AND ($3 = '' OR user_groups.name_key ",
+            "WHERE search_key >= $1 AND search_key < $2 AND ($5 = '' OR (search_key, name_key) ",
             $after,
-            " $3)
-             ORDER BY user_groups.name_key ",
+            " ($3, $5))
+             ORDER BY ",
             $order,
             " LIMIT $4"
         )
@@ -110,8 +110,8 @@ impl Store {
         row.map(GroupSummary::try_from).transpose()
     }
 
-    /// Up to `limit` groups that follow `after` in an order, with names that begin with `prefix`, which is in lower
-    /// case.
+    /// Up to `limit` groups that follow `after` in an order, with names that begin with `prefix`, without regard to
+    /// case and accents.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -123,14 +123,21 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<GroupSummary>> {
         let statement = match order {
-            GroupOrder::Name => groups_found!(">", "ASC"),
-            GroupOrder::NameDescending => groups_found!("<", "DESC"),
+            GroupOrder::Name => groups_found!(">", "search_key, name_key"),
+            GroupOrder::NameDescending => groups_found!("<", "search_key DESC, name_key DESC"),
         };
+        let first = search_form(prefix);
+        let end = format!("{first}\u{10ffff}");
         let rows: Vec<SummaryRow> = sql::query_as(statement)
-            .bind(prefix.to_owned())
-            .bind(format!("{prefix}\u{10ffff}"))
-            .bind(after.map(GroupName::key).unwrap_or_default())
+            .bind(first)
+            .bind(end)
+            .bind(
+                after
+                    .map(|name| search_form(name.as_str()))
+                    .unwrap_or_default(),
+            )
             .bind(i64::from(limit))
+            .bind(after.map(GroupName::key).unwrap_or_default())
             .fetch_all(&self.readers)
             .await?;
         rows.into_iter().map(GroupSummary::try_from).collect()

@@ -8,6 +8,7 @@ use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{Cell, cell, parse};
 use crate::{Result, Store, StoreError};
 use assent_model::id::{Did, UserId};
+use assent_model::name::{is_same_name, name_key};
 use assent_model::saml::{NameId, NameIdFormat, Participation};
 use assent_model::secret::Digest;
 use assent_model::token::CodeGrant;
@@ -63,15 +64,17 @@ pub(crate) async fn insert_participation(
     participation: &Participation,
 ) -> Result<()> {
     sql::query(
-        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, session_index)
-         VALUES ($1, $2, $3, $4, $5, $6)
-         ON CONFLICT (sid, application_id, name_format) DO UPDATE SET name = excluded.name",
+        "INSERT INTO saml_participants (sid, application_id, user_id, name_format, name, name_key, session_index)
+         VALUES ($1, $2, $3, $4, $5, $6, $7)
+         ON CONFLICT (sid, application_id, name_format)
+         DO UPDATE SET name = excluded.name, name_key = excluded.name_key",
     )
     .bind(participation.sid.clone())
     .bind(participation.application.to_string())
     .bind(participation.user_id.to_string())
     .bind(participation.name_id.format.uri())
     .bind(participation.name_id.value.clone())
+    .bind(name_key(&participation.name_id.value))
     .bind(participation.session_index.to_text())
     .execute(db)
     .await?;
@@ -99,7 +102,7 @@ pub(crate) async fn join_application(db: &mut Connection, code: &CodeGrant) -> R
 }
 
 impl Store {
-    /// The participations of a service provider in sessions under this NameID.
+    /// The participations of a service provider in sessions under this name, in any spelling.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -110,14 +113,18 @@ impl Store {
     ) -> Result<Vec<Participation>> {
         let rows: Vec<ParticipantRow> = sql::query_as(
             "SELECT sid, application_id, user_id, name_format, name, session_index FROM saml_participants
-             WHERE application_id = $1 AND name = $2",
+             WHERE application_id = $1 AND name_key = $2",
         )
         .bind(application.to_string())
-        .bind(name.to_owned())
+        .bind(name_key(name))
         .fetch_all(&self.readers)
         .await?;
-        rows.into_iter().map(Participation::try_from).collect()
+        rows.into_iter()
+            .filter(|row| is_same_name(&row.name, name))
+            .map(Participation::try_from)
+            .collect()
     }
+
     /// The participations of a service provider in the sessions with these indexes, which are stored as digests.
     ///
     /// # Errors

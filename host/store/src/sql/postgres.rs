@@ -13,7 +13,7 @@ use openssl::ssl::{SslConnector, SslFiletype, SslMethod, SslVerifyMode};
 use postgres_openssl::MakeTlsConnector;
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
-use tokio_postgres::config::SslMode;
+use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::types::{FromSql, IsNull, ToSql, Type, to_sql_checked};
 use tokio_postgres::{Client, Config, NoTls, RowStream, SimpleQueryMessage, Statement};
 
@@ -111,7 +111,17 @@ impl PostgresOptions {
             }
         };
         config.ssl_mode(ssl_mode);
-        let tls = (ssl_mode != SslMode::Disable)
+        // A local socket has no TLS, and reading the authorities of the system takes longer than the connection.
+        let is_local = config
+            .get_hosts()
+            .iter()
+            .all(|host| matches!(host, Host::Unix(_)));
+        let is_plain = match ssl_mode {
+            SslMode::Disable => true,
+            SslMode::Prefer => is_local && !config.get_hosts().is_empty(),
+            _ => false,
+        };
+        let tls = (!is_plain)
             .then(|| connector(verification, root, certificate, key))
             .transpose()?;
         Ok(Self {

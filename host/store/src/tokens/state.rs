@@ -5,12 +5,13 @@ use std::sync::Arc;
 use super::family::TokenFamily;
 use super::state_rows::HolderVersion;
 use crate::accounts::UserAccount;
-use crate::rows::{cell, epoch_number, moment};
+use crate::rows::{cell, digest, epoch_number, moment};
 use crate::sql;
 use crate::{Result, Store};
 use assent_model::application::RegisteredApplication;
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, FamilyId, TokenId};
+use assent_model::secret::Digest;
 use assent_model::token::CodeGrant;
 
 /// A family is not cached if its `claims` parameter has more values than this.
@@ -65,20 +66,26 @@ impl Store {
         self.lookups.codes.call(id.to_string()).await
     }
 
-    /// Whether an application can still exchange the code with this id.
+    /// The digest of the code with this id, if an application can still exchange it.
     ///
     /// # Errors
-    /// If the database fails.
-    pub async fn is_code_open(&self, id: FamilyId, now: Timestamp) -> Result<bool> {
-        let open: Option<(i64,)> = sql::query_as(
-            "SELECT 1 FROM token_families
+    /// If the database fails, or the row cannot be read.
+    pub async fn open_code(&self, id: FamilyId, now: Timestamp) -> Result<Option<Digest>> {
+        let open: Option<(String,)> = sql::query_as(
+            "SELECT code_digest FROM token_families
              WHERE id = $1 AND exchanged_at IS NULL AND revoked_at IS NULL AND code_expires_at > $2",
         )
         .bind(id.to_string())
         .bind(now.millis())
         .fetch_optional(&self.readers)
         .await?;
-        Ok(open.is_some())
+        open.map(|(code,)| {
+            digest(
+                &code,
+                cell("token_families", "code_digest", &id.to_string()),
+            )
+        })
+        .transpose()
     }
 
     /// The constant part of a family.

@@ -10,6 +10,7 @@ use crate::users::search_index;
 use crate::{Result, StoreError, counts};
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
+use assent_model::search::sort_key;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 pub(super) const LOGIN: &str = "the name or email address";
@@ -25,9 +26,9 @@ pub(crate) fn ensure_all_written(rows: usize, written: u64, what: &'static str) 
 
 static INSERT: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
-        "INSERT INTO users (id, did, subject, name, email, email_confirmed, profile, console_role, state,
+        "INSERT INTO users (id, did, subject, name, search_key, email, email_confirmed, profile, console_role, state,
            was_active, version, created_at, updated_at)
-         VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
+         VALUES {($, $, $, $, $, $, $, $, $, $, $, $, $, $)} ON CONFLICT DO NOTHING",
         0,
     )
 });
@@ -74,6 +75,7 @@ pub(super) async fn insert_all(db: &mut Connection, users: &[User]) -> Result<()
                 .bind(user.did.to_string())
                 .bind(user.subject.clone())
                 .bind(user.name.to_string())
+                .bind(sort_key(user))
                 .bind(user.email.as_ref().map(ToString::to_string))
                 .bind(i64::from(user.email_confirmed))
                 .bind(to_json(&user.profile)?)

@@ -8,7 +8,7 @@ use crate::users::UserRow;
 use crate::{Result, Store};
 use assent_model::account::Account;
 use assent_model::id::Did;
-use assent_model::search::{Cursor, Prefix};
+use assent_model::search::{AFTER_ALL_KEYS, Cursor, Prefix};
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 crate::sql::row! {
@@ -62,13 +62,13 @@ macro_rules! users_listed {
             " LIMIT $4"
         )
     };
-    ($condition:expr, "(name, id)", $compare:literal, $order:literal) => {
+    ($condition:expr, "(search_key, id)", $compare:literal, $order:literal) => {
         sql::statement!(
             "SELECT ",
             UserRow::COLUMNS,
             " FROM users WHERE ",
             $condition,
-            " AND (name, id) ",
+            " AND (search_key, id) ",
             $compare,
             " ($3, $4) ORDER BY ",
             $order,
@@ -83,8 +83,6 @@ macro_rules! with_role {
     };
 }
 
-/// This text is greater than each name, in the order of bytes.
-const LAST_NAME: &str = "\u{10ffff}";
 /// This text is greater than each id, in any collation, because ids consist of hexadecimal digits.
 const LAST_ID: &str = "g";
 
@@ -96,9 +94,9 @@ pub enum UserOrder {
     Created,
     /// By creation, the latest first.
     CreatedDescending,
-    /// By user name.
+    /// By full name, or else user name, without regard to case and accents.
     Name,
-    /// By user name, descending.
+    /// By name, descending.
     NameDescending,
 }
 
@@ -150,7 +148,7 @@ pub(crate) fn cursor(term: Vec<u8>, id: &str) -> Result<Cursor> {
 
 impl Store {
     /// Up to `limit` users that follow `after`, in an order. Only those in `state` or with `role`, if these are set.
-    /// The cursor is the name and the id of the last user of the previous page.
+    /// In an order by name, the cursor is the sort key and the id of the last user of the previous page.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
@@ -175,43 +173,60 @@ impl Store {
             }
             (CreatedDescending, _, Some(_)) => users_listed!(with_role!(), "id", "<", "id DESC"),
             (Name, None, None) => {
-                users_listed!("$1 = '' AND $2 = ''", "(name, id)", ">", "name, id")
+                users_listed!(
+                    "$1 = '' AND $2 = ''",
+                    "(search_key, id)",
+                    ">",
+                    "search_key, id"
+                )
             }
             (Name, Some(_), None) => {
-                users_listed!("state = $1 AND $2 = ''", "(name, id)", ">", "name, id")
+                users_listed!(
+                    "state = $1 AND $2 = ''",
+                    "(search_key, id)",
+                    ">",
+                    "search_key, id"
+                )
             }
             // Users with a role are few, so the database sorts them.
-            (Name, _, Some(_)) => users_listed!(with_role!(), "(name, id)", ">", "name, id"),
+            (Name, _, Some(_)) => {
+                users_listed!(with_role!(), "(search_key, id)", ">", "search_key, id")
+            }
             (NameDescending, None, None) => {
                 users_listed!(
                     "$1 = '' AND $2 = ''",
-                    "(name, id)",
+                    "(search_key, id)",
                     "<",
-                    "name DESC, id DESC"
+                    "search_key DESC, id DESC"
                 )
             }
             (NameDescending, Some(_), None) => {
                 users_listed!(
                     "state = $1 AND $2 = ''",
-                    "(name, id)",
+                    "(search_key, id)",
                     "<",
-                    "name DESC, id DESC"
+                    "search_key DESC, id DESC"
                 )
             }
             (NameDescending, _, Some(_)) => {
-                users_listed!(with_role!(), "(name, id)", "<", "name DESC, id DESC")
+                users_listed!(
+                    with_role!(),
+                    "(search_key, id)",
+                    "<",
+                    "search_key DESC, id DESC"
+                )
             }
         };
-        let (name, id) = match after {
+        let (key, id) = match after {
             Some(after) => (after.term.clone(), after.id.clone()),
-            None if order.is_descending() => (LAST_NAME.to_owned(), LAST_ID.to_owned()),
+            None if order.is_descending() => (AFTER_ALL_KEYS.to_owned(), LAST_ID.to_owned()),
             None => (String::new(), String::new()),
         };
         let mut query = sql::query_as::<UserRow>(statement)
             .bind(state.map(LifecycleState::as_str).unwrap_or_default())
             .bind(role.map(ConsoleRole::as_str).unwrap_or_default());
         if order.is_by_name() {
-            query = query.bind(name);
+            query = query.bind(key);
         }
         let rows = query
             .bind(id)

@@ -23,6 +23,7 @@ use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
 use assent_model::id::UserId;
 use assent_model::name::LoginName;
+use assent_model::search::search_form;
 use assent_model::user::{LifecycleState, Profile, User};
 
 pub use guard::UserGuard;
@@ -69,19 +70,21 @@ pub(crate) async fn activate(
     Ok(())
 }
 
-/// Records that the user received a link at the email address.
+/// Records that the user received a link at the email address. A name that is another address stays unconfirmed.
 pub(crate) async fn confirm_email(db: &mut Connection, id: UserId) -> Result<()> {
     let found = read_user(db, id).await?;
-    let Some(user) = found.filter(|user| user.email.is_some()) else {
+    let Some(mut user) = found.filter(|user| user.email.is_some()) else {
         return Ok(());
     };
+    user.confirm_email();
     let profile = Profile {
         email_verified: true,
         ..user.profile
     };
-    sql::query("UPDATE users SET email_confirmed = 1, profile = $2 WHERE id = $1")
+    sql::query("UPDATE users SET email_confirmed = $3, profile = $2 WHERE id = $1")
         .bind(id.to_string())
         .bind(to_json(&profile)?)
+        .bind(i64::from(user.email_confirmed))
         .execute(db)
         .await?;
     Ok(())
@@ -117,13 +120,14 @@ pub(crate) async fn erase(
 ) -> Result<VersionedWrite> {
     let erased = sql::query(
         "UPDATE users SET name = $2, email = NULL, email_confirmed = 0, profile = '{}', console_role = NULL,
-                          version = version + 1, updated_at = $3
+                          version = version + 1, updated_at = $3, search_key = $5
          WHERE id = $1 AND state = 'terminated' AND version = $4",
     )
     .bind(id.to_string())
     .bind(name.to_owned())
     .bind(now.millis())
     .bind(version)
+    .bind(search_form(name))
     .execute(&mut *db)
     .await?;
     if erased == 0 {

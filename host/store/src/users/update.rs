@@ -9,6 +9,7 @@ use crate::users::search_index;
 use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
 use assent_model::audit::Entry;
 use assent_model::id::UserId;
+use assent_model::search::sort_key;
 use assent_model::user::{ConsoleRole, LifecycleState, User};
 
 /// The outcome of a change of a user.
@@ -77,7 +78,8 @@ async fn update(
     let result = sql::query(
         "UPDATE users SET name = $2, email = $3, profile = $4, console_role = $5, state = $6,
                           was_active = CASE WHEN $6 = 'active' THEN 1 ELSE was_active END,
-                          version = version + 1, updated_at = $7, email_confirmed = $9
+                          version = version + 1, updated_at = $7, email_confirmed = $9,
+                          search_key = $10
          WHERE id = $1 AND version = $8",
     )
     .bind(user.id.to_string())
@@ -89,6 +91,7 @@ async fn update(
     .bind(user.updated_at.millis())
     .bind(user.version)
     .bind(i64::from(user.email_confirmed))
+    .bind(sort_key(user))
     .execute(&mut *db)
     .await?;
     if result == 0 {

@@ -27,13 +27,11 @@ async fn groups_are_created_found_renamed_and_deleted(database: Database) {
             .collect();
         (names, list["next"].clone())
     };
-    assert_eq!(names("").await.0, ["Staff", "Éditeurs"], "{database:?}");
+    assert_eq!(names("").await.0, ["Éditeurs", "Staff"], "{database:?}");
     let (first, next) = names("?limit=1").await;
-    assert_eq!(first, ["Staff"]);
-    assert_eq!(
-        names(&format!("?after={}", next.text())).await.0,
-        ["Éditeurs"]
-    );
+    assert_eq!(first, ["Éditeurs"]);
+    let next: String = url::form_urlencoded::byte_serialize(next.text().as_bytes()).collect();
+    assert_eq!(names(&format!("?after={next}")).await.0, ["Staff"]);
     assert_eq!(names("?q=%C3%A9DIT").await.0, ["Éditeurs"]);
     assert!(names("?q=x").await.0.is_empty());
     for (name, pointer) in [
@@ -148,56 +146,67 @@ async fn changes_that_affect_many_users_are_protected(database: Database) {
     let assignment = format!("/applications/{}/groups/{}", application.id, id(&staff));
     let everyone = format!("/applications/{}/everyone", application.id);
     let roles = json!({"roles": ["reader", "editor"]});
+    // Another application may have the same name.
+    let its_id = format!("The id of the application is {}", application.id);
     let protected = [
         (
             Method::PATCH,
             path.clone(),
             json!({"name": "Team"}),
-            "Rename the group “Staff” to “Team”, which applications receive",
+            "Rename the group “Staff” to “Team”, which applications receive".to_owned(),
         ),
         (
             Method::PUT,
             members.clone(),
             json!({"users": [id(&eve)]}),
-            "Change the members of the group “Team”: 1 added, 1 removed",
+            "Change the members of the group “Team”: 1 added, 1 removed".to_owned(),
         ),
         (
             Method::PUT,
             assignment.clone(),
             roles,
-            "Give the members of the group “Team” access to the application “Books & <Co>”. They have the roles there: \
-          reader, editor",
+            format!(
+                "Give the members of the group “Team” access to the application “Books & <Co>”. They have the roles \
+                 there: “reader”, “editor”. {its_id}"
+            ),
         ),
         (
             Method::DELETE,
             assignment,
             Value::Null,
-            "Remove the access of the group “Team” to the application “Books & <Co>”",
+            format!(
+                "Remove the access of the group “Team” to the application “Books & <Co>”. {its_id}"
+            ),
         ),
         (
             Method::PUT,
             everyone.clone(),
             json!({"roles": []}),
-            "Give everyone access to the application “Books & <Co>”. They have no roles there",
+            format!(
+                "Give everyone access to the application “Books & <Co>”. They have no roles there. {its_id}"
+            ),
         ),
         (
             Method::DELETE,
             everyone,
             Value::Null,
-            "Remove the access to the application “Books & <Co>” that users have neither by an account nor by a group",
+            format!(
+                "Remove the access to the application “Books & <Co>” that users have neither by an account nor by a \
+                 group. {its_id}"
+            ),
         ),
         (
             Method::DELETE,
             path,
             Value::Null,
-            "Delete the group “Team”; its members lose the access that it grants",
+            "Delete the group “Team”; its members lose the access that it grants".to_owned(),
         ),
     ];
     for (method, path, body, summary) in protected {
         let action = requested(&console, method.clone(), &path, &body).await;
         assert_eq!(action["summary"], summary, "{database:?}");
         let request = waiting(&grace.device).await;
-        assert_eq!(request.action.as_deref(), Some(summary));
+        assert_eq!(request.action.as_deref(), Some(summary.as_str()));
         let outcome = grace
             .device
             .submit_decision(&request, number(&action))
@@ -213,6 +222,43 @@ async fn changes_that_affect_many_users_are_protected(database: Database) {
         assert_eq!(noted.len(), 2, "{event}");
         assert!(!noted[0]["approval_id"].is_null());
     }
+}
+
+/// No number of long roles hides another one, and no role imitates the text of the server.
+#[tokio::test]
+async fn each_role_of_an_assignment_is_shown_in_quotes() {
+    let host = TestHost::start().await;
+    let (console, grace) = owner(&host).await;
+    let application = host.web_application().await;
+    let everyone = format!("/applications/{}/everyone", application.id);
+    let mut roles: Vec<String> = (0..6)
+        .map(|number| format!("{number}{}", "x".repeat(120)))
+        .collect();
+    roles.push("admin”. Before they had: “admin".to_owned());
+    let body = json!({"roles": roles});
+    let action = requested(&console, Method::PUT, &everyone, &body).await;
+    let summary = action["summary"].text();
+    for role in &roles[..6] {
+        assert!(summary.contains(&format!("“{role}”, ")), "{summary}");
+    }
+    assert!(
+        summary.contains(", “admin. Before they had: admin”. The id of"),
+        "{summary}"
+    );
+    let request = waiting(&grace.device).await;
+    assert_eq!(request.action.as_deref(), Some(summary));
+    // A list that no administrator can read on a device is rejected.
+    let many: Vec<String> = (0..100)
+        .map(|number| format!("{number} {}", "x".repeat(60)))
+        .collect();
+    let body = json!({"roles": many});
+    let answer = console.call_once(Method::PUT, &everyone, &body, None).await;
+    assert_eq!(answer.status, StatusCode::CONFLICT, "{}", answer.body);
+    assert!(
+        answer.body.to_string().contains("divide the request"),
+        "{}",
+        answer.body
+    );
 }
 
 /// Support may not change groups. Administrators act only on users on whom they have permission to act.

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::{applied, by_key, changes, export, plan, web, web_manifest};
 use crate::harness::{Database, Json, TestHost, Text, id};
+use crate::names::{ADDRESSES, COMPOSED, DECOMPOSED, NAMES};
 
 fn manifest(members: &[&str], roles: &[&str], accounts: &Value) -> Value {
     json!({
@@ -83,6 +84,45 @@ async fn members_roles_and_accounts_match_the_manifest(database: Database) {
         json!([]),
         "{database:?}"
     );
+}
+
+/// A manifest may spell a user in another way than the directory.
+#[both_databases]
+async fn members_and_accounts_are_found_by_each_spelling(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let jose = json!({"name": DECOMPOSED, "email": ADDRESSES[0]});
+    host.admin_ok(Method::POST, "/users", jose).await;
+    let naming = |names: &[&str]| {
+        let accounts: Value = names
+            .iter()
+            .map(|name| json!({"application": "wiki", "user": name, "roles": ["admin"]}))
+            .collect();
+        manifest(names, &["reader"], &accounts)
+    };
+    applied(&host, &naming(&[DECOMPOSED]), false).await;
+    assert_eq!(members(&host).await, [COMPOSED], "{database:?}");
+    for spelling in NAMES {
+        let same = plan(&host, &naming(&[spelling]), true).await;
+        assert_eq!(same["changes"], json!([]), "{database:?} {spelling:?}");
+        // Two spellings are one user.
+        let twice = json!({"manifest": naming(&[COMPOSED, spelling])});
+        let (status, problem) = host.admin(Method::POST, "/plans", twice).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+        let text = problem.to_string();
+        for reason in ["expected each user once", "expected each account once"] {
+            assert!(text.contains(reason), "{spelling:?} {problem}");
+        }
+    }
+    // An address is another name of the same user, so a manifest does not use it.
+    for address in ADDRESSES {
+        let named = json!({"manifest": naming(&[address])});
+        let (status, problem) = host.admin(Method::POST, "/plans", named).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{problem}");
+        assert!(
+            problem.to_string().contains("there is no user"),
+            "{problem}"
+        );
+    }
 }
 
 #[both_databases]

@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use assent_test_macros::both_databases;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
+use super::super::Caller;
 use super::super::protected_actions::{owner, requested};
-use super::super::{Caller, users_of_support};
-use super::{applied, plan, web};
+use super::{applied, by_key, plan, web};
 use crate::harness::{
     Database, EncodedCertificate, EncodedKey, Json, TestHost, Text, certificate, id, parse_json,
     rsa_key,
@@ -102,6 +104,72 @@ async fn a_manifest_shows_members_and_roles(database: Database) {
     }
 }
 
+/// A new application grants no access, unless the manifest gives access to it. Thirty others must not hide that. The
+/// sentences about access identify the application, because another one may have the same name.
+#[both_databases]
+async fn a_new_application_with_access_is_shown(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let (console, _) = owner(&host).await;
+    host.user("ada").await;
+    let mut applications: Vec<Value> = (0..30)
+        .map(|number| web(&format!("a{number}"), &format!("New {number}")))
+        .collect();
+    let crm = json!({"key": "crm", "protocol": "saml", "name": "CRM", "entity_id": "https://crm.example.org",
+        "acs": [{"url": "https://crm.example.org/acs"}]});
+    applications.extend([web("payroll", "Payroll"), crm]);
+    let first = json!({
+        "owner": "dev", "applications": applications,
+        "assignments": [{"application": "payroll"}],
+        "accounts": [{"application": "crm", "user": "ada"}],
+    });
+    let shown = summary(&host, &console, &first, false).await;
+    for words in [
+        "Create the application “Payroll”. Addresses for responses, new: https://payroll.example.org/cb. ",
+        "Create the application “CRM”. Its entity ID is “https://crm.example.org”. ",
+        "Give everyone access to the application “Payroll”. They have no roles there. The same manifest creates the \
+         application",
+        "Give “ada” access to the application “CRM”. They have no roles there. The same manifest creates the \
+         application",
+        "further changes grant no access",
+    ] {
+        assert!(shown.contains(words), "{database:?} {words}: {shown}");
+    }
+    // The identifier of a new application is different in each plan, and the approval is valid nevertheless.
+    let digest = plan(&host, &first, false).await["digest"].clone();
+    let body = json!({"manifest": first, "digest": digest});
+    console
+        .call(Method::POST, "/plans/apply", body)
+        .await
+        .success();
+    let (payroll, crm) = (
+        by_key(&host, "dev", "payroll").await,
+        by_key(&host, "dev", "crm").await,
+    );
+    let mut second = first.clone();
+    second["assignments"] = json!([{"application": "payroll", "roles": ["clerk"]}]);
+    second["accounts"] = json!([]);
+    let shown = summary(&host, &console, &second, true).await;
+    for words in [
+        format!(
+            "They have the roles there: “clerk”. Before they had no roles. The id of the application is {}",
+            id(&payroll)
+        ),
+        format!(
+            "Remove the account of “ada” in the application “CRM”. The id of the application is {}",
+            id(&crm)
+        ),
+    ] {
+        assert!(shown.contains(&words), "{database:?} {words}: {shown}");
+    }
+    second["assignments"] = json!([]);
+    let shown = summary(&host, &console, &second, true).await;
+    let words = format!(
+        "neither by an account nor by a group. The id of the application is {}",
+        id(&payroll)
+    );
+    assert!(shown.contains(&words), "{database:?} {words}: {shown}");
+}
+
 #[tokio::test]
 async fn a_plan_that_does_not_fit_on_the_device_is_rejected() {
     let host = TestHost::start().await;
@@ -184,13 +252,13 @@ fn changes_of_client(key: &Value, thumbprint: &str) -> Vec<(&'static str, Value,
             "scopes",
             json!(["openid", "groups"]),
             none.clone(),
-            words("scopes (openid, groups)"),
+            words("scopes (“openid”, “groups”)"),
         ),
         (
             "grant_types",
             json!(["authorization_code"]),
             none.clone(),
-            words("grant_types (authorization_code)"),
+            words("grant_types (“authorization_code”)"),
         ),
         (
             "token_endpoint_auth_method",
@@ -325,7 +393,7 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
         (
             "acs",
             json!([{"url": "https://evil.example/acs"}]),
-            words("https://evil.example/acs"),
+            words("new: https://evil.example/acs (index 0)"),
         ),
         (
             "single_logout",
@@ -340,7 +408,7 @@ fn changes_of_provider() -> Vec<(&'static str, Value, String)> {
         (
             "other_name_id_formats",
             json!(["persistent"]),
-            words("other_name_id_formats (persistent)"),
+            words("other_name_id_formats (“persistent”)"),
         ),
         (
             "name_id_source",
@@ -455,35 +523,251 @@ async fn each_changed_member_of_an_application_is_in_the_summary() {
     }
 }
 
-/// A group is a resource too: its name and members are shown, and its description is harmless.
+/// Each list of a manifest, with the schema of its objects in the admin API. The other members of applications have a
+/// test of their own.
+const LISTS: [(&str, &str); 4] = [
+    ("applications", "CommonMembers"),
+    ("groups", "ManifestGroup"),
+    ("assignments", "ManifestAssignment"),
+    ("accounts", "ManifestAccount"),
+];
+
+/// The groups, the access and the logos of a manifest. The tables contain each member of the admin API, so a new member
+/// fails this test until it is here. A key identifies an object, so another key is a new object.
 #[tokio::test]
-async fn each_changed_member_of_a_group_is_in_the_summary() {
+async fn each_changed_member_of_groups_and_access_is_in_the_summary() {
+    let lists = LISTS.map(|(list, _)| list.to_owned());
+    let mut known = BTreeSet::from(lists);
+    known.insert("owner".to_owned());
+    assert_eq!(known, members_of("Manifest"));
+
     let host = TestHost::start().await;
     let (console, _) = owner(&host).await;
-    users_of_support(&host, &[json!({"name": "mallory"})]).await;
-    let group = json!({"key": "staff", "name": "Staff", "description": "", "members": []});
-    applied(&host, &json!({"owner": "dev", "groups": [group]}), false).await;
-    for (member, value, words) in [
+    for name in ["ada", "mallory"] {
+        host.user(name).await;
+    }
+    let old = json!({"name": "Old"});
+    let old = host.admin_ok(Method::POST, "/groups", old).await;
+    let mut payroll = web("payroll", "Payroll");
+    payroll.members_mut().remove("key");
+    let payroll = host.admin_ok(Method::POST, "/applications", payroll).await;
+    let base = json!({
+        "owner": "dev",
+        "applications": [web("wiki", "Wiki"), web("blog", "Blog")],
+        "groups": [{"key": "staff", "name": "Staff", "description": "", "members": []},
+                   {"key": "guests", "name": "Guests"}],
+        "assignments": [{"application": "wiki", "group": "staff", "roles": ["reader"]}],
+        "accounts": [{"application": "wiki", "user": "ada", "roles": ["reader"]}],
+    });
+    applied(&host, &base, false).await;
+    let (wiki, blog) = (
+        by_key(&host, "dev", "wiki").await,
+        by_key(&host, "dev", "blog").await,
+    );
+    let in_application = |application: &Value, roles: &str| {
+        format!("{roles}. The id of the application is {}", id(application))
+    };
+    let changed = |list: &str, member: &str, value: Value| {
+        let mut manifest = base.clone();
+        manifest[list][0][member] = value;
+        manifest
+    };
+    let added = |list: &str, object: Value| {
+        let mut manifest = base.clone();
+        let objects = manifest[list].as_array_mut().expect("a list");
+        objects.push(object);
+        manifest
+    };
+    let mut adopted = web("payroll", "Payroll");
+    adopted["adopt"] = payroll["id"].clone();
+    let image = STANDARD.encode(b"\x89PNG\r\n\x1a\n1");
+    let words = |words: &str| words.to_owned();
+    let roles_before = "They have the roles there: “writer”. Before they had: “reader”";
+    let roles = "They have the roles there: “reader”";
+    let table: Vec<(&str, &str, Value, String)> = vec![
         (
+            "applications",
+            "key",
+            added("applications", web("new", "New")),
+            words("Create the application “New”"),
+        ),
+        (
+            "applications",
+            "adopt",
+            added("applications", adopted),
+            words(
+                "The manifest of dev manages the application “Payroll” from now on, by the key payroll",
+            ),
+        ),
+        (
+            "applications",
+            "logo",
+            changed("applications", "logo", json!(image)),
+            words("Change the logo of the application with the key wiki"),
+        ),
+        (
+            "groups",
+            "key",
+            added("groups", json!({"key": "new", "name": "New"})),
+            words("Create the group “New”"),
+        ),
+        (
+            "groups",
+            "adopt",
+            added(
+                "groups",
+                json!({"key": "old", "adopt": id(&old), "name": "Old"}),
+            ),
+            words("The manifest of dev manages the group “Old” from now on, by the key old"),
+        ),
+        (
+            "groups",
             "name",
-            json!("Board"),
-            "Rename the group “Staff” to “Board”",
+            changed("groups", "name", json!("Board")),
+            words("Rename the group “Staff” to “Board”"),
         ),
         (
+            "groups",
             "members",
-            json!(["mallory"]),
-            "Add to the group “Staff”: “mallory”",
+            changed("groups", "members", json!(["mallory"])),
+            words("Add to the group “Staff”: “mallory”"),
         ),
         (
+            "groups",
             "description",
-            json!("Other"),
-            "Change the description of the group “Staff”",
+            changed("groups", "description", json!("Other")),
+            words("Change the description of the group “Staff”"),
         ),
-    ] {
-        let mut changed = group.clone();
-        changed[member] = value;
-        let manifest = json!({"owner": "dev", "groups": [changed]});
+        (
+            "assignments",
+            "application",
+            changed("assignments", "application", json!("blog")),
+            in_application(&blog, roles),
+        ),
+        (
+            "assignments",
+            "group",
+            changed("assignments", "group", json!("guests")),
+            words("Give the members of the group “Guests” access to the application “Wiki”"),
+        ),
+        (
+            "assignments",
+            "roles",
+            changed("assignments", "roles", json!(["writer"])),
+            in_application(&wiki, roles_before),
+        ),
+        (
+            "accounts",
+            "application",
+            changed("accounts", "application", json!("blog")),
+            in_application(&blog, roles),
+        ),
+        (
+            "accounts",
+            "user",
+            changed("accounts", "user", json!("mallory")),
+            words("Give “mallory” access to the application “Wiki”"),
+        ),
+        (
+            "accounts",
+            "roles",
+            changed("accounts", "roles", json!(["writer"])),
+            in_application(&wiki, roles_before),
+        ),
+    ];
+    for (list, schema) in LISTS {
+        let covered = table.iter().filter(|(of, ..)| *of == list);
+        let covered: BTreeSet<String> = covered
+            .map(|(_, member, ..)| (*member).to_owned())
+            .collect();
+        assert_eq!(covered, members_of(schema), "{schema}");
+    }
+    for (list, member, manifest, words) in table {
         let shown = summary(&host, &console, &manifest, false).await;
-        assert!(shown.contains(words), "{member}: {shown}");
+        assert!(shown.contains(&words), "{list}, {member}, {words}: {shown}");
+    }
+}
+
+/// The parts of the members of a service provider that are objects: each with its schema in the admin API, the place of
+/// the part, a changed value, and the words of the summary.
+fn changes_of_parts() -> Vec<(&'static str, &'static str, Value, &'static str)> {
+    vec![
+        (
+            "AcsChange",
+            "/acs/0/url",
+            json!("https://evil.example/acs"),
+            "new: https://evil.example/acs (index 1)",
+        ),
+        (
+            "AcsChange",
+            "/acs/0/index",
+            json!(7),
+            "new: https://crm.example.org/acs (index 7)",
+        ),
+        (
+            "AcsChange",
+            "/acs/1/default",
+            json!(true),
+            "The default address for responses is https://crm.example.org/second",
+        ),
+        (
+            "SingleLogoutChange",
+            "/single_logout/url",
+            json!("https://evil.example/slo"),
+            "at https://evil.example/slo, https://crm.example.org/answer by HTTP-POST",
+        ),
+        (
+            "SingleLogoutChange",
+            "/single_logout/response_url",
+            json!("https://evil.example/answer"),
+            "at https://crm.example.org/slo, https://evil.example/answer by HTTP-POST",
+        ),
+        (
+            "SingleLogoutChange",
+            "/single_logout/binding",
+            json!("redirect"),
+            "at https://crm.example.org/slo, https://crm.example.org/answer by HTTP-Redirect",
+        ),
+        (
+            "CustomAttributeChange",
+            "/custom_attributes/0/name",
+            json!("mail"),
+            "It receives “staff” as “mail”",
+        ),
+        (
+            "CustomAttributeChange",
+            "/custom_attributes/0/values",
+            json!(["boss@example.org"]),
+            "It receives “boss@example.org” as “team”",
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn each_changed_part_of_a_service_provider_is_in_the_summary() {
+    let table = changes_of_parts();
+    for schema in ["AcsChange", "SingleLogoutChange", "CustomAttributeChange"] {
+        let covered = table.iter().filter(|(of, ..)| *of == schema);
+        let members = covered.filter_map(|(_, place, ..)| place.rsplit('/').next());
+        let covered: BTreeSet<String> = members.map(str::to_owned).collect();
+        assert_eq!(covered, members_of(schema), "{schema}");
+    }
+    let host = TestHost::start().await;
+    let (console, _) = owner(&host).await;
+    let provider = json!({
+        "key": "crm", "protocol": "saml", "name": "CRM", "entity_id": "https://crm.example.org",
+        "acs": [{"url": "https://crm.example.org/acs", "index": 1, "default": false},
+                {"url": "https://crm.example.org/second", "index": 2, "default": false}],
+        "single_logout": {"url": "https://crm.example.org/slo", "response_url": "https://crm.example.org/answer",
+                          "binding": "post"},
+        "custom_attributes": [{"name": "team", "values": ["staff"]}],
+    });
+    let manifest = |provider: &Value| json!({"owner": "dev", "applications": [provider]});
+    applied(&host, &manifest(&provider), false).await;
+    for (_, place, value, words) in table {
+        let mut changed = provider.clone();
+        *changed.pointer_mut(place).expect("a part") = value;
+        let shown = summary(&host, &console, &manifest(&changed), false).await;
+        assert!(shown.contains(words), "{place}, {words}: {shown}");
     }
 }

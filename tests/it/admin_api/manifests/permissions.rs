@@ -9,6 +9,7 @@ use super::super::{Administrator, Caller, console_caller, service};
 use super::{by_key, count_applications, plan, web_manifest};
 use crate::harness::{Database, Json, TestHost, Text, id};
 use crate::lifecycle::entries;
+use crate::names::{DECOMPOSED, NAMES};
 
 async fn planned(caller: &Caller, manifest: &Value) -> (StatusCode, Value) {
     let body = json!({"manifest": manifest});
@@ -259,6 +260,32 @@ async fn a_named_administrator_approves_exactly_this_plan(database: Database) {
         .call_once(Method::POST, "/plans/apply", &body("grace"), approval)
         .await;
     assert_eq!(again.problem(), "plan-changed", "{}", again.body);
+}
+
+/// The request may spell the approver in another way than the directory.
+#[both_databases]
+async fn each_spelling_names_the_approver(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let jose = Administrator::new(&host, DECOMPOSED, "admin").await;
+    let machine = Caller::machine(&host);
+    for (position, spelling) in NAMES.iter().enumerate() {
+        // The pause keeps the requests below the rate limits.
+        host.advance(120);
+        let key = format!("wiki-{position}");
+        let manifest = web_manifest("team", &key, &key);
+        let digest = plan(&host, &manifest, false).await["digest"].clone();
+        let body = json!({"manifest": manifest, "digest": digest, "approve_by": spelling});
+        let action = requested(&machine, Method::POST, "/plans/apply", &body).await;
+        let request = waiting(&jose.device).await;
+        let outcome = jose.device.submit_decision(&request, number(&action)).await;
+        assert_eq!(outcome, "approved", "{database:?} {spelling:?}");
+        let approval = action["id"].as_str();
+        machine
+            .call_once(Method::POST, "/plans/apply", &body, approval)
+            .await
+            .success();
+    }
+    assert_eq!(count_applications(&host).await, NAMES.len(), "{database:?}");
 }
 
 /// The caller has no session that a report could revoke. The report ends the request.

@@ -25,6 +25,12 @@ const DENIED = {
 };
 
 /**
+ * The state that denies access, in words.
+ * @param {Schema<'AccessDenial'>} denial
+ */
+export const deniedBecause = (denial) => translated(DENIED[denial]);
+
+/**
  * Whether the user has access; if not, why not, although something grants it.
  * @param {Access} row
  */
@@ -35,7 +41,7 @@ function decision({ granted, denied, user_state: state, application_enabled: isE
     !isEnabled && badge('Application disabled', 'suspended'),
   ];
   const groups = via.flatMap(({ name }) => name ?? []);
-  const reason = denied && translated(DENIED[denied]);
+  const reason = denied && deniedBecause(denied);
   const why =
     reason &&
     (groups.length > 0 ? t`Denied: ${reason}, although a member of ${groups.join(', ')}` : t`Denied: ${reason}`);
@@ -124,6 +130,7 @@ export async function usersWithAccess({ id }, known, { may, reload }, transfer) 
       unmatched: 'There is no such user with access.',
       caption: 'Users with access',
     }),
+    { nameOf: (row) => row.display_name || row.user_name },
   );
   return sectionWithActions(
     'Users with access',
@@ -190,6 +197,7 @@ export async function applicationsOfUser(user, { may, reload }) {
   const list = await pages(
     (after) => get('/users/{id}/access', { id, after }),
     table(columns, [], { empty: 'No access to any application yet.', caption: 'Access to applications' }),
+    (row) => row.application_name,
   );
   const writes = may('accounts:write') && may('applications:read');
   return [

@@ -100,6 +100,7 @@ export async function applications({ may }) {
       order: sorted,
     }),
     {
+      nameOf: (row) => row.name,
       total,
       onpage: ({ items, next }) => {
         total.textContent = countOf(items.length, Boolean(next));

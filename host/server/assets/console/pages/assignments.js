@@ -1,5 +1,6 @@
 // The access to an application by groups, or because it is assigned to everyone.
 
+import { byName } from '../../names.js';
 import { get, put, remove } from '../api.js';
 import { FieldError, form } from '../form.js';
 import { t, translated } from '../language.js';
@@ -24,6 +25,7 @@ import { groupAddress, groupPicker, membersOf } from './groups.js';
 export async function assignments(application, known, { may, reload }) {
   const id = application.id;
   const { everyone, items } = await get('/applications/{id}/groups', { id });
+  items.sort(byName(({ group }) => group.name));
   /** @type {Assigned[]} */
   const rows = everyone ? [{ group: null, roles: everyone }, ...items] : items;
   const set = async (/** @type {Schema<'Group'> | { id: string } | null} */ group, /** @type {string[]} */ roles) => {

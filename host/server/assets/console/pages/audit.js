@@ -1,5 +1,6 @@
 // The audit log: its search, and the verification of its hash chain.
 
+import { matcher } from '../../names.js';
 import { get } from '../api.js';
 import { apiText } from '../api_texts.js';
 import { groupedSelect, select, text } from '../form.js';
@@ -71,11 +72,7 @@ function dayAgo(ago) {
 async function find({ text: wanted = '', since, until, from, ...filters }, may, after) {
   const query = { ...filters, since: startOf(since) ?? from, until: startOf(until, 1) };
   if (wanted === '') return get('/audit', { ...query, after });
-  const words = wanted.toLowerCase().split(/\s+/);
-  const fits = (/** @type {Schema<'AuditEntry'>} */ entry) => {
-    const all = `${textOf(sentenceOf(entry, may))} ${JSON.stringify(entry)}`.toLowerCase();
-    return words.every((word) => all.includes(word));
-  };
+  const fits = matcher(wanted);
   const items = [];
   let looked = 0;
   /** @type {string | null | undefined} */
@@ -83,7 +80,7 @@ async function find({ text: wanted = '', since, until, from, ...filters }, may, 
   do {
     /** @type {Schema<'List_AuditEntry'>} */
     const page = await get('/audit', { ...query, after: next, limit: 200 });
-    items.push(...page.items.filter(fits));
+    items.push(...page.items.filter((entry) => fits(`${textOf(sentenceOf(entry, may))} ${JSON.stringify(entry)}`)));
     looked += page.items.length;
     next = page.next;
   } while (next && items.length < SHOWN && looked < LOOKED);

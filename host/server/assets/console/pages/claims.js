@@ -149,6 +149,7 @@ async function previewed(application, q) {
 const accountPicker = (name, label, application) =>
   picker(name, label, {
     load: (q) => previewed(application, q),
+    hasOrder: true,
     label: ({ names }) => names.filter(Boolean).join(' · '),
   });
 

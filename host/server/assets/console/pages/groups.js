@@ -1,5 +1,6 @@
 // Groups: the list, a new one, and one group with its members and applications.
 
+import { byName } from '../../names.js';
 import { get, getFile, getVersion, patch, post, put, remove } from '../api.js';
 import { FieldError, fieldPanel, form, text } from '../form.js';
 import { t, translated } from '../language.js';
@@ -85,6 +86,7 @@ export async function groups({ may }) {
       order: sorted,
     }),
     {
+      nameOf: (row) => row.name,
       total,
       onpage: (/** @type {Schema<'GroupList'>} */ { total: count }) => {
         total.textContent =
@@ -184,6 +186,7 @@ async function members(group, { may, reload }) {
   const list = await pages(
     (after) => get('/groups/{id}/members', { id, after }),
     table(columns, [], { empty: 'The group has no members yet.', caption: 'Members' }),
+    (row) => row.display_name || row.user_name,
   );
   const add = async () => {
     const chosen = await newMembers();
@@ -260,6 +263,7 @@ function transfer(group, reload) {
 async function applicationsOf(group, { may, reload }) {
   const writes = may('accounts:write') && may('applications:read');
   const { items } = await get('/groups/{id}/applications', { id: group.id });
+  items.sort(byName((row) => row.application_name ?? row.application_id));
   /** @type {Array<Column<Schema<'AssignedApplication'>>>} */
   const columns = [
     {

@@ -38,9 +38,10 @@ export async function guide(application, context) {
         el(
           'p',
           {},
-          'A user signs in with an account in the application. The application receives the roles of the account.',
+          'A user has access by an own account, by a group, or because everyone has access. The application receives ' +
+            'the roles of all of these.',
         ),
-        may('accounts:read') && el('div', { class: 'ways' }, way(`${at}/accounts`, 'Accounts')),
+        ...(may('accounts:read') ? await accessWay(application) : []),
       ),
       may('applications:write') &&
         step(
@@ -49,6 +50,18 @@ export async function guide(application, context) {
           el('div', { class: 'ways' }, way(`${at}/try`, 'Test sign-in')),
         ),
     ),
+  ];
+}
+
+/**
+ * Whether some user has access already, and the way to the users with access.
+ * @param {Schema<'Application'>} application
+ */
+async function accessWay({ id }) {
+  const { items } = await get('/applications/{id}/access', { id, limit: 1 });
+  return [
+    items.length === 0 && el('p', {}, 'No one has access yet.'),
+    el('div', { class: 'ways' }, way(`${applicationAddress(id)}/accounts`, 'Access')),
   ];
 }
 

@@ -44,6 +44,10 @@ export async function sendInvitation(user) {
  */
 export const canSend = (user, me) => me.sends_mail && user.state === 'invited' && !user.console_role && !!user.email;
 
+/** For administrators who can neither create the first link of a user nor have the server send it. */
+export const FIRST_LINK =
+  'This server sends no email, and only an owner or an admin may create the first link of a user. Ask one of them.';
+
 /**
  * Creates a link for a user and shows it.
  * @param {Schema<'User'>} user

@@ -1,9 +1,11 @@
 // Open invitations: the invited users with their inviters, the state of the emails, and links for many users at once.
 
-import { get, post } from '../api.js';
+import { byName } from '../../names.js';
+import { get, Problem, post } from '../api.js';
 import { apiText } from '../api_texts.js';
+import { inBatches } from '../batches.js';
 import { select } from '../form.js';
-import { language, t, translated } from '../language.js';
+import { t, translated } from '../language.js';
 import { searched, table } from '../lists.js';
 import { rowSelection } from '../select_box.js';
 import {
@@ -11,6 +13,7 @@ import {
   badge,
   button,
   el,
+  explain,
   figure,
   forgetShown,
   link,
@@ -21,12 +24,14 @@ import {
   screen,
   showsOnce,
 } from '../view.js';
-import { picture } from './invitation_link.js';
+import { FIRST_LINK, picture } from './invitation_link.js';
 
+/** @import { Progress } from '../batches.js' */
 /** @import { Column, Context, List, Schema } from '../types.d.ts' */
 
 /** @typedef {Schema<'Invitation'>} Invitation */
 /** @typedef {Schema<'InvitationDelivery'>} Delivery */
+/** @typedef {Schema<'CreatedInvitation'>} Created */
 
 const NO_INVITATIONS = 'No open invitations.';
 // The users in one request. The response has a QR code for each.
@@ -108,6 +113,7 @@ function countOf({ items, next }) {
  */
 export async function invitations({ may, me }) {
   const writes = may('users:write');
+  const creates = may('accounts:write');
   const status = el('p', { role: 'status' });
   const total = el('p', { class: 'muted total', role: 'status' });
   const chosen = rowSelection({
@@ -117,7 +123,6 @@ export async function invitations({ may, me }) {
       status.textContent = count === 1 ? t`${1} invitation selected` : t`${figure(count)} invitations selected`;
     },
   });
-  const users = () => chosen.selected().map((row) => row.user_id);
   const actions = el('div', { class: 'ways' });
   const bar = el(
     'div',
@@ -134,6 +139,7 @@ export async function invitations({ may, me }) {
       caption: 'Open invitations',
     }),
     {
+      nameOf: (/** @type {Invitation} */ row) => row.display_name,
       total,
       above: writes ? [chosen.press, bar] : [],
       onpage: (/** @type {List<Invitation>} */ page) => {
@@ -145,16 +151,17 @@ export async function invitations({ may, me }) {
   const place = el('div', { 'aria-live': 'polite', class: 'stack' });
   /** @param {Delivery} delivery */
   const create = async (delivery) => {
-    const created = await inBatches(users(), (part) => post('/invitations', {}, { users: part, delivery }));
-    const items = created.flatMap((one) => one.items).sort(byName);
+    const users = idsOf(inOrderOfNames(chosen.selected()));
+    const { show, sent } = results(place);
+    const send = (/** @type {string[]} */ part) => post('/invitations', {}, { users: part, delivery });
+    const progress = await inBatches(users, MOST, send, ({ items }) => show(items));
     await list.fill();
-    // An earlier sheet stays: its links are not shown again.
-    for (const note of place.querySelectorAll(':scope > :not(.sheet)')) note.remove();
-    place.prepend(...result(items, delivery));
+    place.prepend(...interruption(progress, users.length));
+    if (sent() > 0) say(sent() === 1 ? t`${1} email is being sent.` : t`${figure(sent())} emails are being sent.`);
     place.querySelector('h2')?.focus();
   };
   const withdraw = async () => {
-    const withdrawn = users();
+    const withdrawn = idsOf(chosen.selected());
     const yes =
       withdrawn.length === 1
         ? await ask(
@@ -168,15 +175,20 @@ export async function invitations({ may, me }) {
             'Withdraw',
           );
     if (!yes) return;
-    const results = await inBatches(withdrawn, (part) => post('/invitations/withdraw', {}, { users: part }));
-    const count = results.reduce((sum, one) => sum + one.withdrawn, 0);
+    let count = 0;
+    const send = (/** @type {string[]} */ part) => post('/invitations/withdraw', {}, { users: part });
+    const progress = await inBatches(withdrawn, MOST, send, (answer, part) => {
+      count += answer.withdrawn;
+      for (const user of part) place.querySelector(`[data-user="${CSS.escape(user)}"]`)?.remove();
+    });
     await list.fill();
-    for (const user of withdrawn) place.querySelector(`[data-user="${CSS.escape(user)}"]`)?.remove();
+    removeNotes(place);
+    place.prepend(...interruption(progress, withdrawn.length));
     say(count === 1 ? 'One invitation was withdrawn.' : t`${figure(count)} invitations were withdrawn.`);
   };
   actions.append(
     ...(me.sends_mail ? [button('Send by email', () => create('email'), 'primary')] : []),
-    ...(may('accounts:write') ? [button('Create links to print', () => create('link'))] : []),
+    ...(creates ? [button('Create links to print', () => create('link'))] : []),
     button('Withdraw', withdraw, 'danger'),
     button('Select none', chosen.clear, 'quiet'),
   );
@@ -186,57 +198,85 @@ export async function invitations({ may, me }) {
       lead: 'Users who have not enrolled a device yet. A new link ends the earlier one of the same user.',
       back: ['/admin/users', 'Users'],
     },
+    writes && !creates && !me.sends_mail && notice(FIRST_LINK, 'calm'),
     place,
     list,
   );
 }
 
+/** @param {Invitation[]} rows */
+const idsOf = (rows) => rows.map((row) => row.user_id);
+
 /**
- * The order of the sheet: by full name, as the language sorts it.
- * @param {Schema<'CreatedInvitation'>} one
- * @param {Schema<'CreatedInvitation'>} other
+ * The users in the order of their full names, and of their names at sign-in.
+ * @template {{ name: string, display_name: string }} One
+ * @param {One[]} users
  */
-function byName(one, other) {
-  return (
-    one.display_name.localeCompare(other.display_name, language(), { numeric: true }) ||
-    one.name.localeCompare(other.name, language(), { numeric: true })
-  );
+const inOrderOfNames = (users) =>
+  [...users].sort(byName(({ name }) => name)).sort(byName(({ display_name: name }) => name));
+
+/**
+ * The notice that a later request was denied or failed, after earlier ones succeeded.
+ * @param {Progress} progress
+ * @param {number} all the number of users
+ */
+function interruption({ done, problem }, all) {
+  if (done === all) return [];
+  const count = t`Done for ${figure(done)} of ${figure(all)} users. Select the others again.`;
+  const why = problem instanceof Problem && problem.dropped ? [] : explain(problem);
+  return [el('div', { class: 'notice warn', role: 'alert' }, el('p', {}, count), ...why)];
 }
 
 /**
- * Sends requests for some users at a time.
- * @template Answer
- * @param {string[]} users
- * @param {(users: string[]) => Promise<Answer>} send
+ * Removes the notes of an earlier action. A sheet stays, because its links are not shown again.
+ * @param {HTMLElement} place
  */
-async function inBatches(users, send) {
-  /** @type {Answer[]} */
-  const answers = [];
-  for (let at = 0; at < users.length; at += MOST) answers.push(await send(users.slice(at, at + MOST)));
-  return answers;
+function removeNotes(place) {
+  for (const note of place.querySelectorAll(':scope > :not(.sheet)')) note.remove();
 }
 
 /**
- * The created links as a sheet to print, or a message.
- * @param {Array<Schema<'CreatedInvitation'>>} items
- * @param {Delivery} delivery
- * @returns {HTMLElement[]}
+ * The results of one action at a place: `show` adds those of a request, the links to one sheet; `sent` returns the
+ * number of emails.
+ * @param {HTMLElement} place
  */
-function result(items, delivery) {
-  const skipped = items.filter((one) => one.skipped);
-  const made = items.filter((one) => !one.skipped);
-  const notes = skipped.map(({ name, skipped: why }) => notice(t`${name} was skipped: ${apiText(why ?? '')}.`, 'warn'));
-  if (delivery === 'email') {
-    if (made.length > 0)
-      say(made.length === 1 ? t`${1} email is being sent.` : t`${figure(made.length)} emails are being sent.`);
-    return notes;
-  }
-  if (made.length === 0) return notes;
-  const done = () => {
-    forgetShown(sheet);
-    sheet.remove();
+function results(place) {
+  /** @type {ReturnType<typeof sheetOf> | undefined} */
+  let sheet;
+  let isFirst = true;
+  let sent = 0;
+  /** @param {Created[]} items */
+  const show = (items) => {
+    if (isFirst) removeNotes(place);
+    isFirst = false;
+    const [made, skipped] = [true, false].map((isMade) => items.filter((one) => !one.skipped === isMade));
+    const linked = inOrderOfNames(made.filter((one) => one.link));
+    sent += made.length - linked.length;
+    if (linked.length > 0) {
+      // The administrator may have closed the sheet meanwhile.
+      if (!sheet?.element.isConnected) {
+        sheet = sheetOf();
+        place.prepend(sheet.element);
+      }
+      sheet.add(linked);
+    }
+    place.prepend(
+      ...inOrderOfNames(skipped).map(({ name, skipped: why }) =>
+        notice(t`${name} was skipped: ${apiText(why ?? '')}.`, 'warn'),
+      ),
+    );
   };
-  const sheet = el(
+  return { show, sent: () => sent };
+}
+
+/** A sheet of links to print, to which `add` adds entries. */
+function sheetOf() {
+  const entries = el('ul', { class: 'sheet-entries' });
+  const done = () => {
+    forgetShown(element);
+    element.remove();
+  };
+  const element = el(
     'section',
     { class: 'sheet' },
     el('h2', { tabindex: -1 }, 'Links to hand over'),
@@ -251,15 +291,15 @@ function result(items, delivery) {
       button('Print', () => window.print(), 'primary'),
       button('I have handed them over', done),
     ),
-    el('ul', { class: 'sheet-entries' }, ...made.map(entry)),
+    entries,
   );
-  showsOnce(sheet, done);
-  return [...notes, sheet];
+  showsOnce(element, done);
+  return { element, add: (/** @type {Created[]} */ links) => entries.append(...links.map(entry)) };
 }
 
 /**
  * An entry of the sheet.
- * @param {Schema<'CreatedInvitation'>} one
+ * @param {Created} one
  */
 function entry({ user_id: user, display_name: name, name: login, link: address, qr_code: code, expires_at: until }) {
   return el(

@@ -1,5 +1,6 @@
 // A field that finds an object: the administrator types, and chooses one of the results.
 
+import { byName } from '../../names.js';
 import { t, translated } from '../language.js';
 import { el } from '../view.js';
 
@@ -17,7 +18,7 @@ let created = 0;
  * @param {PickerOptions<Item>} options
  * @returns {ControlField<HTMLInputElement, Name, string | undefined, Item | string | null>}
  */
-export function picker(name, label, { hint, load, label: labelled, chosen: onChosen, isId = () => false }) {
+export function picker(name, label, { hint, load, label: labelled, hasOrder, chosen: onChosen, isId = () => false }) {
   created += 1;
   const id = `picker-${created}`;
   /** @type {string | undefined} */
@@ -79,7 +80,7 @@ export function picker(name, label, { hint, load, label: labelled, chosen: onCho
       return;
     }
     if (mine !== round || document.activeElement !== input) return;
-    items = found;
+    items = hasOrder ? found : [...found].sort(byName(labelled));
     const options = items.map((item, index) =>
       el(
         'li',

@@ -1,5 +1,6 @@
 // The settings of the instance: the purpose of each, its value with its unit, and its source.
 
+import { matcher } from '../../names.js';
 import { get } from '../api.js';
 import { durationText } from '../durations.js';
 import { text, toggle } from '../form.js';
@@ -85,9 +86,10 @@ export async function settings(context) {
   const items = found.items.map((one) => ({ ...one, description: settingText(one.description ?? '') }));
   const list = await searched(
     [text('q', 'Name or description', { type: 'search' }), toggle('changed', 'Only changed')],
-    async ({ q, changed }) => ({
-      items: items.filter((one) => fits(one, q ?? '') && (!changed || isChanged(one))),
-    }),
+    async ({ q, changed }) => {
+      const fits = matcher(q ?? '');
+      return { items: items.filter((one) => fits(searchedText(one)) && (!changed || isChanged(one))) };
+    },
     grouped(),
   );
   return screen(
@@ -102,17 +104,8 @@ export async function settings(context) {
   );
 }
 
-/**
- * @param {Setting} setting
- * @param {string} wanted
- */
-function fits({ key, description }, wanted) {
-  const all = `${key} ${translated(GROUPS[groupOf(key)] ?? '')} ${description ?? ''}`.toLowerCase();
-  return wanted
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => all.includes(word));
-}
+/** @param {Setting} setting */
+const searchedText = ({ key, description }) => `${key} ${translated(GROUPS[groupOf(key)] ?? '')} ${description ?? ''}`;
 
 /** @param {string} key */
 const groupOf = (key) => (key.includes('.') ? key.slice(0, key.indexOf('.')) : '');

@@ -2,8 +2,10 @@
 
 import { followed, get, post } from '../api.js';
 import { apiSentence, apiText } from '../api_texts.js';
-import { translated } from '../language.js';
+import { t, translated } from '../language.js';
 import { anchorOf, badge, button, el, facts, json, moment, more, notice, panel, say, way } from '../view.js';
+import { deniedBecause } from './access.js';
+import { accountAddress } from './account.js';
 import { nameIdNote } from './name_id.js';
 import { unconfirmedUsers } from './unconfirmed.js';
 
@@ -61,7 +63,7 @@ export async function testSignIn(application, { me, may, reload }) {
       ),
       el('div', { class: 'ways' }, begin),
     ),
-    ...(await missingAccount(application, { me, may, reload })),
+    ...(await missingAccess(application, { me, may, reload })),
     ...(await unconfirmedUsers(application, { may, reload })),
     blocked,
     place,
@@ -69,22 +71,28 @@ export async function testSignIn(application, { me, may, reload }) {
 }
 
 /**
- * A user without an account in the application cannot sign in, not even in a test. The administrator can create one.
+ * A user without access to the application cannot sign in, not even in a test. The administrator can create an account,
+ * or change the account that denies the access.
  * @param {Schema<'Application'>} application
  * @param {Pick<Context, 'me' | 'may' | 'reload'>} context
  */
-async function missingAccount(application, { me, may, reload }) {
+async function missingAccess(application, { me, may, reload }) {
   const user = me.id;
   // A service has no user.
   if (!user || !may('accounts:read')) return [];
-  const { items, next } = await get('/users/{id}/accounts', { id: user, limit: 200 });
-  if (next || items.some((account) => account.application_id === application.id)) return [];
-  const [assigned, mine] = await Promise.all([
-    get('/applications/{id}/groups', { id: application.id }),
-    get('/users/{id}/groups', { id: user }),
-  ]);
-  const ids = mine.items.map(({ id }) => id);
-  if (assigned.everyone || assigned.items.some(({ group }) => ids.includes(group.id))) return [];
+  const { items } = await get('/applications/{id}/access', { id: application.id, q: user });
+  const access = items.find((row) => row.user_id === user);
+  if (access?.granted) return [];
+  if (access?.denied) {
+    const { account } = access;
+    return [
+      notice(
+        t`You have no access to this application, so the test sign-in will fail: ${deniedBecause(access.denied)}.`,
+        'warn',
+        account && el('div', { class: 'ways' }, way(accountAddress(account.id), 'Open my account')),
+      ),
+    ];
+  }
   const give = button('Create an account for me', async () => {
     await post('/applications/{id}/accounts', { id: application.id }, { user_id: user });
     await reload();
@@ -92,7 +100,7 @@ async function missingAccount(application, { me, may, reload }) {
   });
   return [
     notice(
-      'You have no account in this application, so the test sign-in will fail.',
+      'You have no access to this application, so the test sign-in will fail.',
       'warn',
       may('accounts:write') && el('div', { class: 'ways' }, give),
     ),

@@ -1,5 +1,6 @@
 // Users without a confirmed email address. A SAML application that identifies users by it rejects them.
 
+import { byName } from '../../names.js';
 import { get, post } from '../api.js';
 import { t, translated } from '../language.js';
 import { button, el, figure, link, notice, say } from '../view.js';
@@ -38,16 +39,19 @@ export async function unconfirmedUsers(application, { may, reload }) {
   if (application.protocol !== 'saml' || !needsAddress(application) || !may('users:read')) return [];
   const { items, next } = await get('/users/unconfirmed-emails', { application: application.id, limit: MOST });
   if (items.length === 0) return [];
+  items.sort(byName(({ name }) => name));
   const withAddress = items.filter((user) => user.email);
-  const confirm = button(t`Confirm ${figure(withAddress.length)} addresses`, async () => {
+  const count = withAddress.length;
+  const label = count === 1 ? t`Confirm ${1} address` : t`Confirm ${figure(count)} addresses`;
+  const confirm = button(label, async () => {
     await confirmAddresses(withAddress.map((user) => user.id));
     await reload();
   });
   return [
     notice(
       'These users cannot sign in to it, because their email address is missing or not confirmed. An address is ' +
-        'confirmed when an administrator sets or confirms it, or when the user opens an invitation that was sent to ' +
-        'it.',
+        'confirmed when an administrator sets or confirms it, or when an invited user opens an invitation that was ' +
+        'sent to it.',
       'warn',
       el(
         'ul',
@@ -63,7 +67,7 @@ export async function unconfirmedUsers(application, { may, reload }) {
         ),
       ),
       next && el('p', {}, 'There are more users like these.'),
-      may('users:manage') && withAddress.length > 0 && el('div', { class: 'ways' }, confirm),
+      may('users:manage') && count > 0 && el('div', { class: 'ways' }, confirm),
     ),
   ];
 }

@@ -1,5 +1,6 @@
 // One user: profile, accounts, devices, sessions and activity.
 
+import { byName } from '../../names.js';
 import { get, getVersion, Problem, patch, post, put, remove } from '../api.js';
 import { apiSentence } from '../api_texts.js';
 import { area, FieldError, folded, form, group, select, text, toggle } from '../form.js';
@@ -26,7 +27,7 @@ import {
 import { applicationsOfUser } from './access.js';
 import { applicationAddress } from './applications.js';
 import { entries } from './audit.js';
-import { canSend, sendInvitation, showNewLink } from './invitation_link.js';
+import { canSend, FIRST_LINK, sendInvitation, showNewLink } from './invitation_link.js';
 import { alertMarks, reportsOf } from './reports.js';
 import { confirmAddresses } from './unconfirmed.js';
 import { called, userAddress } from './user_cell.js';
@@ -201,8 +202,11 @@ async function profile(user, version, context) {
     user.email && !user.email_confirmed && user.state !== 'terminated'
       ? [
           notice(
-            'The email address is not confirmed, so SAML applications do not receive it. It is confirmed when an ' +
-              'admin or an owner confirms it, or when the user opens an invitation that was sent to it.',
+            user.state === 'invited'
+              ? 'The email address is not confirmed, so SAML applications do not receive it. It is confirmed when an ' +
+                  'admin or an owner confirms it, or when the user opens an invitation that was sent to it.'
+              : 'The email address is not confirmed, so SAML applications do not receive it. It is confirmed when an ' +
+                  'admin or an owner confirms it.',
             'warn',
             manages && writes && el('div', { class: 'ways' }, confirm),
           ),
@@ -529,24 +533,29 @@ async function devices(user, _version, context) {
     devices,
     { empty: 'No device: this user can’t approve a sign-in yet.', caption: 'Devices' },
   );
-  // The holder of the first link becomes the user, so only administrators who may give access receive it.
-  const mayReceive = devices.length > 0 || context.may('accounts:write');
+  // The holder of the first link becomes the user, so only administrators who may give access receive it. An active
+  // user had a device, which may be lost and removed. The server knows the exceptions.
+  const hadOne = user.state === 'active' || devices.length > 0 || addresses.length > 0;
+  const mayReceive = hadOne || context.may('accounts:write');
+  const sends = canSend(user, context.me);
   const enrol = button(
     devices.length === 0 ? 'Create a link to enrol a device' : 'Create a link to enrol another device',
     () => showNewLink(user, context.me).then(reload),
-    canSend(user, context.me) ? '' : 'primary',
+    sends ? '' : 'primary',
   );
   const send = button('Send the invitation by email', () => sendInvitation(user), 'primary');
   if (writes && (handover.enrol || handover.send)) {
     history.replaceState(null, '');
     // This runs after the page is shown, as if the administrator had pressed the button.
-    setTimeout(() => (handover.send && canSend(user, context.me) ? send : enrol).click());
+    if (handover.send && sends) setTimeout(() => send.click());
+    else if (mayReceive) setTimeout(() => enrol.click());
   }
   return [
     section(
       'Devices',
       list,
-      writes && el('div', { class: 'ways' }, canSend(user, context.me) && send, mayReceive && enrol),
+      writes && (sends || mayReceive) && el('div', { class: 'ways' }, sends && send, mayReceive && enrol),
+      writes && user.state === 'invited' && !sends && !mayReceive && notice(withoutLink(context.me), 'calm'),
     ),
     links,
     section(
@@ -562,6 +571,13 @@ async function devices(user, _version, context) {
     ...(addresses.length > 0 || writes ? [channels(user, addresses, writes, reload)] : []),
   ];
 }
+
+/**
+ * What to do for an invited user, if the administrator can neither create a link nor have the server send it.
+ * @param {Schema<'Me'>} me
+ */
+const withoutLink = (me) =>
+  me.sends_mail ? 'The user has no email address. Ask an owner or an admin to create the first link.' : FIRST_LINK;
 
 /**
  * The protection and the uses of a device, as badges.
@@ -645,6 +661,7 @@ async function sessions(user, _version, context) {
     get('/users/{id}/sessions', { id }),
     get('/users/{id}/consents', { id }),
   ]);
+  consents.sort(byName((row) => row.application_name));
   const writes = mayChange(user, context);
   const end = async (/** @type {string} */ session) => {
     await remove('/users/{id}/sessions/{session}', { id, session });

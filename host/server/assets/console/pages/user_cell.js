@@ -28,6 +28,12 @@ export function userCell({ id, name, others = [] }) {
 }
 
 /**
+ * The name by which lists are sorted: the full name, or else the name at sign-in.
+ * @param {{ name: string, profile: { name?: string | null } }} user
+ */
+export const fullName = ({ name, profile }) => profile.name || name;
+
+/**
  * A user in a question: the full name and the account name.
  * @param {{ name: string, profile: { name?: string | null } }} user
  */

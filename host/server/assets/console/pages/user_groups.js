@@ -1,5 +1,6 @@
 // The groups of one user.
 
+import { byName } from '../../names.js';
 import { get, post, remove } from '../api.js';
 import { FieldError, form } from '../form.js';
 import { t } from '../language.js';
@@ -15,6 +16,7 @@ import { groupAddress, groupPicker } from './groups.js';
  */
 export async function groupsOfUser(user, { may, reload }) {
   const { items } = await get('/users/{id}/groups', { id: user.id });
+  items.sort(byName(({ name }) => name));
   /** @type {Array<Column<Schema<'UserGroup'>>>} */
   const columns = [
     { label: 'Group', cell: (row) => link(groupAddress(row.id), el('bdi', {}, row.name)) },

@@ -22,8 +22,9 @@ import {
   way,
 } from '../view.js';
 import { selection } from './bulk.js';
+import { FIRST_LINK } from './invitation_link.js';
 import { alertMarks } from './reports.js';
-import { userAddress, userCell } from './user_cell.js';
+import { fullName, userAddress, userCell } from './user_cell.js';
 
 /** @import { ChangeOptions, Child, Column, Context, Schema } from '../types.d.ts' */
 
@@ -127,6 +128,7 @@ export async function users(context) {
       order: sorted,
     }),
     {
+      nameOf: fullName,
       total,
       above: [chosen.bar],
       onpage: (/** @type {Schema<'UserList'>} */ page) => {
@@ -225,6 +227,7 @@ export async function newUser({ go, may, me }) {
       lead: 'The user is invited until a device is enrolled.',
       back: ['/admin/users', 'Users'],
     },
+    offers.length === 0 && notice(FIRST_LINK, 'calm'),
     made,
   );
 }

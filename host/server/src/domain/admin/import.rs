@@ -139,6 +139,8 @@ pub struct ImportReport {
     pub readdressed: u64,
     /// The number of objects with a new name. For a new account: a name other than the user's.
     pub renamed: u64,
+    /// The number of created and updated users whose name is an address other than their email address.
+    pub named_by_other_address: u64,
     /// The number of objects that match the file already.
     pub unchanged: u64,
     /// The number of rejected rows.
@@ -163,6 +165,7 @@ impl ImportReport {
     /// Returns the report for a file with a rejected row, of which nothing is imported.
     pub(super) fn nothing_done(mut self) -> Self {
         (self.created, self.updated, self.readdressed, self.renamed) = (0, 0, 0, 0);
+        self.named_by_other_address = 0;
         self
     }
 }

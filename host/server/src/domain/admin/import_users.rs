@@ -31,6 +31,16 @@ struct PlannedRow {
     user: User,
 }
 
+impl PlannedRow {
+    /// Whether the row creates a user whose name is another address, or changes an existing user to such a one.
+    fn gets_other_address_as_name(&self) -> bool {
+        let is_changed = self.before.as_ref().is_none_or(|before| {
+            (&before.name, &before.email) != (&self.user.name, &self.user.email)
+        });
+        is_changed && self.user.is_named_by_other_address()
+    }
+}
+
 /// The existing users that a file names.
 struct ExistingRecords {
     by_login: HashMap<LoginName, User>,
@@ -178,6 +188,7 @@ pub async fn plan_users(
         match checked {
             Ok(plan) if plan.before.as_ref() == Some(&plan.user) => report.unchanged += 1,
             Ok(plan) => {
+                report.named_by_other_address += u64::from(plan.gets_other_address_as_name());
                 match &plan.before {
                     Some(before) => {
                         report.updated += 1;
@@ -333,7 +344,9 @@ fn plan(
         }
         *value = wanted;
     }
-    user.email_confirmed |= user.profile.email_verified;
+    if user.profile.email_verified {
+        user.confirm_email();
+    }
     if before.is_none() {
         check_new_name(&user, caller)?;
     }

@@ -30,9 +30,9 @@ impl AdminCommand for SendTestMail {
         if context.services.mailer.is_none() {
             return Err(AdminError::Conflict(NO_MAIL));
         }
-        // The address must have the form of users' addresses.
-        email_address(&self.0)?;
-        Ok(Planned::harmless(authorization, self.0.trim().to_owned()))
+        // The form of users' addresses: SMTP servers without SMTPUTF8 (RFC 6531) take a domain only in A-labels.
+        let to = email_address(&self.0)?;
+        Ok(Planned::harmless(authorization, to.to_string()))
     }
 
     async fn execute(

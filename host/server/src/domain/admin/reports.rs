@@ -10,7 +10,8 @@ use crate::domain::operations::wakeups::Wakeup;
 use crate::domain::protected_actions::ProtectedAction;
 use crate::domain::{Services, audit};
 use assent_model::administration::Permission;
-use assent_model::audit::{AuditContext, Event};
+use assent_model::audit::{Actor, AuditContext, Event};
+use assent_model::caller::Caller;
 use assent_model::device::Device;
 use assent_model::id::{ReportId, UserId};
 use assent_model::name::display_text;
@@ -55,7 +56,7 @@ assent_model::admin_command! {
         /// What the administrator found out and did, for the audit log.
         harmless note: String,
         /// Whether to end the user's cooldown. Requests that it held are sent to the devices.
-        harmless end_cooldown: Option<bool>,
+        protected end_cooldown: Option<bool>,
         /// Whether to end all sessions of the user.
         harmless end_sessions: Option<bool>,
         /// The id of a device of the user to revoke.
@@ -100,27 +101,32 @@ impl AdminCommand for SettleReport {
             return Err(SETTLED);
         }
         let Settlement {
-            note,
-            end_cooldown,
-            end_sessions,
-            ..
+            note, end_sessions, ..
         } = &self.settlement;
-        let ProtectedSettlementMembers { revoke_device } = self.settlement.protected();
+        let ProtectedSettlementMembers {
+            end_cooldown,
+            revoke_device,
+        } = self.settlement.protected();
+        let end_cooldown = end_cooldown.unwrap_or_default();
         let note = display_text(note, LONGEST_NOTE)
             .ok_or_else(|| invalid("note", "use 1 to 500 characters without control characters"))?;
         let device = match revoke_device {
             Some(id) => Some(device_of(services, user.id, id).await?),
             None => None,
         };
-        let action = device
-            .as_ref()
-            .filter(|_| user.console_role.is_some())
-            .map(|device| ProtectedAction::RevokeDevice(device.id));
+        let removes_administrator = device.is_some() && user.console_role.is_some();
+        let is_protected = removes_administrator || is_own(&report, caller);
+        let action = is_protected.then(|| ProtectedAction::SettleReport {
+            user: user.id,
+            reported_at: report.reported_at,
+            end_cooldown,
+            device: device.as_ref().map(|device| device.id),
+        });
         let plan = PlannedSettlement {
             user,
             report: self.report,
             note,
-            end_cooldown: end_cooldown.unwrap_or_default(),
+            end_cooldown,
             end_sessions: end_sessions.unwrap_or_default(),
             device,
         };
@@ -160,6 +166,12 @@ impl AdminCommand for SettleReport {
 
 /// The error for the second of two settlements.
 const SETTLED: AdminError = AdminError::Conflict("the report was settled already");
+
+/// Whether the caller reported the request. The attacker with the caller's session, whom the report is about, must not
+/// settle it. So it needs an approval on the device on which it was reported.
+fn is_own(report: &Report, caller: &Caller) -> bool {
+    matches!(&caller.by.actor, Actor::User(user) if *user == report.user)
+}
 
 async fn report(services: &Services, id: ReportId) -> Result<Report> {
     let found = services.store.report(id).await?;

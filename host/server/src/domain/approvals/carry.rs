@@ -199,8 +199,8 @@ async fn question(
         address: known.identifier.clone(),
         application: shown.application_name.clone(),
         account: shown.account.clone(),
-        place: shown.place.clone(),
-        browser: shown.browser.clone(),
+        place: shown.browser.place.clone(),
+        browser: shown.browser.browser.clone(),
         binding: binding(services, approval.id)?,
         callback_url: callback_url(services, &channel.name)?,
     };

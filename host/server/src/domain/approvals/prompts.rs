@@ -5,18 +5,38 @@
 //! the stored action was tampered with. Then the request ends.
 
 use crate::domain::protected_actions::{ProtectedAction, SummaryError, summarize};
-use crate::domain::{InternalError, Services};
+use crate::domain::{InternalError, Services, browser_words};
 use assent_model::action_approval::ActionProposal;
 use assent_model::approval::{Approval, ApprovalSubject};
 use assent_model::language::Language;
+use assent_model::login::BrowserContext;
 
 /// An approval request as a device shows it.
 #[derive(Clone, Debug)]
 pub struct Prompt {
     /// The request.
     pub approval: Approval,
+    /// The waiting browser in the language of the device, which signs it.
+    pub browser: BrowserContext,
     /// The summary of the protected action in the language of the device, which signs it. `None` for a sign-in.
     pub summary: Option<String>,
+}
+
+impl Prompt {
+    /// Returns the prompt of a request in the language of the device, with the summary in the same language.
+    pub fn new(
+        services: &Services,
+        approval: Approval,
+        summary: Option<String>,
+        language: Language,
+    ) -> Self {
+        let browser = browser_words::translated(services, &approval.shown.browser, language);
+        Self {
+            approval,
+            browser,
+            summary,
+        }
+    }
 }
 
 /// Returns the prompt of a request, in the language of the device. Returns `None` if the summary of its protected
@@ -48,7 +68,7 @@ pub async fn prompt_of(
             Some(summary)
         }
     };
-    Ok(Some(Prompt { approval, summary }))
+    Ok(Some(Prompt::new(services, approval, summary, language)))
 }
 
 /// Returns the prompts of these requests, without those that ended.

@@ -11,6 +11,7 @@ use assent_model::audit::{Entry, Event};
 use assent_model::clock::Timestamp;
 use assent_model::device::Device;
 use assent_model::id::{Did, UserId};
+use assent_model::login::BrowserContext;
 
 /// The largest number of requests in the list.
 const MOST: usize = 50;
@@ -30,10 +31,8 @@ pub struct PastRequest {
     pub action: Option<PastAction>,
     /// The typed name. Empty if it is not known any more.
     pub account: String,
-    /// The approximate location of the browser. Empty if it is unknown.
-    pub place: String,
-    /// The browser and operating system. Empty if they are unknown.
-    pub browser: String,
+    /// The browser, in English. Its texts are empty if they are not known any more.
+    pub browser: BrowserContext,
     /// The time of the decision, or of the request if it was not answered.
     pub at: Timestamp,
 }
@@ -155,8 +154,10 @@ fn past(
             .cloned()
             .unwrap_or_else(|| services.settings.operator.clone()),
         account: text("name"),
-        place: text("requested_from"),
-        browser: text("requested_with"),
+        browser: BrowserContext {
+            place: text("requested_from"),
+            browser: text("requested_with"),
+        },
         action,
         at: entry.at,
         application: entry.application,

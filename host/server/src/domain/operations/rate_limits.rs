@@ -417,6 +417,23 @@ mod tests {
     }
 
     #[test]
+    fn the_largest_bound_applies_to_each_network() {
+        // A /64 has 3 permits, and of its /56 and /48, which would have 12 and 48, each has only 5.
+        for (networks, step, permitted) in [(1, 1, 3), (256, 1, 5), (4096, 16, 5)] {
+            let limit = Arc::new(ConcurrencyLimit::with_largest(3, 5));
+            let permits: Vec<_> = (0..networks)
+                .flat_map(|n| [n; 4])
+                .filter_map(|n| limit.hold(network(&format!("2001:db8:0:{:x}::1", n * step))))
+                .collect();
+            assert_eq!(permits.len(), permitted);
+            assert!(limit.hold(network("2001:db8:1::1")).is_some());
+        }
+        let limit = Arc::new(ConcurrencyLimit::with_largest(3, 2));
+        let permits = [(); 3].map(|()| limit.hold(network("192.0.2.1")));
+        assert_eq!(permits.iter().flatten().count(), 2, "one address");
+    }
+
+    #[test]
     fn one_rented_machine_cannot_push_out_the_keys_of_others() {
         let rate = Rate {
             per_minute: 10,

@@ -17,14 +17,14 @@ use assent_model::user::{ConsoleRole, User};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ProtectedAction {
-    /// Creates a user with a console role.
+    /// Creates a user with a console role, or with a name that is an address other than the email address.
     CreateUser {
         /// The name of the new user.
         name: LoginName,
         /// The email address, with which the user can sign in too.
         email: Option<LoginName>,
         /// The role.
-        console_role: ConsoleRole,
+        console_role: Option<ConsoleRole>,
     },
     /// Updates a user.
     UpdateUser {
@@ -35,8 +35,8 @@ pub enum ProtectedAction {
     },
     /// Confirms the email addresses of users.
     ConfirmEmails {
-        /// The users, each with the address.
-        users: Vec<(UserId, LoginName)>,
+        /// The users.
+        users: Vec<ConfirmedUser>,
     },
     /// Deletes a user.
     DeleteUser(UserId),
@@ -53,6 +53,17 @@ pub enum ProtectedAction {
     CreateRecoveryCodes(UserId),
     /// Revokes the device of a user with a console role.
     RevokeDevice(DeviceId),
+    /// Settles a report of the administrator, or one with the removal of the device of a user with a console role.
+    SettleReport {
+        /// The user who reported the request.
+        user: UserId,
+        /// The time of the report.
+        reported_at: Timestamp,
+        /// Whether the user's cooldown ends.
+        end_cooldown: bool,
+        /// The device to revoke.
+        device: Option<DeviceId>,
+    },
     /// Sets the external authenticator that approves for a user.
     SetExternalAuthenticator {
         /// The user.
@@ -259,6 +270,28 @@ impl From<&User> for LinkedUser {
     }
 }
 
+/// A user whose email address is confirmed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConfirmedUser {
+    /// The user.
+    pub id: UserId,
+    /// The user's name. If it is another address, it is confirmed too.
+    pub name: LoginName,
+    /// The email address.
+    pub email: LoginName,
+}
+
+impl ConfirmedUser {
+    /// Returns this user. `None` without an email address.
+    pub fn from_user(user: &User) -> Option<Self> {
+        Some(Self {
+            id: user.id,
+            name: user.name.clone(),
+            email: user.email.clone()?,
+        })
+    }
+}
+
 /// The numbers of objects that a manifest changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestChanges {
@@ -288,6 +321,8 @@ pub struct ImportedTable {
     pub renamed: u64,
     /// The number of rows that change an email address.
     pub readdressed: u64,
+    /// The number of created and changed users whose name is an address other than their email address.
+    pub named_by_other_address: u64,
 }
 
 /// A change of a user that needs an approval.
@@ -303,6 +338,8 @@ pub enum ProtectedUserChange {
     Email(Option<LoginName>),
     /// Confirms the email address, so that applications receive it.
     ConfirmEmail(LoginName),
+    /// Confirms the user name, which is an address other than the email address.
+    ConfirmName,
     /// Grants a console role.
     GrantRole {
         /// The role.
@@ -365,17 +402,22 @@ impl ProtectedAction {
                     ProtectedUserChange::Email(email) => email.as_ref(),
                     ProtectedUserChange::ConfirmEmail(email) => Some(email),
                     ProtectedUserChange::Terminate
+                    | ProtectedUserChange::ConfirmName
                     | ProtectedUserChange::GrantRole { .. }
                     | ProtectedUserChange::RemoveRole => None,
                 })
                 .collect(),
-            Self::ConfirmEmails { users } => users.iter().map(|(_, email)| email).collect(),
+            Self::ConfirmEmails { users } => users
+                .iter()
+                .flat_map(|user| [&user.name, &user.email])
+                .collect(),
             Self::CreateInvitationLinks { users } => users.iter().map(|user| &user.name).collect(),
             Self::DeleteUser(_)
             | Self::EraseUser(_)
             | Self::EnrolDevice(_)
             | Self::CreateRecoveryCodes(_)
             | Self::RevokeDevice(_)
+            | Self::SettleReport { .. }
             | Self::SetExternalAuthenticator { .. }
             | Self::CreateAccount { .. }
             | Self::UpdateAccount { .. }
@@ -419,6 +461,7 @@ impl ProtectedAction {
             }
             Self::CreateRecoveryCodes(_) => ProtectedActionKind::CreateRecoveryCodes,
             Self::RevokeDevice(_) => ProtectedActionKind::RevokeDevice,
+            Self::SettleReport { .. } => ProtectedActionKind::SettleReport,
             Self::SetExternalAuthenticator { .. } => ProtectedActionKind::SetExternalAuthenticator,
             Self::CreateAccount { .. } => ProtectedActionKind::CreateAccount,
             Self::UpdateAccount { .. } => ProtectedActionKind::UpdateAccount,
@@ -463,8 +506,15 @@ impl ProtectedAction {
             | Self::EraseUser(user)
             | Self::EnrolDevice(user)
             | Self::CreateRecoveryCodes(user)
-            | Self::SetExternalAuthenticator { user, .. } => ActionSubject::User(*user),
-            Self::RevokeDevice(device) => ActionSubject::Device(*device),
+            | Self::SetExternalAuthenticator { user, .. }
+            | Self::SettleReport {
+                user, device: None, ..
+            } => ActionSubject::User(*user),
+            Self::RevokeDevice(device)
+            | Self::SettleReport {
+                device: Some(device),
+                ..
+            } => ActionSubject::Device(*device),
             Self::CreateAccount {
                 user, application, ..
             } => ActionSubject::UserIn(*user, application),

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::application_state::{ChangedMember, ClientState, ServiceProviderState};
-use super::escape::{address, addresses, name_list, unquoted};
+use super::escape::{addresses, quoted_list, unquoted};
 use super::joined::{in_a_row, joined_by_and, sentences};
 use crate::keys::client;
 use crate::messages::Message;
@@ -12,8 +12,13 @@ use assent_model::application::OidcSettings;
 use assent_model::client_auth::{ClientAuthentication, ClientKeys};
 use assent_model::command::MemberValue;
 use assent_model::id::Did;
+use assent_model::language::Language;
 use assent_model::redirect::RedirectUri;
-use assent_model::saml::{Binding, SamlSettings};
+use assent_model::saml::{AssertionConsumer, Binding, SamlSettings};
+
+/// The number of characters up to which a summary lists unchanged addresses. More of them are only counted, because a
+/// division of the change would not make their list shorter.
+const LONGEST_UNCHANGED: usize = 1_500;
 
 /// Returns the summary of an update of a service provider. `name` is its current name, without quotes, here and below.
 pub(super) fn updated_service_provider(
@@ -61,13 +66,13 @@ fn with_value(ChangedMember { name, value }: &ChangedMember) -> Message {
         MemberValue::Removed => Message::new("action-member-removed").message("member", member),
         MemberValue::Text(text) => Message::new("action-member-text")
             .message("member", member)
-            .text("value", unquoted(&address(text))),
-        MemberValue::Texts(texts) => {
-            let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-            Message::new("action-member-list")
-                .message("member", member)
-                .message("values", addresses(&texts))
+            .text("value", unquoted(text)),
+        MemberValue::Texts(texts) if texts.is_empty() => {
+            Message::new("action-member-removed").message("member", member)
         }
+        MemberValue::Texts(texts) => Message::new("action-member-list")
+            .message("member", member)
+            .message("values", quoted_list(texts.iter().map(String::as_str))),
         MemberValue::Flag(flag) => plain(flag.to_string()),
         MemberValue::Number(number) => plain(number.to_string()),
     }
@@ -98,9 +103,10 @@ pub(super) fn applied_metadata(
     after: &ServiceProviderState,
     members: &[String],
 ) -> Message {
+    let members = members.iter().map(|member| member_name(member));
     let change = Message::new("action-apply-metadata")
         .text("application", name)
-        .message("members", name_list(members.iter().map(String::as_str)));
+        .message("members", in_a_row(members));
     // Metadata does not change the availability.
     sentences([change].into_iter().chain(changed_provider(before, after)))
 }
@@ -135,7 +141,7 @@ pub(super) fn created_service_provider(provider: &ServiceProviderState) -> Messa
     sentences([
         created(&provider.name),
         Message::new("action-its-entity-id").text("id", id),
-        answered_at(&[], &consumers(provider)),
+        consumed_at(&[], &provider.settings.acs),
     ])
 }
 
@@ -218,7 +224,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
     let mut effects = Vec::new();
     if was.initiate_login_uri != is.initiate_login_uri {
         effects.push(match &is.initiate_login_uri {
-            Some(uri) => Message::new("action-starts-at").text("address", address(uri.as_str())),
+            Some(uri) => Message::new("action-starts-at").text("address", uri.as_str()),
             None => Message::new("action-starts-nowhere"),
         });
     }
@@ -243,7 +249,7 @@ fn signing_in_and_out(was: &OidcSettings, is: &OidcSettings) -> Vec<Message> {
     let (before, now) = (notified(was), notified(is));
     if before != now {
         effects.push(match now {
-            Some(uri) => Message::new("action-notified-at").text("address", address(uri.as_str())),
+            Some(uri) => Message::new("action-notified-at").text("address", uri.as_str()),
             None => Message::new("action-not-notified"),
         });
     }
@@ -290,20 +296,18 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     effects.extend(changed_attributes(was, is));
     if was.metadata_url != is.metadata_url {
         effects.push(match &is.metadata_url {
-            Some(url) => Message::new("action-metadata-at").text("address", address(url.as_str())),
+            Some(url) => Message::new("action-metadata-at").text("address", url.as_str()),
             None => Message::new("action-metadata-nowhere"),
         });
     }
     if was.acs != is.acs {
-        effects.push(answered_at(&consumers(before), &consumers(after)));
+        effects.push(consumed_at(&was.acs, &is.acs));
     }
     // The first address is the default too, if none is marked.
     let default =
         |settings: &SamlSettings| settings.default_acs().map(|acs| acs.as_str().to_owned());
     if let Some(address_of_default) = default(is).filter(|_| was.acs != is.acs) {
-        effects.push(
-            Message::new("action-answers-default").text("address", address(&address_of_default)),
-        );
+        effects.push(Message::new("action-answers-default").text("address", address_of_default));
     }
     let (was, is) = (
         &before.settings.single_logout,
@@ -313,17 +317,13 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
         effects.push(match is {
             None => Message::new("action-not-notified"),
             Some(logout) => {
-                let urls: Vec<&str> = [&logout.url]
-                    .into_iter()
-                    .chain(&logout.response_url)
-                    .map(|url| url.as_str())
-                    .collect();
+                let urls = [&logout.url].into_iter().chain(&logout.response_url);
                 let binding = match logout.binding {
                     Binding::Post => "HTTP-POST",
                     Binding::Redirect => "HTTP-Redirect",
                 };
                 Message::new("action-notified-with-name")
-                    .message("addresses", addresses(&urls))
+                    .message("addresses", addresses(urls.map(RedirectUri::as_str)))
                     .text("binding", binding)
             }
         });
@@ -331,23 +331,15 @@ fn changed_provider(before: &ServiceProviderState, after: &ServiceProviderState)
     effects
 }
 
-/// Returns the assertion consumer services.
-fn consumers(provider: &ServiceProviderState) -> Vec<String> {
-    let consumers = provider.settings.acs.iter();
-    consumers
-        .map(|consumer| consumer.url.as_str().to_owned())
-        .collect()
-}
-
 /// Returns the attributes of each assertion, which are the same for every user.
 fn changed_attributes(was: &SamlSettings, is: &SamlSettings) -> Vec<Message> {
     let (known, now) = (&was.custom_attributes, &is.custom_attributes);
     let new = now.iter().filter(|one| !known.contains(one));
     let gone = known.iter().filter(|one| !now.contains(one));
-    let quoted = |value: &String| Message::new("action-quoted").text("value", unquoted(value));
     let received = new.map(|attribute| {
+        let values = attribute.values.iter().map(String::as_str);
         Message::new("action-receives")
-            .message("values", in_a_row(attribute.values.iter().map(quoted)))
+            .message("values", quoted_list(values))
             .text("name", unquoted(&attribute.name))
     });
     let lost = gone.map(|attribute| {
@@ -371,7 +363,7 @@ fn proof(is: &ClientAuthentication, was: Option<&ClientAuthentication>) -> Optio
             proven_by_keys(&thumbprints(was), &thumbprints(Some(is)))
         }
         ClientAuthentication::PrivateKeyJwt(ClientKeys::JwksUri(uri)) => {
-            Message::new("action-keys-at").text("address", address(uri.as_str()))
+            Message::new("action-keys-at").text("address", uri.as_str())
         }
         ClientAuthentication::TlsClientCertificate(certificate) => {
             let digest = certificate.sha256.to_string();
@@ -424,17 +416,47 @@ fn proven_by_certificates(was: &[String], is: &[String]) -> Message {
 
 /// Returns the addresses after a change that existed before, and the new ones. `None` for an empty list.
 fn kept_and_new(before: &[String], after: &[String]) -> (Option<Message>, Option<Message>) {
-    let (kept, new): (Vec<&str>, Vec<&str>) = after
-        .iter()
-        .map(String::as_str)
-        .partition(|uri| before.iter().any(|known| known == uri));
-    let list_of = |all: Vec<&str>| (!all.is_empty()).then(|| addresses(&all));
-    (list_of(kept), list_of(new))
+    let message = |address: &String| addresses([address.as_str()]);
+    kept_and_new_of(before, after, message)
 }
 
-/// Returns the redirect URIs or consumer services, the new ones first, because an attacker would add one.
+/// Returns the elements of a list that existed before, and the new ones. `None` for an empty list.
+fn kept_and_new_of<T: PartialEq>(
+    before: &[T],
+    after: &[T],
+    message: impl Fn(&T) -> Message,
+) -> (Option<Message>, Option<Message>) {
+    let (kept, new): (Vec<&T>, Vec<&T>) = after.iter().partition(|one| before.contains(one));
+    let count = i64::try_from(kept.len()).unwrap_or(i64::MAX);
+    let list = |all: Vec<&T>| (!all.is_empty()).then(|| in_a_row(all.into_iter().map(&message)));
+    let kept = list(kept).map(|kept| {
+        match kept.plain(Language::English).chars().count() <= LONGEST_UNCHANGED {
+            true => kept,
+            false => Message::new("action-unchanged-count").number("count", count),
+        }
+    });
+    (kept, list(new))
+}
+
+/// Returns the consumer services, the new ones first. A request may choose one by its index.
+fn consumed_at(before: &[AssertionConsumer], after: &[AssertionConsumer]) -> Message {
+    let place = |consumer: &AssertionConsumer| (consumer.index, consumer.url.clone());
+    let places = |all: &[AssertionConsumer]| -> Vec<_> { all.iter().map(place).collect() };
+    let kept_and_new = kept_and_new_of(&places(before), &places(after), |(index, url)| {
+        Message::new("action-consumer")
+            .text("address", url.as_str())
+            .number("index", *index)
+    });
+    answered(kept_and_new)
+}
+
+/// Returns the redirect URIs, the new ones first, because an attacker would add one.
 fn answered_at(before: &[String], after: &[String]) -> Message {
-    match kept_and_new(before, after) {
+    answered(kept_and_new(before, after))
+}
+
+fn answered(kept_and_new: (Option<Message>, Option<Message>)) -> Message {
+    match kept_and_new {
         (None, None) => Message::new("action-answers-nowhere"),
         (Some(kept), None) => Message::new("action-answers-kept").message("kept", kept),
         (None, Some(new)) => Message::new("action-answers-new").message("new", new),

@@ -1,10 +1,11 @@
-//! Summaries of changes of groups and assignments, for approval by the administrator.
+//! Summaries of changes of groups and of access, for approval by the administrator.
 
 use super::action::ProtectedAction;
-use super::escape::{name_list, unquoted};
+use super::escape::{quoted_list, unquoted};
 use super::joined::sentences;
 use crate::messages::Message;
 use assent_model::group::Assignee;
+use assent_model::id::Did;
 
 /// Returns the summary of such an action, with the current names, without quotes.
 pub(super) fn message(action: &ProtectedAction, group: &str, application: &str) -> Message {
@@ -19,56 +20,82 @@ pub(super) fn message(action: &ProtectedAction, group: &str, application: &str) 
                 .number("removed", number(*removed))
         }
         ProtectedAction::AssignAccess {
+            application: id,
             to,
             roles,
             replaced,
-            ..
-        } => sentences(
-            [assigned(*to, group, application), with_roles(roles)]
-                .into_iter()
-                .chain(replaced.as_deref().map(instead_of)),
+        } => assigned(
+            (assigned_group(*to, group), application, Some(id)),
+            (roles, replaced.as_deref()),
         ),
-        ProtectedAction::RemoveAssignment { from, .. } => match from {
-            Assignee::Everyone => {
-                Message::new("action-unassign-everyone").text("application", application)
-            }
-            Assignee::Group(_) => Message::new("action-unassign-group")
-                .text("group", group)
-                .text("application", application),
-        },
+        ProtectedAction::RemoveAssignment {
+            application: id,
+            from,
+        } => unassigned(assigned_group(*from, group), application, id),
         // The other actions have no group.
         _ => Message::new("action-delete-group").text("group", group),
     }
 }
 
-fn assigned(to: Assignee, group: &str, application: &str) -> Message {
-    match to {
-        Assignee::Everyone => {
-            Message::new("action-assign-everyone").text("application", application)
-        }
-        Assignee::Group(_) => Message::new("action-assign-group")
+/// Returns the name of the group of an assignment. `None` for everyone.
+fn assigned_group(assignee: Assignee, group: &str) -> Option<&str> {
+    assignee.group().map(|_| group)
+}
+
+/// Returns the summary of an assignment, with its roles before and after. An application that the same change creates
+/// has no identifier yet.
+pub(super) fn assigned(
+    (group, application, id): (Option<&str>, &str, Option<&Did>),
+    (roles, replaced): (&[String], Option<&[String]>),
+) -> Message {
+    let assigned = match group {
+        None => Message::new("action-assign-everyone").text("application", application),
+        Some(group) => Message::new("action-assign-group")
             .text("group", group)
             .text("application", application),
-    }
+    };
+    with_roles(assigned, (roles, replaced), id)
 }
 
-fn with_roles(roles: &[String]) -> Message {
-    match roles.is_empty() {
+/// Returns the summary of access, with its roles before and after.
+pub(super) fn with_roles(
+    access: Message,
+    (roles, replaced): (&[String], Option<&[String]>),
+    application: Option<&Did>,
+) -> Message {
+    let now = match roles.is_empty() {
         true => Message::new("action-assign-without-roles"),
         false => Message::new("action-assign-roles").message("roles", list(roles)),
-    }
-}
-
-fn instead_of(roles: &[String]) -> Message {
-    match roles.is_empty() {
+    };
+    let before = replaced.map(|roles| match roles.is_empty() {
         true => Message::new("action-assign-before-without-roles"),
         false => Message::new("action-assign-before-roles").message("roles", list(roles)),
+    });
+    let parts = [access, now].into_iter().chain(before);
+    sentences(parts.chain([identified(application)]))
+}
+
+/// Returns the summary of the removal of an assignment.
+pub(super) fn unassigned(group: Option<&str>, application: &str, id: &Did) -> Message {
+    let unassigned = match group {
+        None => Message::new("action-unassign-everyone").text("application", application),
+        Some(group) => Message::new("action-unassign-group")
+            .text("group", group)
+            .text("application", application),
+    };
+    sentences([unassigned, identified(Some(id))])
+}
+
+/// Identifies the application of a sentence about access, because several applications may have the same name.
+pub(super) fn identified(application: Option<&Did>) -> Message {
+    match application {
+        Some(id) => Message::new("action-id-of-application").text("id", id.to_string()),
+        None => Message::new("action-application-is-new"),
     }
 }
 
 fn list(roles: &[String]) -> Message {
-    let roles: Vec<String> = roles.iter().map(|role| unquoted(role)).collect();
-    name_list(roles.iter().map(String::as_str))
+    quoted_list(roles.iter().map(String::as_str))
 }
 
 fn number(count: u64) -> i64 {

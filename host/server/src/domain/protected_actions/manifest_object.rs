@@ -10,9 +10,19 @@ use assent_model::id::Did;
 #[serde(rename_all = "kebab-case")]
 pub enum ManifestObject {
     /// Creates a client.
-    NewClient(ClientState),
+    NewClient {
+        /// The client.
+        client: ClientState,
+        /// Whether the same manifest gives users access to it.
+        gives_access: bool,
+    },
     /// Creates a service provider.
-    NewServiceProvider(ServiceProviderState),
+    NewServiceProvider {
+        /// The service provider.
+        provider: ServiceProviderState,
+        /// Whether the same manifest gives users access to it.
+        gives_access: bool,
+    },
     /// Updates a client.
     Client {
         /// The client.
@@ -53,7 +63,7 @@ pub enum ManifestObject {
     /// Assigns an application.
     Assignment {
         /// The application.
-        application: NamedApplication,
+        application: AccessedApplication,
         /// The name of the group. `None` for everyone.
         group: Option<String>,
         /// The roles.
@@ -73,7 +83,7 @@ pub enum ManifestObject {
         /// The name of the user.
         user: String,
         /// The application.
-        application: NamedApplication,
+        application: AccessedApplication,
         /// The roles.
         roles: Vec<String>,
         /// The previous roles. `None` if the account is new.
@@ -97,6 +107,16 @@ pub struct NamedApplication {
     pub id: Did,
 }
 
+/// An application to which a manifest gives access.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccessedApplication {
+    /// The name.
+    pub name: String,
+    /// The identifier. `None` if the same manifest creates the application, because each plan would have another
+    /// identifier, and an approval is only for the same action.
+    pub id: Option<Did>,
+}
+
 /// An existing application that a manifest changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManagedApplication {
@@ -112,12 +132,16 @@ pub struct ManagedApplication {
 
 impl ManifestObject {
     /// Whether a device must show the change. The others grant no access and change no receiver: a new application
-    /// without admin scopes, because no user uses it yet; a new group without members; and changes of logos,
-    /// descriptions and harmless members.
+    /// without admin scopes, because no user uses it, unless the manifest gives access to it; a new group without
+    /// members; and changes of logos, descriptions and harmless members.
     pub(super) fn is_sensitive(&self) -> bool {
         match self {
-            Self::NewClient(client) => client.settings.is_service_account(),
-            Self::NewServiceProvider(_) | Self::Logo(_) => false,
+            Self::NewClient {
+                client,
+                gives_access,
+            } => *gives_access || client.settings.is_service_account(),
+            Self::NewServiceProvider { gives_access, .. } => *gives_access,
+            Self::Logo(_) => false,
             Self::Client { application, .. } | Self::ServiceProvider { application, .. } => {
                 !application.is_harmless || application.adopted_as.is_some()
             }

@@ -4,8 +4,9 @@ use super::action::ManifestChanges;
 use super::application_summary::{
     created_client, created_service_provider, updated_client, updated_service_provider,
 };
-use super::escape::unquoted;
-use super::joined::{in_a_row, sentences};
+use super::escape::{quoted_list, unquoted};
+use super::group_summary::{assigned, identified, unassigned, with_roles};
+use super::joined::sentences;
 use super::manifest_object::{ManagedApplication, ManifestObject, NamedApplication};
 use crate::messages::Message;
 use assent_model::language::Language;
@@ -56,8 +57,8 @@ pub(super) fn message(
 
 fn object_summary(owner: &str, object: &ManifestObject) -> Message {
     match object {
-        ManifestObject::NewClient(client) => created_client(client),
-        ManifestObject::NewServiceProvider(provider) => created_service_provider(provider),
+        ManifestObject::NewClient { client, .. } => created_client(client),
+        ManifestObject::NewServiceProvider { provider, .. } => created_service_provider(provider),
         ManifestObject::Client {
             application,
             before,
@@ -111,38 +112,37 @@ fn object_summary(owner: &str, object: &ManifestObject) -> Message {
             group,
             roles,
             replaced,
-        } => sentences(
-            [assigned(application, group.as_deref()), with_roles(roles)]
-                .into_iter()
-                .chain(replaced.as_deref().map(instead_of)),
-        ),
-        ManifestObject::RemovedAssignment { application, group } => match group {
-            None => Message::new("action-unassign-everyone")
-                .text("application", unquoted(&application.name)),
-            Some(group) => Message::new("action-unassign-group")
-                .text("group", unquoted(group))
-                .text("application", unquoted(&application.name)),
-        },
+        } => {
+            let group = group.as_deref().map(unquoted);
+            let name = unquoted(&application.name);
+            assigned(
+                (group.as_deref(), &name, application.id.as_ref()),
+                (roles, replaced.as_deref()),
+            )
+        }
+        ManifestObject::RemovedAssignment { application, group } => {
+            let group = group.as_deref().map(unquoted);
+            let name = unquoted(&application.name);
+            unassigned(group.as_deref(), &name, &application.id)
+        }
         ManifestObject::Account {
             user,
             application,
             roles,
             replaced,
-        } => sentences(
-            [
-                Message::new("action-give-account")
-                    .text("user", unquoted(user))
-                    .text("application", unquoted(&application.name)),
-                with_roles(roles),
-            ]
-            .into_iter()
-            .chain(replaced.as_deref().map(instead_of)),
+        } => with_roles(
+            Message::new("action-give-account")
+                .text("user", unquoted(user))
+                .text("application", unquoted(&application.name)),
+            (roles, replaced.as_deref()),
+            application.id.as_ref(),
         ),
-        ManifestObject::DeletedAccount { user, application } => {
+        ManifestObject::DeletedAccount { user, application } => sentences([
             Message::new("action-remove-account")
                 .text("user", unquoted(user))
-                .text("application", unquoted(&application.name))
-        }
+                .text("application", unquoted(&application.name)),
+            identified(Some(&application.id)),
+        ]),
     }
 }
 
@@ -207,35 +207,9 @@ fn group(
     sentences(effects)
 }
 
-fn assigned(application: &NamedApplication, group: Option<&str>) -> Message {
-    match group {
-        None => {
-            Message::new("action-assign-everyone").text("application", unquoted(&application.name))
-        }
-        Some(group) => Message::new("action-assign-group")
-            .text("group", unquoted(group))
-            .text("application", unquoted(&application.name)),
-    }
-}
-
-fn with_roles(roles: &[String]) -> Message {
-    match roles.is_empty() {
-        true => Message::new("action-assign-without-roles"),
-        false => Message::new("action-assign-roles").message("roles", quoted(roles)),
-    }
-}
-
-fn instead_of(roles: &[String]) -> Message {
-    match roles.is_empty() {
-        true => Message::new("action-assign-before-without-roles"),
-        false => Message::new("action-assign-before-roles").message("roles", quoted(roles)),
-    }
-}
-
-/// Returns all names of a list. A hidden one could be the important one.
+/// Returns all names of a list.
 fn quoted(names: &[String]) -> Message {
-    let quoted = |name: &String| Message::new("action-quoted").text("value", unquoted(name));
-    in_a_row(names.iter().map(quoted))
+    quoted_list(names.iter().map(String::as_str))
 }
 
 fn number(count: u64) -> i64 {

@@ -17,10 +17,12 @@ mod past_action;
 mod summary;
 
 pub use action::{
-    Authenticators, ImportedTable, LinkedUser, ManifestChanges, ProtectedAccountChange,
-    ProtectedAction, ProtectedUserChange,
+    Authenticators, ConfirmedUser, ImportedTable, LinkedUser, ManifestChanges,
+    ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
 };
 pub use application_state::{ChangedMember, ClientState, ServiceProviderState};
-pub use manifest_object::{ManagedApplication, ManifestObject, NamedApplication};
+pub use manifest_object::{
+    AccessedApplication, ManagedApplication, ManifestObject, NamedApplication,
+};
 pub use past_action::{ActionTarget, PastAction, TargetNames, outline_of, with_outline};
 pub use summary::{Summary, SummaryError, summarize};

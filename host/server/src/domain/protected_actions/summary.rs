@@ -1,23 +1,23 @@
 //! The summary of a protected action: the text that the administrator's device shows and signs, in its language.
 
 use super::action::{
-    ActionSubject, Authenticators, ImportedTable, LinkedUser, ProtectedAccountChange,
-    ProtectedAction, ProtectedUserChange,
+    ActionSubject, Authenticators, ConfirmedUser, ImportedTable, LinkedUser,
+    ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
-use super::escape::{shortened, unquoted};
+use super::escape::{quoted_list, unquoted};
 use super::group_summary;
 use super::joined::{in_a_row, sentences};
 use super::manifest_summary;
 use crate::messages::Message;
 use assent_model::action_approval::ActionOutline;
 use assent_model::clock::Timestamp;
-use assent_model::id::{Did, GroupId, UserId};
+use assent_model::id::{Did, GroupId};
 use assent_model::key::SigningAlgorithm;
 use assent_model::language::Language;
 use assent_model::name::LoginName;
 use assent_model::secret::Digest;
-use assent_model::user::{ConsoleRole, LifecycleState, User};
+use assent_model::user::{ConsoleRole, LifecycleState, User, is_other_address};
 use assent_store::{Store, StoreError};
 
 /// The number of characters of an identifier that a summary shows.
@@ -172,17 +172,21 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         A::UpdateUser { changes, .. } => {
             sentences(changes.iter().map(|change| user_change(change, names)))
         }
-        A::ConfirmEmails { users } => confirmed_emails(users),
+        A::ConfirmEmails { users } => Message::new("action-confirm-emails")
+            .message("emails", in_a_row(users.iter().map(confirmed_user))),
         A::DeleteUser(_) => Message::new("action-delete-user").text("user", user),
         A::EraseUser(_) => Message::new("action-erase-user").text("user", user),
         A::EnrolDevice(_) | A::CreateInvitationLinks { .. } => links(action, names),
         A::CreateRecoveryCodes(_) => {
             Message::new("action-create-recovery-codes").text("user", user)
         }
-        A::RevokeDevice(_) => Message::new("action-revoke-device")
-            .text("user", user)
-            .text("day", names.device_since.as_str())
-            .text("end", names.device_end.as_str()),
+        A::RevokeDevice(_) => revoked_device(names),
+        A::SettleReport {
+            reported_at,
+            end_cooldown,
+            device,
+            ..
+        } => settled_report(names, *reported_at, (*end_cooldown, device.is_some())),
         A::SetExternalAuthenticator {
             channel,
             identifier,
@@ -236,9 +240,7 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
         | A::ActivateCertificate { .. }
         | A::WithdrawCertificate { .. } => credential(action, application),
         A::RotateSigningKeys { algorithm, now } => new_keys(*algorithm, *now),
-        A::RevokeSigningKey { kid } => {
-            Message::new("action-revoke-key").text("key", shortened(kid))
-        }
+        A::RevokeSigningKey { kid } => Message::new("action-revoke-key").text("key", unquoted(kid)),
         A::ReloadPlugins | A::RollBackPlugins { .. } | A::TryComponent { .. } => plugins(action),
         A::ImportTable {
             application: of,
@@ -254,14 +256,12 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
 }
 
 /// Returns the summary of an action that creates links. The holder of a link becomes the user.
-fn links(action: &ProtectedAction, names: &SubjectNames) -> Message {
+fn links<'a>(action: &'a ProtectedAction, names: &SubjectNames) -> Message {
     match action {
         ProtectedAction::CreateInvitationLinks { users } => {
-            let quoted = |user: &LinkedUser| {
-                Message::new("action-quoted").text("value", unquoted(user.name.as_str()))
-            };
+            let name = |user: &'a LinkedUser| user.name.as_str();
             Message::new("action-create-invitation-links")
-                .message("users", in_a_row(users.iter().map(quoted)))
+                .message("users", quoted_list(users.iter().map(name)))
         }
         _ if names.is_invited => Message::new("action-enrol-first-device")
             .text("user", names.user.as_str())
@@ -272,11 +272,38 @@ fn links(action: &ProtectedAction, names: &SubjectNames) -> Message {
     }
 }
 
-fn confirmed_emails(users: &[(UserId, LoginName)]) -> Message {
-    let item = |(_, email): &(UserId, LoginName)| {
-        Message::new("action-item").text("value", unquoted(email.as_str()))
-    };
-    Message::new("action-confirm-emails").message("emails", in_a_row(users.iter().map(item)))
+/// Returns a user with the address that is confirmed. The confirmation covers a name that is another address.
+fn confirmed_user(ConfirmedUser { name, email, .. }: &ConfirmedUser) -> Message {
+    let user = unquoted(name.as_str());
+    match is_other_address(name, Some(email)) {
+        false => Message::new("action-confirmed-email")
+            .text("user", user)
+            .text("email", unquoted(email.as_str())),
+        true => Message::new("action-confirmed-email-and-name")
+            .text("user", user)
+            .text("email", unquoted(email.as_str())),
+    }
+}
+
+fn revoked_device(names: &SubjectNames) -> Message {
+    Message::new("action-revoke-device")
+        .text("user", names.user.as_str())
+        .text("day", names.device_since.as_str())
+        .text("end", names.device_end.as_str())
+}
+
+fn settled_report(
+    names: &SubjectNames,
+    reported_at: Timestamp,
+    (ends_cooldown, revokes_device): (bool, bool),
+) -> Message {
+    let settled = Message::new("action-settle-report")
+        .text("user", names.user.as_str())
+        .text("time", date_and_time(reported_at));
+    let cooldown = ends_cooldown
+        .then(|| Message::new("action-settle-ends-pause").text("user", names.user.as_str()));
+    let device = revokes_device.then(|| revoked_device(names));
+    sentences([settled].into_iter().chain(cooldown).chain(device))
 }
 
 /// Returns the summary of an action on an application's secrets or certificates.
@@ -331,6 +358,12 @@ fn date(at: Timestamp) -> String {
         .to_string()
 }
 
+/// Returns a time to the second, in UTC: "2026-11-24 08:31:07". Two reports rarely have the same one.
+fn date_and_time(at: Timestamp) -> String {
+    let at = jiff::Timestamp::from_second(at.seconds()).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
 /// Returns the last characters of an identifier. They are random, while the first ones are the time of creation.
 fn end_of(id: &str) -> &str {
     id.len()
@@ -343,17 +376,24 @@ fn number(count: u64) -> i64 {
     i64::try_from(count).unwrap_or(i64::MAX)
 }
 
-fn new_user(name: &LoginName, email: Option<&LoginName>, role: ConsoleRole) -> Message {
-    let name = unquoted(name.as_str());
-    match email {
-        None => Message::new("action-create-user")
-            .text("user", name)
+fn new_user(name: &LoginName, email: Option<&LoginName>, role: Option<ConsoleRole>) -> Message {
+    let user = unquoted(name.as_str());
+    let created = match (role, email) {
+        (None, None) => Message::new("action-create-user-without-role").text("user", user),
+        (None, Some(email)) => Message::new("action-create-user-without-role-with-email")
+            .text("user", user)
+            .text("email", email.as_str()),
+        (Some(role), None) => Message::new("action-create-user")
+            .text("user", user)
             .message("role", role_name(role)),
-        Some(email) => Message::new("action-create-user-with-email")
-            .text("user", name)
+        (Some(role), Some(email)) => Message::new("action-create-user-with-email")
+            .text("user", user)
             .message("role", role_name(role))
             .text("email", email.as_str()),
-    }
+    };
+    let warning =
+        is_other_address(name, email).then(|| Message::new("action-named-by-other-address"));
+    sentences([created].into_iter().chain(warning))
 }
 
 /// Returns the name of a console role, for the sentence that grants it.
@@ -415,6 +455,7 @@ fn user_change(change: &ProtectedUserChange, names: &SubjectNames) -> Message {
         ProtectedUserChange::ConfirmEmail(email) => Message::new("action-confirm-email")
             .text("user", user)
             .text("email", unquoted(email.as_str())),
+        ProtectedUserChange::ConfirmName => Message::new("action-confirm-name").text("user", user),
         ProtectedUserChange::RemoveRole => Message::new("action-remove-role").text("user", user),
         ProtectedUserChange::GrantRole {
             role,
@@ -492,9 +533,15 @@ fn import(application: Option<&str>, table: &ImportedTable) -> Message {
             .message("import", import)
             .number("count", number(count)),
     };
-    match table.readdressed {
+    let import = match table.readdressed {
         0 => import,
         count => Message::new("action-import-readdressed")
+            .message("import", import)
+            .number("count", number(count)),
+    };
+    match table.named_by_other_address {
+        0 => import,
+        count => Message::new("action-import-named-by-other-address")
             .message("import", import)
             .number("count", number(count)),
     }

@@ -12,7 +12,7 @@ use assent_model::audit::{Actor, AuditContext, Event, Origin};
 use assent_model::clock::Timestamp;
 use assent_model::id::SessionId;
 use assent_model::saml::SessionEnd;
-use assent_model::secret::{Secret, Token};
+use assent_model::secret::{Digest, Secret, Token};
 use assent_model::session::{Authentication, Session};
 use assent_model::token::prefix;
 use assent_model::user::{LifecycleState, User};
@@ -117,21 +117,22 @@ pub fn prepare(
     Ok((BrowserSession { session, user }, token))
 }
 
-/// Returns the session with this id and its user, if it is open and the user may sign in. In contrast to [`current`],
-/// no cookie proves that the caller holds it.
+/// Returns the session with this id and its user, if it is open and the user may sign in, and the digest of its cookie.
+/// In contrast to [`current`], no cookie proves that the caller holds it.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn open(
     services: &Services,
     id: SessionId,
-) -> Result<Option<BrowserSession>, InternalError> {
-    let Some((session, _)) = services.store.open_session(id, services.now()).await? else {
+) -> Result<Option<(BrowserSession, Digest)>, InternalError> {
+    let found = services.store.open_session(id, services.now()).await?;
+    let Some((session, digest)) = found else {
         return Ok(None);
     };
     let user = services.store.user(session.user_id).await?;
     let user = user.filter(|user| user.state == LifecycleState::Active);
-    Ok(user.map(|user| BrowserSession { session, user }))
+    Ok(user.map(|user| (BrowserSession { session, user }, digest)))
 }
 
 /// Ends the session, revokes the tokens that were issued in it except those for `offline_access`, and signs the user

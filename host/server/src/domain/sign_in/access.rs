@@ -84,8 +84,7 @@ impl AccessDenied {
                  name_id_format or name_id_source (Format and Source in the console)"
             }
             Self::UnconfirmedAddress => {
-                "the user's email address is not confirmed: confirm it on the page of the user, or send the user an \
-                 invitation by email"
+                "the user's email address is not confirmed: confirm it on the page of the user"
             }
         }
     }

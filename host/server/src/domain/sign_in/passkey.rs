@@ -88,6 +88,8 @@ pub enum PasskeySignInOutcome {
     Approved,
     /// The sign-in is not approved.
     Rejected,
+    /// The login page has no pending challenge. Another request may be using it at the moment.
+    NoChallenge,
     /// The sign-in does not wait for its user any more.
     NotOpen,
 }
@@ -113,7 +115,8 @@ pub async fn answer(
         .claim_sign_in_ceremony(login.id, login.browser, services.now())
         .await?;
     let Some(state) = state else {
-        return Ok(rejected(login, "no pending challenge"));
+        rejected(login, "no pending challenge");
+        return Ok(PasskeySignInOutcome::NoChallenge);
     };
     let state: DiscoverableAuthentication = serde_json::from_str(&state)
         .map_err(|_| StoreError::Internal("the state of a passkey ceremony is unreadable"))?;
@@ -273,8 +276,7 @@ async fn approved(
             application: login.request.application().cloned(),
             application_name: approval::application_name(services, login).await?,
             account: name.to_owned(),
-            place: context.place,
-            browser: context.browser,
+            browser: context,
         },
         requested_at: now,
         expires_at: now + services.settings.lifetimes.approval.get(),

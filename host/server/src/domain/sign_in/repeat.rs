@@ -56,7 +56,7 @@ pub async fn signed_in_user(
     if !is_permitted {
         return Ok(None);
     }
-    let Some(signed_in) = session::open(services, answered.id).await? else {
+    let Some((signed_in, digest)) = session::open(services, answered.id).await? else {
         return Ok(None);
     };
     let cookie = match answered.is_new {
@@ -67,6 +67,13 @@ pub async fn signed_in_user(
         )?),
         false => None,
     };
+    // From a replaced root secret another cookie is derived. It must not replace the valid one of the browser.
+    if cookie
+        .as_ref()
+        .is_some_and(|cookie| cookie.digest() != digest)
+    {
+        return Ok(None);
+    }
     Ok(Some(AuthenticatedUser {
         signed_in,
         cookie,
@@ -76,7 +83,7 @@ pub async fn signed_in_user(
     }))
 }
 
-/// Returns the code of an answer, if the application can still exchange it.
+/// Returns the code of an answer, if the application can still exchange it, and the root secret is that of the answer.
 ///
 /// # Errors
 /// If the database or the cryptographic library fails.
@@ -85,8 +92,9 @@ pub async fn open_code(
     code: FamilyId,
     browser: &Secret,
 ) -> Result<Option<Token>, InternalError> {
-    match services.store.is_code_open(code, services.now()).await? {
-        true => derived::code(services, code, browser).map(Some),
-        false => Ok(None),
-    }
+    let Some(digest) = services.store.open_code(code, services.now()).await? else {
+        return Ok(None);
+    };
+    let code = derived::code(services, code, browser)?;
+    Ok(Some(code).filter(|code| code.digest() == digest))
 }

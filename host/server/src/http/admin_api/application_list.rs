@@ -22,7 +22,7 @@ use assent_store::{ApplicationCursor, ApplicationOrder};
 #[serde(deny_unknown_fields)]
 #[into_params(parameter_in = Query)]
 pub(super) struct ApplicationsQuery {
-    /// The beginning of the name, in upper or lower case; or a complete id.
+    /// The beginning of the name, without regard to case and accents; or a complete id.
     #[serde(default)]
     #[param(value_type = String, max_length = 254, required = false)]
     q: Search,
@@ -90,7 +90,7 @@ enum OrderQuery {
     #[default]
     #[serde(rename = "id")]
     Id,
-    /// By their names, in upper or lower case.
+    /// By their names, without regard to case and accents.
     #[serde(rename = "name")]
     Name,
     /// By their names, descending.

@@ -15,11 +15,10 @@ use super::input::List;
 use super::routes::Area;
 use crate::domain::admin::{Caller, Names};
 use crate::domain::protected_actions::outline_of;
-use crate::domain::{InternalError, Services, audit};
+use crate::domain::{InternalError, Services, audit, browser_words};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use crate::http::texts::PageLanguage;
-use crate::http::user_agent;
 use assent_model::administration::Permission;
 use assent_model::audit::chain::Place;
 use assent_model::audit::{Actor, Entry, Event};
@@ -149,7 +148,7 @@ fn place_of(services: &Services, entry: &Entry, language: Language) -> Option<St
 /// The browser of an entry, which is stored in English.
 fn browser_of(entry: &Entry, language: Language) -> Option<String> {
     let browser = entry.personal.get("browser")?.as_str()?;
-    Some(user_agent::again(browser).plain(language))
+    Some(browser_words::stored_browser(browser).plain(language))
 }
 
 /// The origin of a request, in the language of the reader.

@@ -237,7 +237,8 @@ fn check_user(signed_in: UserId, parts: &axum::http::request::Parts) -> Result<(
     let (first, further) = (named.next(), named.next());
     let Some(first) = first else {
         // The router has removed the path of the API.
-        let asks_who = parts.method == Method::GET && parts.uri.path() == "/me";
+        let reads = matches!(parts.method, Method::GET | Method::HEAD);
+        let asks_who = reads && parts.uri.path() == "/me";
         return if asks_who {
             Ok(())
         } else {

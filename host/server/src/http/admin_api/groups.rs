@@ -195,7 +195,7 @@ struct GroupsQuery {
 /// The order of a list of groups.
 #[derive(Clone, Copy, Debug, Default, Deserialize, ToSchema)]
 enum OrderQuery {
-    /// By their names, in upper or lower case.
+    /// By their names, without regard to case and accents.
     #[default]
     #[serde(rename = "name")]
     Name,

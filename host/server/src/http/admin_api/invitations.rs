@@ -25,7 +25,7 @@ use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Actor;
 use assent_model::clock::Timestamp;
 use assent_model::invitation::{Invitation, InvitationLink, InvitationState, MailDelivery};
-use assent_model::search::Cursor;
+use assent_model::search::{Cursor, sort_key};
 use assent_model::user::User;
 
 pub(super) fn routes() -> Area {
@@ -215,7 +215,7 @@ async fn list(
         query.limit.get(),
         |invitation| {
             Cursor {
-                term: invitation.user.name.to_string(),
+                term: sort_key(&invitation.user),
                 id: invitation.user.id.to_string(),
             }
             .to_string()

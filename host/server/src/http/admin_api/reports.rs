@@ -12,17 +12,19 @@ use utoipa_axum::routes;
 use super::context::Context;
 use super::input::{Body, List, Page, PageLimit, Query, after};
 use super::routes::Area;
-use crate::domain::Services;
 use crate::domain::admin::{self, Names, SettleReport, Settlement};
+use crate::domain::{Services, browser_words};
 use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
+use crate::http::texts::PageLanguage;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::audit::Actor;
+use assent_model::language::Language;
 use assent_model::report::{NewReport, Report, ReportSettlement, ReportSubject};
 use assent_store::ReportFilter;
 
-/// The routes of reports and cooldowns. A settlement needs an action approval if it revokes the device of a user with a
-/// console role, like the revocation itself.
+/// The routes of reports and cooldowns. A settlement needs an action approval if the report is the administrator's own,
+/// or if it revokes the device of a user with a console role, like the revocation itself.
 pub(super) fn routes() -> Area {
     Area::new()
         .noun(
@@ -34,7 +36,7 @@ pub(super) fn routes() -> Area {
         .protected(
             "reports.settle",
             Permission::UsersManage,
-            ProtectedActionKind::RevokeDevice,
+            ProtectedActionKind::SettleReport,
             routes!(settle),
         )
         .route("cooldowns.list", Permission::UsersRead, routes!(cooldowns))
@@ -55,9 +57,9 @@ struct ReportView {
     application_id: Option<String>,
     /// The display name of the application.
     application_name: Option<String>,
-    /// Where the request came from, as the user saw it.
+    /// The location of the browser, in the language that `Accept-Language` prefers.
     requested_from: String,
-    /// The browser of the request, as the user saw it.
+    /// The browser and operating system, in the same language.
     requested_with: String,
     #[schema(format = DateTime)]
     reported_at: String,
@@ -90,15 +92,19 @@ struct SettlementView {
     note: String,
 }
 
-fn report_view(report: Report, names: &Names) -> ReportView {
+/// Returns a report in the language of the reader.
+fn report_view(
+    services: &Services,
+    report: Report,
+    names: &Names,
+    language: Language,
+) -> ReportView {
     let Report {
-        content:
-            NewReport {
-                id,
-                subject,
-                requested_from,
-                requested_with,
-            },
+        content: NewReport {
+            id,
+            subject,
+            browser,
+        },
         user,
         device,
         reported_at,
@@ -109,6 +115,7 @@ fn report_view(report: Report, names: &Names) -> ReportView {
         ReportSubject::Action => (ReportKindView::Action, None),
     };
     let application_name = application.as_ref().and_then(|id| names.application(id));
+    let browser = browser_words::translated(services, &browser, language);
     ReportView {
         id: id.to_string(),
         user_id: user.to_string(),
@@ -117,8 +124,8 @@ fn report_view(report: Report, names: &Names) -> ReportView {
         kind,
         application_id: application.map(|id| id.to_string()),
         application_name,
-        requested_from,
-        requested_with,
+        requested_from: browser.place,
+        requested_with: browser.browser,
         reported_at: moment(reported_at),
         settlement: settlement.map(|settlement| settlement_view(settlement, names)),
     }
@@ -194,6 +201,7 @@ struct ReportsQuery {
 )]
 async fn list(
     State(services): State<Arc<Services>>,
+    PageLanguage(language): PageLanguage,
     Query(query): Query<ReportsQuery>,
 ) -> Result<Json<List<ReportView>>, Problem> {
     let ReportsQuery {
@@ -211,7 +219,7 @@ async fn list(
         rows,
         limit.get(),
         |row| row.content.id.to_string(),
-        |row| report_view(row, &names),
+        |row| report_view(&services, row, &names, language),
     )))
 }
 
@@ -227,6 +235,7 @@ async fn list(
 )]
 async fn settle(
     State(services): State<Arc<Services>>,
+    PageLanguage(language): PageLanguage,
     context: Context,
     Path(id): Path<String>,
     Body(settlement): Body<Settlement>,
@@ -234,7 +243,7 @@ async fn settle(
     let report = id_of(&id, "report")?;
     let report = context.run(SettleReport { report, settlement }).await?;
     let names = names(&services, std::slice::from_ref(&report)).await?;
-    Ok(Json(report_view(report, &names)))
+    Ok(Json(report_view(&services, report, &names, language)))
 }
 
 /// A user whose approval requests are paused.

@@ -98,6 +98,7 @@ pub(super) fn import_view(dry_run: bool, report: ImportReport) -> Json<ImportVie
         errors,
         readdressed: _,
         renamed: _,
+        named_by_other_address: _,
     } = report;
     let error = |RowError {
                      line,

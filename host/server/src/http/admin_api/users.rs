@@ -20,7 +20,7 @@ use crate::http::admin_api::values::{id_of, moment};
 use crate::http::problem::Problem;
 use assent_model::administration::{Permission, ProtectedActionKind};
 use assent_model::id::UserId;
-use assent_model::search::Cursor;
+use assent_model::search::{Cursor, sort_key};
 use assent_model::user::{ConsoleRole, LifecycleState, Profile, User};
 use assent_store::UserOrder;
 
@@ -159,10 +159,10 @@ enum OrderQuery {
     /// By creation, the latest first.
     #[serde(rename = "-created")]
     CreatedDescending,
-    /// By user name.
+    /// By full name, or else user name, without regard to case and accents.
     #[serde(rename = "name")]
     Name,
-    /// By user name, descending.
+    /// By name, descending.
     #[serde(rename = "-name")]
     NameDescending,
 }
@@ -344,7 +344,7 @@ pub(super) async fn page(
         .map_err(crate::domain::InternalError::from)?;
     let cursor_of = |user: &User| match is_by_name {
         true => Cursor {
-            term: user.name.to_string(),
+            term: sort_key(user),
             id: user.id.to_string(),
         }
         .to_string(),

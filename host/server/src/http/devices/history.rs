@@ -4,11 +4,13 @@ use axum::Json;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::domain::browser_words;
 use crate::domain::devices::device_activity;
 use crate::domain::devices::device_activity::{PastOutcome, PastRequest};
 use crate::domain::protected_actions::{ActionTarget, PastAction};
 use crate::http::devices::device_api_error::DeviceApiError;
 use crate::http::devices::signed_call::SignedCall;
+use crate::http::texts::PageLanguage;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::statement::application_identifier;
 
@@ -68,9 +70,9 @@ struct PastRequestView {
     application: PastApplication,
     /// The name that was typed; empty if it is not known any more.
     account: String,
-    /// The location of the browser's IP address; empty if it is not known.
+    /// The location of the browser's IP address, in the language that `Accept-Language` prefers; empty if it is not known.
     place: String,
-    /// The browser and operating system; empty if they are not known.
+    /// The browser and operating system, in the same language; empty if they are not known.
     browser: String,
     /// The protected action; `null` for a sign-in.
     #[schema(required)]
@@ -89,21 +91,27 @@ pub(super) struct History {
 /// List the outcomes of the user's last requests, on any device.
 #[utoipa::path(get, path = "/history", operation_id = "history.list",
     responses((status = 200, description = "The last requests.", body = History)))]
-pub(super) async fn list(call: SignedCall) -> Result<Json<History>, DeviceApiError> {
+pub(super) async fn list(
+    PageLanguage(language): PageLanguage,
+    call: SignedCall,
+) -> Result<Json<History>, DeviceApiError> {
     let SignedCall {
         services, device, ..
     } = call;
-    let item = |past: PastRequest| PastRequestView {
-        outcome: past.outcome.into(),
-        application: PastApplication {
-            id: application_identifier(past.application.as_ref(), &services.issuer).to_owned(),
-            name: past.application_name,
-        },
-        account: past.account,
-        place: past.place,
-        browser: past.browser,
-        protected_action: past.action.map(past_action),
-        at: past.at.seconds(),
+    let item = |past: PastRequest| {
+        let browser = browser_words::translated(&services, &past.browser, language);
+        PastRequestView {
+            outcome: past.outcome.into(),
+            application: PastApplication {
+                id: application_identifier(past.application.as_ref(), &services.issuer).to_owned(),
+                name: past.application_name,
+            },
+            account: past.account,
+            place: browser.place,
+            browser: browser.browser,
+            protected_action: past.action.map(past_action),
+            at: past.at.seconds(),
+        }
     };
     let items = device_activity::past_requests(&services, &device)
         .await?

@@ -78,7 +78,11 @@ pub(super) fn approval_request(
     logo: Option<&str>,
     browser: Option<Digest>,
 ) -> ApprovalRequest {
-    let Prompt { approval, summary } = prompt;
+    let Prompt {
+        approval,
+        browser: waiting,
+        summary,
+    } = prompt;
     let shown = &approval.shown;
     let logo = shown
         .application
@@ -93,8 +97,8 @@ pub(super) fn approval_request(
             logo,
         },
         account: shown.account.clone(),
-        place: shown.place.clone(),
-        browser: shown.browser.clone(),
+        place: waiting.place.clone(),
+        browser: waiting.browser.clone(),
         action: summary.clone(),
         requested_at: approval.requested_at.seconds(),
         expires_at: approval.expires_at.seconds(),

@@ -121,6 +121,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::http::forwarded::LocalProxy;
     use crate::http::tls::tests::certificate;
 
     fn read(lines: &[&[u8]]) -> Result<Option<Vec<u8>>, ClientCertificateError> {
@@ -215,6 +216,24 @@ mod tests {
         );
         assert_eq!(seen("10.0.0.2", true, true, &header), Ok(Some(own.clone())));
         assert_eq!(seen("10.0.0.2", true, true, "nonsense"), Ok(Some(own)));
+    }
+
+    #[test]
+    fn the_header_is_accepted_from_a_proxy_at_the_socket() {
+        let proxied = certificate("proxied").0.to_der().unwrap();
+        for client_cert_header in [false, true] {
+            let settings = config::Http {
+                client_cert_header,
+                ..config::Http::default()
+            };
+            let mut parts = http::Request::new(()).into_parts().0;
+            parts.extensions.insert(LocalProxy);
+            let header = format!(":{}:", STANDARD.encode(&proxied));
+            parts.headers.insert(HEADER, header.parse().unwrap());
+            let found = presented(&settings, &parts).unwrap();
+            let expected = client_cert_header.then(|| ClientCertificate::from(proxied.clone()));
+            assert_eq!(found, expected);
+        }
     }
 
     proptest! {

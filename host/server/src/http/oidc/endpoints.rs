@@ -34,6 +34,7 @@ use crate::oidc::authorize::{
 use crate::oidc::bearer::{BearerError, BearerToken, token_of};
 use crate::oidc::parameters::Parameters;
 use crate::oidc::{discovery, userinfo};
+use assent_model::id::LoginId;
 use assent_model::language::Language;
 use assent_model::login::LoginRequest;
 use assent_model::redirect::RedirectPolicy;
@@ -89,7 +90,10 @@ pub(crate) async fn auth(
     let response = match reply.await {
         Ok(response) => response,
         Err(AuthorizeError::Page(why)) => unanswerable(&services, language, &why).await,
-        Err(AuthorizeError::Answer(answer)) => deliver(&services, language, &answer).await,
+        Err(AuthorizeError::Answer(answer)) => {
+            let login = LoginId::new(services.now(), &*services.entropy);
+            deliver(&services, language, &answer, login).await
+        }
         Err(AuthorizeError::Internal(error)) => internal_error(&services, language, &error),
     };
     with_browser(response, &services, &browser)
@@ -141,6 +145,7 @@ async fn begin(
     let Some(authenticated_user) = &begun.authenticated_user else {
         return Ok(begun.page(services).await?);
     };
+    let login = begun.open().id();
     let authenticated = AuthenticatedAuthorization {
         login: begun.open(),
         application: Some(&accepted.application),
@@ -159,13 +164,13 @@ async fn begin(
     if accepted.silent {
         let answer = authorize::respond_silently(context, authenticated).await?;
         return Ok(match answer {
-            Some(answer) => deliver(services, browser.language(), &answer).await,
+            Some(answer) => deliver(services, browser.language(), &answer, login).await,
             None => unanswerable(services, browser.language(), &Unanswerable::Request).await,
         });
     }
     Ok(match authorize::respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) | AuthorizeOutcome::Failed(answer) => {
-            deliver(services, browser.language(), &answer).await
+            deliver(services, browser.language(), &answer, login).await
         }
         // The login page shows the failure, and can be reloaded.
         AuthorizeOutcome::AskConsent(_)

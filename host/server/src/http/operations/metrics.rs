@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::domain::Services;
 use crate::domain::operations::metric_families::families;
+use crate::http::header_text;
 use assent_model::secret::Digest;
 use assent_telemetry::{open_metrics, prometheus_text};
 
@@ -48,11 +49,7 @@ pub(crate) async fn show(State(services): State<Arc<Services>>, headers: HeaderM
 
 /// Whether `Accept` prefers `text/plain` to OpenMetrics (RFC 9110 section 12.5.1).
 fn prefers_text(headers: &HeaderMap) -> bool {
-    let accept = headers.get_all(header::ACCEPT).iter();
-    let ranges: Vec<&str> = accept
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .collect();
+    let ranges: Vec<_> = header_text::elements(headers, &header::ACCEPT).collect();
     let weight = |kind: &str| {
         let weights = ranges.iter().filter_map(|range| {
             let mut parts = range.split(';').map(str::trim);
@@ -87,21 +84,23 @@ mod tests {
     #[test]
     fn the_format_follows_the_header_accept() {
         for (accept, is_text) in [
-            ("", false),
-            ("*/*", false),
-            ("text/plain", true),
-            ("Text/Plain; version=0.0.4", true),
-            ("application/openmetrics-text; version=1.0.0", false),
+            (b"".as_slice(), false),
+            (b"*/*", false),
+            (b"text/plain", true),
+            (b"Text/Plain; version=0.0.4", true),
+            (b"application/openmetrics-text; version=1.0.0", false),
             (
-                "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
+                b"application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3,*/*;q=0.1",
                 false,
             ),
-            ("application/openmetrics-text;q=0.2, text/plain;q=0.7", true),
-            ("text/plain;q=0", false),
+            (b"application/openmetrics-text;q=0.2, text/plain;q=0.7", true),
+            (b"text/plain;q=0", false),
+            // An octet above 0x7F hides no other element.
+            (b"x/K\xf6ln, text/plain", true),
         ] {
-            let headers =
-                HeaderMap::from_iter([(header::ACCEPT, HeaderValue::from_static(accept))]);
-            assert_eq!(prefers_text(&headers), is_text, "{accept}");
+            let accept = HeaderValue::from_bytes(accept).unwrap();
+            let headers = HeaderMap::from_iter([(header::ACCEPT, accept.clone())]);
+            assert_eq!(prefers_text(&headers), is_text, "{accept:?}");
         }
     }
 }

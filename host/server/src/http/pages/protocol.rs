@@ -21,6 +21,9 @@ pub struct FormPostPage {
     pub action: String,
     /// The fields, by name and value.
     pub fields: Vec<(&'static str, String)>,
+    /// The id of the message, by which the script recognises a message that it posted. Two messages may have the same
+    /// fields.
+    pub answer: String,
     /// Whether the response signs the user in.
     pub is_granted: bool,
     /// The link to the application, for a page that posted its form before.

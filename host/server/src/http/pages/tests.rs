@@ -75,6 +75,7 @@ fn form_post() -> FormPostPage {
     FormPostPage {
         layout: layout(),
         title: words(),
+        answer: MARKUP.to_owned(),
         is_granted: true,
         link: Link::to_start(),
         nonce: None,

@@ -6,13 +6,13 @@ use axum::response::Response;
 
 use super::forms::PortalForm;
 use super::pages::{DeviceCard, DevicesPage, OnPhonePage, PhonePart, RevokeDevicePage, Tab};
-use super::sessions::signed_out;
+use super::sign_out::{signed_out, signed_out_again};
 use super::words::PageTime;
 use crate::domain::InternalError;
 use crate::domain::devices::device;
 use crate::domain::devices::device::{OwnDevice, RenameOutcome};
 use crate::domain::devices::passkey_agreement;
-use crate::domain::portal::{self, Revocation};
+use crate::domain::portal::{self, EndForm, Revocation};
 use crate::http::pages::Scan;
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::{Owner, sign_in_url};
@@ -206,8 +206,25 @@ pub(super) async fn revoke(Path(id): Path<String>, posted: PortalForm) -> Respon
                 },
             ),
             Revocation::NotRecent => Ok(see_other(&sign_in_url(LocalPage::RevokeDevice(id)))),
+            Revocation::Unknown if owner.sent_before(EndForm::Device(id)).await? => {
+                revoked_before(owner).await
+            }
             Revocation::Unknown => Ok(owner.nothing_here(Tab::Devices)),
         }
     };
     owner.reply(reply.await)
+}
+
+/// Responds to a form that revoked its device before, in this session or in one that the device approved.
+async fn revoked_before(owner: &Owner) -> Result<Response, InternalError> {
+    let Owner {
+        services, browser, ..
+    } = owner;
+    match browser.signed_in(services).await? {
+        Some(_) => owner.redirect_with_result(LocalPage::Devices, FormResult::Revoked),
+        None => {
+            let afterwards = ended_with_device(services, browser)?;
+            signed_out_again(services, browser, &afterwards, true).await
+        }
+    }
 }

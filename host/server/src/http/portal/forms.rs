@@ -7,12 +7,16 @@ use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::response::{IntoResponse, Response};
 
 use super::pages::ButtonForm;
+use super::sign_out::{ENDED, signed_out_again};
+use crate::domain::portal::{self, EndForm};
 use crate::domain::{InternalError, Services};
+use crate::http::context::Browser;
 use crate::http::csrf;
 use crate::http::csrf::UserToken;
 use crate::http::portal::form_outcome::{FormResult, csrf_purpose};
 use crate::http::portal::owner::Owner;
 use crate::http::reply::{forged, internal_error, other_user, see_other};
+use crate::http::sign_in::session_end::ended_with_device;
 use assent_model::login::LocalPage;
 
 impl Owner {
@@ -58,11 +62,41 @@ pub(super) struct PortalForm {
 impl PortalForm {
     /// A field of the form; empty if it is missing.
     pub(super) fn field(&self, name: &str) -> &str {
-        self.fields
-            .iter()
-            .find(|(known, _)| known == name)
-            .map_or("", |(_, value)| value)
+        field_of(&self.fields, name)
     }
+}
+
+fn field_of<'a>(fields: &'a [(String, String)], name: &str) -> &'a str {
+    fields
+        .iter()
+        .find(|(known, _)| known == name)
+        .map_or("", |(_, value)| value)
+}
+
+/// Returns the response to a form that has signed this browser out before. `None` if the browser is signed in, or the
+/// form has had no effect.
+async fn signed_out_before(
+    services: &Services,
+    browser: &Browser,
+    form: EndForm,
+    (action, token): (&str, &str),
+) -> Result<Option<Response>, InternalError> {
+    if browser.signed_in(services).await?.is_some() {
+        return Ok(None);
+    }
+    let Some(user) = csrf::user_of_token(services, browser, action, token)? else {
+        return Ok(None);
+    };
+    if !portal::was_sent(services, user, form).await? {
+        return Ok(None);
+    }
+    let afterwards = match form {
+        EndForm::Device(_) => ended_with_device(services, browser)?,
+        EndForm::Everywhere | EndForm::Session(_) => ENDED.to_owned(),
+    };
+    let waits = browser.session_id().is_some();
+    let response = signed_out_again(services, browser, &afterwards, waits).await?;
+    Ok(Some(response))
 }
 
 impl FromRequest<Arc<Services>> for PortalForm {
@@ -70,14 +104,33 @@ impl FromRequest<Arc<Services>> for PortalForm {
 
     async fn from_request(request: Request, services: &Arc<Services>) -> Result<Self, Response> {
         let (mut parts, body) = request.into_parts();
-        let owner = Owner::from_request_parts(&mut parts, services).await?;
         let action = parts.uri.path().to_owned();
+        let owner = match Owner::from_request_parts(&mut parts, services).await {
+            Ok(owner) => Ok(owner),
+            // Only the repetition of a form that ends sessions needs no session.
+            Err(rejected) => match EndForm::from_path(&action) {
+                Some(form) => {
+                    let Ok(browser) = Browser::from_request_parts(&mut parts, services).await;
+                    Err((rejected, form, browser))
+                }
+                None => return Err(rejected),
+            },
+        };
         let body = Bytes::from_request(Request::from_parts(parts, body), services).await;
         let body = body.map_err(IntoResponse::into_response)?;
-        let posted = Self {
-            owner,
-            fields: form_urlencoded::parse(&body).into_owned().collect(),
+        let fields: Vec<(String, String)> = form_urlencoded::parse(&body).into_owned().collect();
+        let owner = match owner {
+            Ok(owner) => owner,
+            Err((rejected, form, browser)) => {
+                let proof = (action.as_str(), field_of(&fields, "csrf"));
+                let repeated = signed_out_before(services, &browser, form, proof).await;
+                return Err(match repeated {
+                    Ok(response) => response.unwrap_or(rejected),
+                    Err(error) => internal_error(services, browser.language(), &error),
+                });
+            }
         };
+        let posted = Self { owner, fields };
         let Owner {
             browser, signed_in, ..
         } = &posted.owner;

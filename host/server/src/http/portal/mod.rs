@@ -15,6 +15,7 @@ pub(super) mod pages;
 mod profile;
 mod recovery_codes;
 mod sessions;
+mod sign_out;
 mod tone;
 mod words;
 

@@ -8,6 +8,7 @@ use axum::http::request::Parts;
 use axum::response::Response;
 
 use crate::domain::approvals::channels;
+use crate::domain::portal::{self, EndForm};
 use crate::domain::sessions::session::BrowserSession;
 use crate::domain::{InternalError, Services};
 use crate::http::context::Browser;
@@ -96,6 +97,11 @@ impl Owner {
             internal_error(&self.services, self.browser.language(), &error)
         });
         with_browser(response, &self.services, &self.browser)
+    }
+
+    /// Whether the user sent this form a moment ago, and its response may be lost.
+    pub(super) async fn sent_before(&self, form: EndForm) -> Result<bool, InternalError> {
+        portal::was_sent(&self.services, self.signed_in.user.id, form).await
     }
 
     /// Renders a page of the portal.

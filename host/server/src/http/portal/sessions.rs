@@ -5,18 +5,15 @@ use axum::response::Response;
 
 use super::forms::PortalForm;
 use super::pages::{SessionCard, SessionsPage, Tab};
+use super::sign_out::{ENDED, signed_out};
 use super::words::{PageTime, browser_of, place_of};
 use crate::domain::InternalError;
-use crate::domain::portal::{self, EndedSession};
+use crate::domain::portal::{self, EndForm, EndedSession};
 use crate::domain::sessions::session;
 use crate::http::portal::form_outcome::FormResult;
 use crate::http::portal::owner::Owner;
-use crate::http::reply::see_other;
-use crate::http::saml::logout;
-use crate::http::sign_in::sign_out::without_session;
 use assent_model::id::SessionId;
 use assent_model::login::LocalPage;
-use assent_model::saml::{LogoutContinuation, SessionEnd};
 use assent_store::OpenSession;
 
 /// `GET /sessions`
@@ -77,17 +74,15 @@ pub(super) async fn end(Path(id): Path<String>, posted: PortalForm) -> Response 
             owner.browser.origin(),
         )
         .await?;
-        let Some(EndedSession { not_notified }) = ended else {
-            return Ok(owner.nothing_here(Tab::Sessions));
+        let result = match ended {
+            Some(EndedSession { not_notified: true }) => FormResult::EndedNotNotified,
+            Some(EndedSession {
+                not_notified: false,
+            }) => FormResult::Ended,
+            None if owner.sent_before(EndForm::Session(id)).await? => FormResult::Ended,
+            None => return Ok(owner.nothing_here(Tab::Sessions)),
         };
-        owner.redirect_with_result(
-            LocalPage::Sessions,
-            if not_notified {
-                FormResult::EndedNotNotified
-            } else {
-                FormResult::Ended
-            },
-        )
+        owner.redirect_with_result(LocalPage::Sessions, result)
     };
     owner.reply(reply.await)
 }
@@ -124,31 +119,5 @@ pub(super) async fn end_all(posted: PortalForm) -> Response {
 /// Ends the session of this browser, like a sign-out.
 async fn sign_out_here(owner: &Owner) -> Result<Response, InternalError> {
     let ended = session::end(&owner.services, &owner.signed_in, owner.browser.origin()).await?;
-    signed_out(owner, ended, "/session/ended").await
-}
-
-/// Responds after the end of this browser's session. The browser notifies the service providers, and then shows the
-/// page for the user. Without service providers it redirects to `afterwards` at once.
-pub(super) async fn signed_out(
-    owner: &Owner,
-    ended: SessionEnd,
-    afterwards: &str,
-) -> Result<Response, InternalError> {
-    let Owner {
-        services, browser, ..
-    } = owner;
-    let ended = ended.held_by(browser.digest());
-    let response = if ended.participants.is_empty() {
-        see_other(afterwards)
-    } else {
-        logout::notify(
-            services,
-            browser.language(),
-            ended,
-            LogoutContinuation::Page,
-            browser.digest(),
-        )
-        .await?
-    };
-    Ok(without_session(response, services))
+    signed_out(owner, ended, ENDED).await
 }

@@ -5,11 +5,9 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::domain::Services;
 use crate::domain::protected_actions::{ActionTarget, PastAction};
-use crate::http::context::place;
+use crate::domain::{Services, browser_words};
 use crate::http::texts::Message;
-use crate::http::user_agent;
 use assent_model::administration::ProtectedActionKind;
 use assent_model::audit::{Actor, Entry, Event, Origin};
 use assent_model::clock::Timestamp;
@@ -52,19 +50,13 @@ impl PageTime {
 
 /// Returns the location of a browser, if it is known.
 pub(super) fn place_of(services: &Services, from: &Origin, language: Language) -> Option<Message> {
-    from.address.map(|address| {
-        place(
-            Some(address),
-            services.settings.is_local(),
-            &services.geoip,
-            language,
-        )
-    })
+    from.address
+        .map(|address| browser_words::place(services, Some(address), language))
 }
 
 /// Returns the browser, if it is known.
 pub(super) fn browser_of(from: &Origin) -> Option<Message> {
-    from.browser.as_deref().map(user_agent::again)
+    from.browser.as_deref().map(browser_words::stored_browser)
 }
 
 /// Returns the origin of an event, if the user may see it. Users see the origin of their own actions, and of the
@@ -458,6 +450,7 @@ fn action_kind(kind: ProtectedActionKind) -> Message {
         Kind::DeleteGroup => Message::new("app-action-delete-group"),
         Kind::ChangeAccess => Message::new("app-action-change-access"),
         Kind::RevokeDevice => Message::new("app-action-revoke-device"),
+        Kind::SettleReport => Message::new("app-action-settle-report"),
         Kind::CreateRecoveryCodes => Message::new("app-action-create-recovery-codes"),
         Kind::DeleteApplication => Message::new("app-action-delete-application"),
         Kind::GrantAdminScopes => Message::new("app-action-grant-admin-scopes"),

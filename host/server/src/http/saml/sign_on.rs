@@ -35,6 +35,7 @@ use assent_model::login::LoginRequest;
 use assent_model::name::QuotedText;
 use assent_model::redirect::{CheckedRedirect, RedirectPolicy};
 use assent_model::saml::SignOnRequest;
+use assent_model::secret::Digest;
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, post_value};
 use assent_store::ClaimedSignOn;
 
@@ -165,12 +166,14 @@ async fn continued(
             return Ok(see_other(&format!("/login/{login}")));
         }
         // The first response may have contained an assertion about this session. Only that session gets it again.
-        if claimed.session.is_some() {
-            let signed_in = browser.signed_in(services).await?;
-            let same = signed_in.filter(|signed_in| Some(signed_in.session.id) == claimed.session);
-            let suffices = match &same {
-                Some(same) => sign_on::may_continue(services, &claimed.request, same).await?,
-                None => false,
+        if let Some(session) = claimed.session {
+            let suffices = match browser.signed_in(services).await? {
+                Some(signed_in) if signed_in.session.id != session => false,
+                Some(signed_in) if !claimed.request.passive => {
+                    sign_on::may_continue(services, &claimed.request, &signed_in).await?
+                }
+                // A passive request gets an error if the session does not suffice.
+                _ => claimed.request.passive,
             };
             if !suffices {
                 return Ok(unusable_request_page(services, browser.language()));
@@ -282,6 +285,9 @@ fn message_page(
     action: &CheckedRedirect,
     fields: Vec<(&'static str, String)>,
 ) -> FormPostPage {
+    // Each message has an `ID`, so the fields differ. A repeated response has the same ones.
+    let values: Vec<&str> = fields.iter().map(|(_, value)| value.as_str()).collect();
+    let answer = Digest::sha256(values.join("\n").as_bytes()).to_text();
     FormPostPage {
         layout: layout(services, language),
         title: Message::new("saml-title").text("application", application.clone()),
@@ -289,6 +295,7 @@ fn message_page(
         application: Some(application),
         action: action.as_str().to_owned(),
         fields,
+        answer,
         is_granted: false,
         nonce: Some(nonce(services)),
     }

@@ -9,14 +9,17 @@ use crate::http::reply::{layout, page_that_posts, see_other};
 use crate::http::texts::Message;
 use crate::oidc::authorize::{AnswerDelivery, AuthorizationAnswer};
 use assent_model::application::Application;
+use assent_model::id::LoginId;
 use assent_model::language::Language;
 use assent_model::redirect::CheckedRedirect;
+use assent_model::secret::Digest;
 
-/// Returns a redirect, or the page with the form that the browser posts.
+/// Returns a redirect, or the page with the form that the browser posts. `login` is the sign-in with this answer.
 pub(crate) async fn deliver(
     services: &Services,
     language: Language,
     answer: &AuthorizationAnswer,
+    login: LoginId,
 ) -> Response {
     match answer.delivery() {
         AnswerDelivery::Redirect(location) => see_other(&location),
@@ -41,6 +44,8 @@ pub(crate) async fn deliver(
             let form = FormPostPage {
                 layout: layout(services, language),
                 title,
+                // A sign-in has one answer. Two errors may have the same fields.
+                answer: Digest::sha256(format!("answer\n{login}").as_bytes()).to_text(),
                 is_granted: answer.is_granted(),
                 link: link_to_client(application.as_deref(), redirect_uri),
                 application: name,

@@ -103,7 +103,9 @@ pub(crate) async fn decide(posted: LoginPost) -> Response {
                 )
                 .await?;
                 match answer {
-                    Some(answer) => Ok(deliver(services, browser.language(), &answer).await),
+                    Some(answer) => {
+                        Ok(deliver(services, browser.language(), &answer, login.id).await)
+                    }
                     None => answered_meanwhile(services, browser, login.id).await,
                 }
             }

@@ -4,9 +4,11 @@ use axum::Json;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::domain::browser_words;
 use crate::domain::sign_in::qr_sign_in;
 use crate::domain::sign_in::qr_sign_in::ScanOutcome;
 use crate::http::devices::{DeviceApiError, ErrorCode, SignedCall, parse};
+use crate::http::texts::PageLanguage;
 
 /// The code of a login page.
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -47,17 +49,21 @@ pub(crate) struct QrSignIn {
 /// Preview the sign-in of a code. The login page is not notified.
 #[utoipa::path(post, path = "/qr-sign-ins/preview", operation_id = "qr-sign-ins.preview", request_body = QrSignInToken,
     responses((status = 200, description = "The sign-in.", body = QrSignInPreview)))]
-pub(crate) async fn preview(call: SignedCall) -> Result<Json<QrSignInPreview>, DeviceApiError> {
+pub(crate) async fn preview(
+    PageLanguage(language): PageLanguage,
+    call: SignedCall,
+) -> Result<Json<QrSignInPreview>, DeviceApiError> {
     let QrSignInToken { token } = parse(&call.body)?;
     let look = qr_sign_in::preview(&call.services, &token, call.browser)
         .await?
         .ok_or(ErrorCode::SignInNotFound)?;
+    let waiting = browser_words::translated(&call.services, &look.context, language);
     Ok(Json(QrSignInPreview {
         application: QrSignInApplication {
             name: look.application,
         },
-        place: look.context.place,
-        browser: look.context.browser,
+        place: waiting.place,
+        browser: waiting.browser,
         same_browser: look.is_same_browser,
     }))
 }

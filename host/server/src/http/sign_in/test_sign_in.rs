@@ -1,4 +1,5 @@
-//! The destination of the response of a test sign-in: `/admin/test-sign-ins/{id}`. The console shows the result.
+//! The destination of the response of a test sign-in: `/admin/test-sign-ins/{id}`. The console shows the result. A
+//! response that the browser sends twice gets the same page for a short time.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::oidc::parameters::Parameters;
 use crate::test_sign_in::{oidc, saml};
 use assent_model::id::TestSignInId;
 use assent_model::language::Language;
-use assent_model::test_sign_in::{OpenTestSignIn, TestSignInOutcome};
+use assent_model::test_sign_in::{OpenTestSignIn, TestSignIn, TestSignInOutcome};
 use assent_saml_core::binding::Incoming;
 use assent_store::Transition;
 
@@ -34,6 +35,19 @@ pub(crate) async fn open(
     }
 }
 
+/// Returns the test sign-in whose response this browser sent a moment ago.
+async fn claimed(
+    services: &Services,
+    browser: &Browser,
+    id: Option<TestSignInId>,
+) -> Result<Option<TestSignIn>, InternalError> {
+    let Some(id) = id else { return Ok(None) };
+    match browser.signed_in(services).await? {
+        Some(signed_in) => test_sign_in::claimed(services, id, browser.digest(), &signed_in).await,
+        None => Ok(None),
+    }
+}
+
 /// `GET /admin/test-sign-ins/{id}`: the response of an OpenID Connect test sign-in.
 pub(crate) async fn answered(
     State(services): State<Arc<Services>>,
@@ -42,18 +56,24 @@ pub(crate) async fn answered(
     browser: Browser,
 ) -> Response {
     let reply = async {
-        let Some(open) = open(&services, &browser, id.parse().ok()).await? else {
-            return Ok(None);
-        };
         let Ok(parameters) = Parameters::parse(query.unwrap_or_default().as_bytes()) else {
             return Ok(None);
         };
-        if !oidc::is_answer(&services, open.test_sign_in(), &parameters)?
-            || !claim_answer(&services, &open).await?.is_done()
-        {
-            return Ok(None);
+        let id = id.parse().ok();
+        if let Some(open) = open(&services, &browser, id).await? {
+            if !oidc::is_answer(&services, open.test_sign_in(), &parameters)? {
+                return Ok(None);
+            }
+            if claim_answer(&services, &open).await?.is_done() {
+                return oidc::take_up(&services, &open, &parameters).await.map(Some);
+            }
         }
-        oidc::take_up(&services, &open, &parameters).await.map(Some)
+        match claimed(&services, &browser, id).await? {
+            Some(claimed) if oidc::is_answer(&services, &claimed, &parameters)? => {
+                test_sign_in::outcome(&services, claimed.id).await
+            }
+            _ => Ok(None),
+        }
     };
     outcome_page(&services, browser.language(), reply.await)
 }
@@ -66,20 +86,26 @@ pub(crate) async fn answered_by_post(
     body: Bytes,
 ) -> Response {
     let reply = async {
-        let Some(open) = open(&services, &browser, id.parse().ok()).await? else {
-            return Ok(None);
-        };
         let Ok(incoming) = Incoming::read_post(&body) else {
             return Ok(None);
         };
-        if !saml::is_answer(&services, open.test_sign_in(), &incoming, &body)?
-            || !claim_answer(&services, &open).await?.is_done()
-        {
-            return Ok(None);
+        let id = id.parse().ok();
+        if let Some(open) = open(&services, &browser, id).await? {
+            if !saml::is_answer(&services, open.test_sign_in(), &incoming, &body)? {
+                return Ok(None);
+            }
+            if claim_answer(&services, &open).await?.is_done() {
+                return saml::take_up(&services, &open, &incoming, &body)
+                    .await
+                    .map(Some);
+            }
         }
-        saml::take_up(&services, &open, &incoming, &body)
-            .await
-            .map(Some)
+        match claimed(&services, &browser, id).await? {
+            Some(claimed) if saml::is_answer(&services, &claimed, &incoming, &body)? => {
+                test_sign_in::outcome(&services, claimed.id).await
+            }
+            _ => Ok(None),
+        }
     };
     outcome_page(&services, browser.language(), reply.await)
 }

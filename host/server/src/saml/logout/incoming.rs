@@ -1,11 +1,12 @@
 //! Messages of single logout from a browser.
 
 use super::principal::named_sessions;
-use super::propagation::{LogoutStart, answer_with, begin};
+use super::propagation::{LogoutStart, begin, has_begun};
 use crate::domain::sessions::session;
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_logout_url, trusted_keys};
 use assent_model::audit::{Actor, AuditContext, Origin};
+use assent_model::clock::Timestamp;
 use assent_model::id::LogoutId;
 use assent_model::saml::{
     LogoutAnswer, LogoutContinuation, LogoutOutcome, MessageClaim, ServiceProvider, SessionEnd,
@@ -128,13 +129,12 @@ pub async fn requested(
     }
     let once = once(services, &provider, &header.id);
     // The browser may send the request twice. The page of the logout admits only the browser of an ended session.
-    let id = logout_id(services, &once)?;
+    let id = logout_id(services, &once, incoming, header.issue_instant)?;
     let check = services.store.claim_message(once).await;
     if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
-        let begun = services.store.saml_logout(id, services.now()).await;
-        return match begun.map_err(InternalError::from)? {
-            Some(_) => Ok(LogoutStart::Notifying(id)),
-            None => Err(Unanswerable::Replay.into()),
+        return match has_begun(services, id).await? {
+            true => Ok(LogoutStart::Notifying(id)),
+            false => Err(Unanswerable::Replay.into()),
         };
     }
     let answer = provider
@@ -155,13 +155,14 @@ pub async fn requested(
                 header: Box::new(header),
                 what,
             };
-            return refuse(services, answer, what.status(), unsupported.into()).await;
+            let status = what.status();
+            return refuse(services, (answer, id), status, unsupported.into()).await;
         }
     };
     let Some(sessions) = named_sessions(services, &provider, &request, trusted.is_signed()).await?
     else {
         let status = Status::new(REQUESTER, Some(UNKNOWN_PRINCIPAL));
-        return refuse(services, answer, status, Unanswerable::Principal).await;
+        return refuse(services, (answer, id), status, Unanswerable::Principal).await;
     };
     let by = AuditContext::new(Actor::Application(provider.id.clone()), Origin::NONE);
     let mut ended = SessionEnd::default();
@@ -182,12 +183,17 @@ pub async fn requested(
     Ok(begin(services, ended, continuation, (None, Some(id))).await?)
 }
 
-/// Returns the id of the logout that a message begins. It cannot be guessed.
-fn logout_id(services: &Services, once: &MessageClaim) -> Result<LogoutId, InternalError> {
-    let message = once.digest.as_bytes();
-    let [id @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
-        services.root_secret.derive("logout", message)?;
-    Ok(LogoutId::from_bytes(id))
+/// Returns the id of the logout that a message begins. It cannot be guessed. Another message with the same `ID` has
+/// another one, so only the same message leads to the same logout.
+fn logout_id(
+    services: &Services,
+    once: &MessageClaim,
+    incoming: &Incoming,
+    at: Timestamp,
+) -> Result<LogoutId, InternalError> {
+    let message = [*once.digest.as_bytes(), *incoming.digest().as_bytes()].concat();
+    let code = services.root_secret.derive("logout", &message)?;
+    Ok(LogoutId::derived(at, &code))
 }
 
 /// Checks the members of a request, except its header.
@@ -211,10 +217,11 @@ fn check_request(
     Ok(())
 }
 
-/// Responds to a request that ends nothing. A page shows the reason if the service provider accepts no responses.
+/// Responds to a request that ends nothing. A page shows the reason if the service provider accepts no responses. A
+/// repeated request gets the same status, so the rejection is stored like a logout.
 async fn refuse(
     services: &Services,
-    answer: Option<LogoutAnswer>,
+    (answer, id): (Option<LogoutAnswer>, LogoutId),
     status: Status,
     why: Unanswerable,
 ) -> Result<LogoutStart, LogoutError> {
@@ -222,9 +229,13 @@ async fn refuse(
         return Err(why.into());
     };
     tracing::info!(application = %answer.application, reason = %why, "LogoutRequest rejected");
-    Ok(LogoutStart::Finished(
-        answer_with(services, answer, status).await?,
-    ))
+    let rejection = LogoutContinuation::Reject {
+        answer,
+        code: status.code,
+        second: status.second,
+    };
+    let nothing = SessionEnd::default();
+    Ok(begin(services, nothing, rejection, (None, Some(id))).await?)
 }
 
 /// Accepts a LogoutResponse, which is the result of a turn. Returns the logout, which continues.

@@ -90,25 +90,33 @@ async fn called_by(
 }
 
 /// Returns the participations in sessions in which this service provider received exactly this name, or else this name
-/// in another spelling.
+/// in another spelling. In another spelling it must be the name of one user only. The directory answers that, so only a
+/// signed request may ask it.
 async fn participations_named(
     services: &Services,
     provider: &ServiceProvider,
     name: &NameId,
 ) -> Result<Vec<Participation>, InternalError> {
-    let mut spellings = stored_spellings(&name.value);
-    spellings.remove(&name.value);
+    let called = services
+        .store
+        .sessions_of_name(&provider.id, &name.value)
+        .await?;
     // Two accounts may have names that differ only in case. The request then means the one that it spells.
-    for spelling in std::iter::once(name.value.clone()).chain(spellings) {
-        let called = services
-            .store
-            .sessions_of_name(&provider.id, &spelling)
-            .await?;
-        if !called.is_empty() {
-            return Ok(called);
+    for spelling in std::iter::once(name.value.clone()).chain(stored_spellings(&name.value)) {
+        let spelled: Vec<Participation> = called
+            .iter()
+            .filter(|part| part.name_id.value == spelling)
+            .cloned()
+            .collect();
+        if !spelled.is_empty() {
+            return Ok(spelled);
         }
     }
-    Ok(Vec::new())
+    let users: BTreeSet<UserId> = called.iter().map(|part| part.user_id).collect();
+    if users.len() != 1 || !owners(services, provider, name).await?.is_subset(&users) {
+        return Ok(Vec::new());
+    }
+    Ok(called)
 }
 
 /// Whether the name comes from another identity provider, or is for another service provider. The names of this server
@@ -198,6 +206,13 @@ async fn owners(
         .into_values()
         .map(|account| account.user_id)
         .collect();
+    if owners.is_empty() {
+        let called = services
+            .store
+            .accounts_called(&provider.id, &name.value)
+            .await?;
+        owners.extend(called.into_iter().map(|account| account.user_id));
+    }
     if let Ok(address) = name.value.parse::<LoginName>()
         && let Some(user) = services.store.user_by_login(&address).await?
         && user.email.as_ref() == Some(&address)

@@ -16,8 +16,10 @@ use assent_model::secret::Digest;
 use assent_saml_core::message::Status;
 use assent_store::Transition;
 
-/// The time after which a concurrent request that ended the session has stored its logout.
+/// The time between two looks for the logout that a concurrent request stores after it ended the session.
 const SOON: Duration = Duration::from_millis(200);
+/// How often a repeated request looks for that logout.
+const LOOKS: u32 = 4;
 /// The lifetime of a logout.
 const LIFETIME: Duration = Duration::from_secs(10 * 60);
 
@@ -47,7 +49,7 @@ pub enum LogoutEnd {
 }
 
 /// Begins to notify the service providers of an ended session. `browser` is the browser that signed out, and `id` that
-/// of the logout if a repeated request must lead to the same one.
+/// of the logout if a repeated request must lead to the same one, which is then stored even if no one is notified.
 ///
 /// # Errors
 /// If the database or a key fails.
@@ -78,25 +80,47 @@ pub async fn begin(
     }
     // This server's page may name applications, so the browser must first send a request with its cookies.
     let names = matches!(continuation, LogoutContinuation::Page) && !turns.is_empty();
-    if turns.iter().all(|turn| turn.outcome.is_some()) && !names {
-        return Ok(LogoutStart::Finished(
-            finished(services, continuation, &turns, &[]).await?,
-        ));
-    }
-    let now = services.now();
-    let id = id.unwrap_or_else(|| LogoutId::new(now, &*services.entropy));
-    let logout = Logout {
-        id,
-        browsers: ended.browsers,
-        browser,
-        continuation,
-        expires_at: now + LIFETIME,
+    let end = match turns.iter().all(|turn| turn.outcome.is_some()) && !names {
+        true => Some(finished(services, continuation.clone(), &turns, &[]).await?),
+        false => None,
     };
-    services
-        .store
-        .insert_saml_logout(logout, turns, now)
-        .await?;
-    Ok(LogoutStart::Notifying(id))
+    let now = services.now();
+    let begun = id.unwrap_or_else(|| LogoutId::new(now, &*services.entropy));
+    let lifetime = match &end {
+        None => Some(LIFETIME),
+        Some(_) => id.map(|_| GivenAnswer::REPEATABLE),
+    };
+    if let Some(lifetime) = lifetime {
+        let logout = Logout {
+            id: begun,
+            browsers: ended.browsers,
+            browser,
+            continuation,
+            expires_at: now + lifetime,
+        };
+        services
+            .store
+            .insert_saml_logout(logout, turns, now)
+            .await?;
+    }
+    Ok(end.map_or(LogoutStart::Notifying(begun), LogoutStart::Finished))
+}
+
+/// Whether the logout of a repeated message is stored. Another request may store it at this moment.
+///
+/// # Errors
+/// If the database fails.
+pub(super) async fn has_begun(services: &Services, id: LogoutId) -> Result<bool, InternalError> {
+    for look in 0..LOOKS {
+        if look > 0 {
+            tokio::time::sleep(SOON).await;
+        }
+        let begun = services.store.saml_logout(id, services.now()).await?;
+        if begun.is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the logout that this browser has just begun, for a repeated sign-out. `waits` is whether another request may
@@ -110,12 +134,17 @@ pub async fn recent(
     waits: bool,
 ) -> Result<Option<LogoutId>, InternalError> {
     let since = services.now() - GivenAnswer::REPEATABLE;
-    let found = services.store.recent_saml_logout(browser, since).await?;
-    if found.is_some() || !waits {
-        return Ok(found);
+    let looks = if waits { LOOKS } else { 1 };
+    for look in 0..looks {
+        if look > 0 {
+            tokio::time::sleep(SOON).await;
+        }
+        let found = services.store.recent_saml_logout(browser, since).await?;
+        if found.is_some() {
+            return Ok(found);
+        }
     }
-    tokio::time::sleep(SOON).await;
-    Ok(services.store.recent_saml_logout(browser, since).await?)
+    Ok(None)
 }
 
 /// The state of a logout.
@@ -206,8 +235,11 @@ pub async fn view(
     let finished = finished(services, logout.continuation.clone(), &turns, &held).await?;
     Ok(match services.store.finish_saml_logout(id, now).await? {
         Transition::Done => LogoutView::Finished(finished),
-        // Another request of this browser finished it. Its response may have been lost.
-        Transition::NotOpen if !held.is_empty() => LogoutView::Finished(finished),
+        // Another request of this browser finished it. Its response may have been lost. If no browser held a session,
+        // the end names none.
+        Transition::NotOpen if !held.is_empty() || logout.browsers.is_empty() => {
+            LogoutView::Finished(finished)
+        }
         Transition::NotOpen => LogoutView::Unknown,
     })
 }
@@ -299,10 +331,15 @@ async fn finished(
             };
             answer_with(services, answer, status).await
         }
+        LogoutContinuation::Reject {
+            answer,
+            code,
+            second,
+        } => answer_with(services, answer, Status::new(&code, second.as_deref())).await,
     }
 }
 
-pub(super) async fn answer_with(
+async fn answer_with(
     services: &Services,
     answer: LogoutAnswer,
     status: Status,

@@ -12,13 +12,15 @@ use super::denied::SignOnDenied;
 use super::respond::{SignOnAnswer, failed};
 use crate::domain::{InternalError, Services};
 use crate::saml::peer::{HeaderError, check_header, find, once, single_sign_on_url, trusted_keys};
+use assent_model::clock::Timestamp;
 use assent_model::id::{LoginId, SignOnId};
+use assent_model::login::GivenAnswer;
 use assent_model::name::QuotedText;
 use assent_model::purpose::SignInPurpose;
 use assent_model::redirect::{AdmittedRedirect, OwnRequest, RedirectPolicy};
 use assent_model::saml::{
-    Binding, NameIdFormat, PasskeyContext, PendingSignOn, RelayStateError, RequestedSubject,
-    ServiceProvider, SignOnRequest,
+    Binding, MessageClaim, NameIdFormat, PasskeyContext, PendingSignOn, RelayStateError,
+    RequestedSubject, ServiceProvider, SignOnRequest,
 };
 use assent_saml_core::binding::{BindingError, Incoming, MessageKind, Signature, TrustError};
 use assent_saml_core::message::{AuthnRequest, MessageError, NameIdPolicy, UnsupportedError};
@@ -181,19 +183,39 @@ pub async fn check(
         )));
     }
     let now = services.now();
+    let id = sign_on_id(services, &once, incoming, header.issue_instant)?;
     let pending = PendingSignOn {
-        id: SignOnId::new(now, &*services.entropy),
+        id,
         request,
         expires_at: now + LIFETIME,
     };
-    let check = services
-        .store
-        .store_sign_on_request(pending.clone(), once)
-        .await;
-    if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
+    let check = services.store.store_sign_on_request(pending, once).await;
+    let is_replayed = check.map_err(InternalError::from)? == ReplayCheck::Replayed;
+    if is_replayed && !is_repeated(services, id).await? {
         return Err(Unanswerable::Replay.into());
     }
-    Ok(AcceptedSignOn { id: pending.id })
+    Ok(AcceptedSignOn { id })
+}
+
+/// Returns the id of a stored request, which cannot be guessed. The same message with the same relay state has the same
+/// id, so that a browser that sends it twice continues with one request. Only one browser can.
+fn sign_on_id(
+    services: &Services,
+    once: &MessageClaim,
+    incoming: &Incoming,
+    at: Timestamp,
+) -> Result<SignOnId, InternalError> {
+    let relay_state = incoming.relay_state().unwrap_or_default();
+    let digests = [once.digest, incoming.digest()].map(|digest| *digest.as_bytes());
+    let message = [digests.concat().as_slice(), relay_state.as_bytes()].concat();
+    let code = services.root_secret.derive("sign-on request", &message)?;
+    Ok(SignOnId::derived(at, &code))
+}
+
+/// Whether a message with a used `ID` is the same message, which was accepted a moment ago.
+async fn is_repeated(services: &Services, id: SignOnId) -> Result<bool, InternalError> {
+    let since = services.now() + LIFETIME - GivenAnswer::REPEATABLE;
+    Ok(services.store.has_sign_on_request(id, since).await?)
 }
 
 /// Returns the request of a sign-on that begins at this server (SAML profiles section 4.1.5), with the RelayState of a

@@ -4,7 +4,6 @@ use crate::domain::Services;
 use crate::domain::admin::{AdminError, Result, registered, user};
 use assent_model::group::{Assignment, Group, GroupName, Membership};
 use assent_model::id::{Did, GroupId, UserId};
-use assent_model::name::folded;
 use assent_model::user::User;
 use assent_store::{GroupOrder, GroupSummary};
 
@@ -57,8 +56,8 @@ pub async fn groups(
     after: Option<&GroupName>,
     limit: u32,
 ) -> Result<Vec<GroupSummary>> {
-    let prefix = folded(q.unwrap_or_default());
-    Ok(services.store.groups(&prefix, order, after, limit).await?)
+    let prefix = q.unwrap_or_default();
+    Ok(services.store.groups(prefix, order, after, limit).await?)
 }
 
 /// Returns up to `limit` members of a group after `after`.

@@ -1,6 +1,6 @@
 //! The changes of a plan for an approval, with the values that the administrator's device shows.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -13,7 +13,8 @@ use crate::domain::admin::command::changed_members;
 use crate::domain::admin::groups::{AssignmentPlan, MemberPlan};
 use crate::domain::admin::service_providers::ServiceProviderChange;
 use crate::domain::protected_actions::{
-    ClientState, ManagedApplication, ManifestObject, NamedApplication, ServiceProviderState,
+    AccessedApplication, ClientState, ManagedApplication, ManifestObject, NamedApplication,
+    ServiceProviderState,
 };
 use assent_model::application::Application;
 use assent_model::command::Member;
@@ -26,44 +27,96 @@ use assent_model::user::User;
 /// Returns the changes of a plan as a device shows them: first those of receivers and permissions, then deletions, then
 /// access.
 pub(super) fn shown_objects(plan: &ManifestPlan) -> Vec<ManifestObject> {
-    let mut names: HashMap<&Did, &str> = HashMap::new();
-    for (id, name) in &plan.applications {
-        names.insert(id, name);
-    }
-    let shown = plan.changes.iter().map(|change| shown(change, &names));
+    let applications = Applications::of(plan);
+    let shown = plan
+        .changes
+        .iter()
+        .map(|change| shown(change, &applications));
     let mut shown: Vec<(u8, ManifestObject)> =
         shown.map(|object| (rank(&object), object)).collect();
     shown.sort_by_key(|(rank, _)| *rank);
     shown.into_iter().map(|(_, object)| object).collect()
 }
 
+/// The applications of a plan.
+struct Applications<'a> {
+    names: HashMap<&'a Did, &'a str>,
+    /// The applications that the plan creates.
+    new: HashSet<&'a Did>,
+    /// The applications to which the plan gives access.
+    accessed: HashSet<&'a Did>,
+}
+
+impl<'a> Applications<'a> {
+    fn of(plan: &'a ManifestPlan) -> Self {
+        let named = plan.applications.iter();
+        let mut applications = Self {
+            names: named.map(|(id, name)| (id, name.as_str())).collect(),
+            new: HashSet::new(),
+            accessed: HashSet::new(),
+        };
+        for change in &plan.changes {
+            match &change.operation {
+                Operation::CreateClient(client, _) => applications.new.insert(&client.id),
+                Operation::CreateServiceProvider(provider, _) => {
+                    applications.new.insert(&provider.id)
+                }
+                Operation::Assign(assignment) => {
+                    applications.accessed.insert(&assignment.application)
+                }
+                Operation::CreateAccount(one) => {
+                    applications.accessed.insert(&one.account.application_id)
+                }
+                _ => false,
+            };
+        }
+        applications
+    }
+
+    fn named(&self, id: &Did) -> NamedApplication {
+        NamedApplication {
+            name: self.name(id),
+            id: id.clone(),
+        }
+    }
+
+    fn accessed(&self, id: &Did) -> AccessedApplication {
+        AccessedApplication {
+            name: self.name(id),
+            id: (!self.new.contains(id)).then(|| id.clone()),
+        }
+    }
+
+    fn name(&self, id: &Did) -> String {
+        self.names.get(id).copied().unwrap_or_default().to_owned()
+    }
+}
+
 const fn rank(object: &ManifestObject) -> u8 {
     match object {
         ManifestObject::Client { .. } | ManifestObject::ServiceProvider { .. } => 0,
-        ManifestObject::NewClient(_) | ManifestObject::NewServiceProvider(_) => 1,
+        ManifestObject::NewClient { .. } | ManifestObject::NewServiceProvider { .. } => 1,
         ManifestObject::DeletedApplication(..) | ManifestObject::DeletedGroup(_) => 2,
         _ => 3,
     }
 }
 
-fn shown(change: &PlannedChange, names: &HashMap<&Did, &str>) -> ManifestObject {
-    let named = |id: &Did| NamedApplication {
-        name: names.get(id).copied().unwrap_or_default().to_owned(),
-        id: id.clone(),
-    };
+fn shown(change: &PlannedChange, applications: &Applications<'_>) -> ManifestObject {
     let replaced = || roles_before(change);
     match &change.operation {
-        Operation::CreateClient(client, _) => {
-            ManifestObject::NewClient(ClientState::from_client(client))
-        }
+        Operation::CreateClient(client, _) => ManifestObject::NewClient {
+            client: ClientState::from_client(client),
+            gives_access: applications.accessed.contains(&client.id),
+        },
         Operation::UpdateClient {
             before,
             after,
             adopt,
         } => client(before, after, adopt.as_ref()),
-        Operation::CreateServiceProvider(provider, _) => {
-            ManifestObject::NewServiceProvider(ServiceProviderState::from_provider(provider))
-        }
+        Operation::CreateServiceProvider(provider, _) => ManifestObject::NewServiceProvider {
+            provider: ServiceProviderState::from_provider(provider),
+            gives_access: applications.accessed.contains(&provider.id),
+        },
         Operation::UpdateServiceProvider {
             before,
             after,
@@ -87,7 +140,7 @@ fn shown(change: &PlannedChange, names: &HashMap<&Did, &str>) -> ManifestObject 
             to,
             roles,
         }) => ManifestObject::Assignment {
-            application: named(application),
+            application: applications.accessed(application),
             group: to.as_ref().map(|group| group.name.to_string()),
             roles: roles.clone(),
             replaced: replaced(),
@@ -95,12 +148,12 @@ fn shown(change: &PlannedChange, names: &HashMap<&Did, &str>) -> ManifestObject 
         Operation::Unassign(AssignmentPlan {
             application, to, ..
         }) => ManifestObject::RemovedAssignment {
-            application: named(application),
+            application: applications.named(application),
             group: to.as_ref().map(|group| group.name.to_string()),
         },
         Operation::CreateAccount(one) => ManifestObject::Account {
             user: one.user.name.to_string(),
-            application: named(&one.account.application_id),
+            application: applications.accessed(&one.account.application_id),
             roles: one.account.roles.clone(),
             replaced: None,
         },
@@ -110,13 +163,13 @@ fn shown(change: &PlannedChange, names: &HashMap<&Did, &str>) -> ManifestObject 
                 .split_once('/')
                 .map_or("", |(_, user)| user)
                 .to_owned(),
-            application: named(&after.application_id),
+            application: applications.accessed(&after.application_id),
             roles: after.roles.clone(),
             replaced: Some(before.roles.clone()),
         },
         Operation::DeleteAccount(one) => ManifestObject::DeletedAccount {
             user: one.user.name.to_string(),
-            application: named(&one.account.application_id),
+            application: applications.named(&one.account.application_id),
         },
     }
 }

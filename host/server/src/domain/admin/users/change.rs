@@ -22,7 +22,7 @@ assent_model::admin_command! {
         #[serde(default, deserialize_with = "empty_if_null")]
         protected email: Option<String>,
         /// Whether the address is confirmed as the user's own. A new address is confirmed if the caller has the
-        /// permission `users:manage`.
+        /// permission `users:manage`, unless the user name is another address that is not confirmed.
         protected email_confirmed: Option<bool>,
         /// The changes of the profile. Each member replaces the member of the profile, and null removes it. Null in
         /// place of the profile removes all members.
@@ -144,8 +144,7 @@ impl UserChange {
 /// # Errors
 /// [`AdminError::Forbidden`] without the permission to set addresses.
 pub(in crate::domain::admin) fn check_new_name(user: &User, caller: &Caller) -> Result<()> {
-    let is_foreign = user.name.as_str().contains('@') && user.email.as_ref() != Some(&user.name);
-    if is_foreign && !caller.may(Permission::UsersManage) {
+    if user.is_named_by_other_address() && !caller.may(Permission::UsersManage) {
         return Err(AdminError::Forbidden(FOREIGN_NAME.1));
     }
     Ok(())
@@ -180,6 +179,7 @@ pub(in crate::domain::admin) fn apply_to_user(
             "a terminated user cannot be updated; create a new one",
         ));
     }
+    let name_before = user.name.clone();
     if let Some(name) = name {
         user.name = login_name("name", &name)?;
     }
@@ -206,9 +206,14 @@ pub(in crate::domain::admin) fn apply_to_user(
     user.profile.email_verified &= user.email == before.0 || email_vouched;
     user.profile.phone_number_verified &= user.profile.phone_number == before.1 || phone_vouched;
     if user.email != before.0 {
-        user.email_confirmed = caller.may(Permission::UsersManage);
+        // A new address does not confirm an older name that is another address: support may have chosen it.
+        let is_name_confirmed =
+            user.email_confirmed || user.name != name_before || !user.is_named_by_other_address();
+        user.email_confirmed = is_name_confirmed && caller.may(Permission::UsersManage);
     }
-    user.email_confirmed |= email_vouched && user.profile.email_verified;
+    if email_vouched && user.profile.email_verified {
+        user.confirm_email();
+    }
     if let Some(confirmed) = email_confirmed {
         user.email_confirmed = confirmed;
         user.profile.email_verified &= confirmed;

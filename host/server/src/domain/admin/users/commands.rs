@@ -48,13 +48,14 @@ impl AdminCommand for CreateUser {
             console_role,
             state: _,
         } = change.protected();
-        let action = console_role
-            .flatten()
-            .map(|console_role| ProtectedAction::CreateUser {
-                name: user.name.clone(),
-                email: user.email.clone(),
-                console_role,
-            });
+        let console_role = console_role.flatten();
+        // Applications receive the name. With the address of another user as the name, this user could act as that one.
+        let is_protected = console_role.is_some() || user.is_named_by_other_address();
+        let action = is_protected.then(|| ProtectedAction::CreateUser {
+            name: user.name.clone(),
+            email: user.email.clone(),
+            console_role,
+        });
         Ok(Planned::new(authorization, user, action))
     }
 
@@ -155,13 +156,15 @@ impl UpdateUser {
         if name.is_some() && after.name != before.name {
             changes.push(ProtectedUserChange::Name(after.name.clone()));
         }
+        let is_confirmed = after.email_confirmed && !before.email_confirmed;
         if email.is_some() && after.email != before.email {
             changes.push(ProtectedUserChange::Email(after.email.clone()));
-        } else if let Some(email) = &after.email
-            && after.email_confirmed
-            && !before.email_confirmed
-        {
-            changes.push(ProtectedUserChange::ConfirmEmail(email.clone()));
+        } else if let Some(email) = after.email.clone().filter(|_| is_confirmed) {
+            changes.push(ProtectedUserChange::ConfirmEmail(email));
+        }
+        // The mark covers a name that is another address, too. A new name is in the summary already.
+        if is_confirmed && after.is_named_by_other_address() && after.name == before.name {
+            changes.push(ProtectedUserChange::ConfirmName);
         }
         // The role comes last, because the text after it in the summary is about the role.
         match console_role {

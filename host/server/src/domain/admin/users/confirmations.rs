@@ -7,7 +7,7 @@ use super::queries::named_users;
 use crate::domain::Services;
 use crate::domain::admin::command::{AdminCommand, AdminContext, ApprovedPlan, Execution, Planned};
 use crate::domain::admin::{AdminError, Result, invalid};
-use crate::domain::protected_actions::ProtectedAction;
+use crate::domain::protected_actions::{ConfirmedUser, ProtectedAction};
 use assent_model::administration::Permission;
 use assent_model::audit::AuditContext;
 use assent_model::id::{Did, UserId};
@@ -52,10 +52,8 @@ impl AdminCommand for ConfirmEmails {
         for user in &users {
             authorization = authorization.and(caller.authorize_user_access(user)?);
         }
-        let addresses: Vec<_> = users
-            .iter()
-            .filter_map(|user| Some((user.id, user.email.clone()?)))
-            .collect();
+        let addresses: Vec<ConfirmedUser> =
+            users.iter().filter_map(ConfirmedUser::from_user).collect();
         let action =
             (!addresses.is_empty()).then_some(ProtectedAction::ConfirmEmails { users: addresses });
         Ok(Planned::new(authorization, users, action))

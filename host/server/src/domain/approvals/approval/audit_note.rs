@@ -18,8 +18,8 @@ pub(super) fn approval_entry(
     let shown = &approval.shown;
     let mut entry = entry
         .personal("name", shown.account.as_str())
-        .personal("requested_from", shown.place.as_str())
-        .personal("requested_with", shown.browser.as_str());
+        .personal("requested_from", shown.browser.place.as_str())
+        .personal("requested_with", shown.browser.browser.as_str());
     if let ApprovalSubject::ProtectedAction { outline, .. } = &approval.subject {
         entry = with_outline(entry, outline);
     }

@@ -152,10 +152,7 @@ pub async fn answer(
     }
     let prompt = match proof.decision {
         // The text of a report has no summary.
-        Decision::Report => Prompt {
-            approval,
-            summary: None,
-        },
+        Decision::Report => Prompt::new(services, approval, None, proof.language),
         Decision::Approve | Decision::Deny => {
             match prompt_of(services, approval, proof.language).await? {
                 Some(prompt) => prompt,
@@ -240,10 +237,7 @@ async fn repeated(
         return Ok(earlier);
     }
     let prompt = match proof.decision {
-        Decision::Report => Some(Prompt {
-            approval,
-            summary: None,
-        }),
+        Decision::Report => Some(Prompt::new(services, approval, None, proof.language)),
         Decision::Approve | Decision::Deny => prompt_of(services, approval, proof.language).await?,
     };
     // The summary of an action that was executed is not stored any more, so its proof cannot be verified.
@@ -361,8 +355,7 @@ fn report_of(services: &Services, approval: &Approval) -> NewReport {
             ApprovalSubject::SignIn(_) => ReportSubject::SignIn(shown.application.clone()),
             ApprovalSubject::ProtectedAction { .. } => ReportSubject::Action,
         },
-        requested_from: shown.place.clone(),
-        requested_with: shown.browser.clone(),
+        browser: shown.browser.clone(),
     }
 }
 
@@ -397,7 +390,11 @@ async fn end_console(
 /// Returns the text that the device must have signed. It is built from the server's own record, never from the device's
 /// request.
 fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &DeviceProof) -> String {
-    let Prompt { approval, summary } = prompt;
+    let Prompt {
+        approval,
+        browser,
+        summary,
+    } = prompt;
     let shown = &approval.shown;
     ApprovalStatement {
         issuer: &services.issuer,
@@ -407,8 +404,8 @@ fn statement(services: &Services, device: &Device, prompt: &Prompt, proof: &Devi
         application_name: &shown.application_name,
         action: summary.as_deref(),
         account: &shown.account,
-        place: &shown.place,
-        browser: &shown.browser,
+        place: &browser.place,
+        browser: &browser.browser,
         expires: approval.expires_at,
         decision: proof.decision,
         binding: proof.binding(),

@@ -184,6 +184,8 @@ impl<K: LoggedKey> Limit<K> {
 #[derive(Debug)]
 pub struct ConcurrencyLimit<K: Eq + Hash> {
     pub(super) most: usize,
+    /// The bound of every key, also of a wider one.
+    largest: usize,
     pub(super) held: Mutex<HashMap<K, usize>>,
 }
 
@@ -198,8 +200,15 @@ pub struct ConcurrencyPermit<K: Eq + Hash> {
 impl<K: Copy + Eq + Hash + LimitKey> ConcurrencyLimit<K> {
     /// Returns a limit of this number of operations per key.
     pub fn new(most: usize) -> Self {
+        Self::with_largest(most, usize::MAX)
+    }
+
+    /// Returns a limit of this number of operations per key, and of `largest` operations for every key. A wider key has
+    /// a multiple of the bound of a narrow one, which may otherwise exceed the number of operations in total.
+    pub fn with_largest(most: usize, largest: usize) -> Self {
         Self {
             most,
+            largest,
             held: Mutex::new(HashMap::new()),
         }
     }
@@ -211,7 +220,8 @@ impl<K: Copy + Eq + Hash + LimitKey> ConcurrencyLimit<K> {
         let is_reached = |(key, times): &(K, u32)| {
             let most = self
                 .most
-                .saturating_mul(usize::try_from(*times).unwrap_or(usize::MAX));
+                .saturating_mul(usize::try_from(*times).unwrap_or(usize::MAX))
+                .min(self.largest);
             held.get(key).is_some_and(|count| *count >= most) || most == 0
         };
         if keys.iter().any(is_reached) {

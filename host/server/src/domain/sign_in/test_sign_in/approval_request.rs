@@ -45,8 +45,8 @@ pub async fn record_approval_request(
         RequestOutcome::Prompted(_) => {
             StepNote::good("the device shows the request, and waits for the number").with(json!({
                 "application": approval.shown.application_name,
-                "place": approval.shown.place,
-                "browser": approval.shown.browser,
+                "place": approval.shown.browser.place,
+                "browser": approval.shown.browser.browser,
             }))
         }
         RequestOutcome::NotPrompted => {

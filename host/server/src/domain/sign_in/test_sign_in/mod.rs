@@ -7,6 +7,7 @@ mod approval_request;
 mod life;
 mod observer;
 mod record;
+mod repeat;
 
 use std::sync::Arc;
 
@@ -40,6 +41,7 @@ pub use approval_request::{Attempt, record_approval_request};
 pub use life::LIFE;
 pub use observer::observer;
 pub use record::{RecordedStep, end, fail, record_step, refused};
+pub use repeat::{claimed, outcome};
 
 /// The path of this server to which the responses are sent.
 const PATH: &str = "/admin/test-sign-ins/";
@@ -172,7 +174,7 @@ pub async fn prepare(
         None => {}
         Some(AccessDenied::NoAccount) => {
             return Err(AdminError::Conflict(
-                "you have no account in this application; create one for yourself first",
+                "you have no access to this application; create an account for yourself first",
             ));
         }
         Some(obstacle) => return Err(AdminError::Conflict(obstacle.words())),
@@ -187,6 +189,7 @@ pub async fn prepare(
         login: None,
         created_at: now,
         expires_at: now + LIFE,
+        claimed_at: None,
         stage: TestSignInStage::Open,
     };
     Ok((test_sign_in, application))

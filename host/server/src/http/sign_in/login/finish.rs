@@ -122,13 +122,13 @@ pub(crate) async fn finish(
     };
     match authorize::respond(context, authenticated).await? {
         AuthorizeOutcome::Granted(answer) => with_session(
-            deliver(services, browser.language(), &answer).await,
+            deliver(services, browser.language(), &answer, login.id).await,
             services,
             browser,
             session,
         ),
         AuthorizeOutcome::Failed(answer) => {
-            Ok(deliver(services, browser.language(), &answer).await)
+            Ok(deliver(services, browser.language(), &answer, login.id).await)
         }
         AuthorizeOutcome::AskConsent(asked) => {
             question::ask(services, browser, login, request, authenticated_user, asked).await

@@ -69,7 +69,7 @@ async fn returned(
     let reply = match &login.request {
         LoginRequest::Oidc(request) => {
             match authorize::deny(services, OpenLogin::Stored(login.id), request, reason).await? {
-                Some(answer) => Some(deliver(services, language, &answer).await),
+                Some(answer) => Some(deliver(services, language, &answer, login.id).await),
                 None => None,
             }
         }

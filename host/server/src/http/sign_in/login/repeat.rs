@@ -84,7 +84,7 @@ async fn answer_again(
             let Some(user) = found else { return Ok(None) };
             let response = match (request, code) {
                 (LoginRequest::Oidc(request), Some(code)) => {
-                    code_again(services, browser, request, *code).await?
+                    code_again(services, browser, (login.id, request), *code).await?
                 }
                 (LoginRequest::Saml(request), _) => {
                     let login = (login.id, given.at);
@@ -105,7 +105,9 @@ async fn answer_again(
                 return Ok(None);
             }
             let answer = authorize::repeated_error(services, request, code, description);
-            Ok(Some(deliver(services, browser.language(), &answer).await))
+            Ok(Some(
+                deliver(services, browser.language(), &answer, login.id).await,
+            ))
         }
         (LoginAnswer::Failed { reason }, LoginRequest::Saml(request)) => {
             let answered = (login.id, given.at);
@@ -137,7 +139,7 @@ async fn is_enabled(
 async fn code_again(
     services: &Services,
     browser: &Browser,
-    request: &AuthorizationRequest,
+    (login, request): (LoginId, &AuthorizationRequest),
     code: FamilyId,
 ) -> Result<Option<Response>, InternalError> {
     if !is_enabled(services, request).await? {
@@ -145,7 +147,9 @@ async fn code_again(
     }
     if let Some(code) = repeat::open_code(services, code, browser.secret()).await? {
         let answer = authorize::repeated_code(services, request, &code);
-        return Ok(Some(deliver(services, browser.language(), &answer).await));
+        return Ok(Some(
+            deliver(services, browser.language(), &answer, login).await,
+        ));
     }
     let application = services.store.application(&request.application).await?;
     let name = application

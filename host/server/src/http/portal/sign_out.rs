@@ -1,0 +1,56 @@
+//! The responses of forms that end the session of their own browser.
+
+use axum::response::Response;
+
+use crate::domain::{InternalError, Services};
+use crate::http::context::Browser;
+use crate::http::portal::owner::Owner;
+use crate::http::reply::see_other;
+use crate::http::saml::logout;
+use crate::http::sign_in::sign_out::without_session;
+use assent_model::saml::{LogoutContinuation, SessionEnd};
+
+/// The page that confirms the sign-out of this browser.
+pub(super) const ENDED: &str = "/session/ended";
+
+/// Responds after the end of this browser's session. The browser notifies the service providers, and then shows the
+/// page for the user. Without service providers it redirects to `afterwards` at once.
+pub(super) async fn signed_out(
+    owner: &Owner,
+    ended: SessionEnd,
+    afterwards: &str,
+) -> Result<Response, InternalError> {
+    let Owner {
+        services, browser, ..
+    } = owner;
+    let ended = ended.held_by(browser.digest());
+    if ended.participants.is_empty() && ended.ended_before {
+        return signed_out_again(services, browser, afterwards, true).await;
+    }
+    let response = if ended.participants.is_empty() {
+        see_other(afterwards)
+    } else {
+        logout::notify(
+            services,
+            browser.language(),
+            ended,
+            LogoutContinuation::Page,
+            browser.digest(),
+        )
+        .await?
+    };
+    Ok(without_session(response, services))
+}
+
+/// Responds after another request of this browser ended its session. The browser discards the response to that one, so
+/// this one must lead to the same service providers. `waits` is whether the other request may still be in progress.
+pub(super) async fn signed_out_again(
+    services: &Services,
+    browser: &Browser,
+    afterwards: &str,
+    waits: bool,
+) -> Result<Response, InternalError> {
+    let begun = logout::notifying(services, browser.digest(), waits).await?;
+    let response = begun.unwrap_or_else(|| see_other(afterwards));
+    Ok(without_session(response, services))
+}
