@@ -5,6 +5,7 @@ use reqwest::Method;
 use serde_json::{Value, json};
 
 use crate::harness::{Browser, Database, Page, TestHost, TestUser, id};
+use crate::portal::through_login;
 
 /// Returns the page of a sign-in that Ada approved, without an account with the application.
 async fn rejected(host: &TestHost, ada: &TestUser, browser: &Browser) -> Page {
@@ -36,7 +37,7 @@ async fn the_audit_log_has_a_rejected_sign_in_with_the_reference_of_its_page(dat
     let entry = &entries[0];
     assert_eq!(entry["detail"]["reason"], "no_account");
     assert_eq!(entry["detail"]["reference"], json!(reference.trim()));
-    assert_eq!(entry["application"]["id"], json!(ada.application.id));
+    assert_eq!(entry["application_id"], json!(ada.application.id));
     // The page still returns to the application by itself.
     let back = browser.get(&ended.returns().expect("a return")).await;
     assert_eq!(back.parameter("error"), "access_denied");
@@ -49,10 +50,7 @@ async fn the_user_finds_the_reference_in_the_portal() {
     let browser = Browser::new(&host.base);
     let ended = rejected(&host, &ada, &browser).await;
     let reference = ended.between("id=\"reference\"><code>", "<");
-    let login = browser.get("/activity").await;
-    let portal = login.followed().await.submit_name("ada").await;
-    ada.approve(&portal).await;
-    let activity = browser.finish(&portal.url).await.followed().await;
+    let activity = through_login(&ada, &browser.get("/activity").await).await;
     let reference = format!("Reference: <bdi>{}</bdi>", reference.trim());
     assert!(activity.body.contains(&reference), "{}", activity.body);
 }

@@ -100,6 +100,8 @@ export class Administrator {
 
   /** Checks the page in four ways. */
   async look(name) {
+    // A list that is loading is faint.
+    await this.desk.locator('[aria-busy]').waitFor({ state: 'detached' });
     this.findings.push(...(await inspect(this.desk, `console-${name}`)));
   }
 }

@@ -527,6 +527,7 @@ async function sections(admin) {
     'Name and addresses',
     'What it may request',
     'How users sign in',
+    'Protection of codes',
     'What it receives',
     'Signing in and out from here',
     'Advanced',

@@ -143,7 +143,7 @@ try {
   const mobile = await (await phone(browser)).newPage();
   await enrolDevice(mobile, ENROL_URL);
   for (const javaScriptEnabled of [true, false]) {
-    const { page, number } = await beginSignIn(browser, address(), 'ada', { javaScriptEnabled });
+    const { page, number } = await beginSignIn(browser, address({ prompt: 'consent' }), 'ada', { javaScriptEnabled });
     await approve(mobile, number);
     await confirmApproved(mobile);
     await allow(page).waitFor();

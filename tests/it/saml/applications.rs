@@ -69,7 +69,7 @@ async fn every_saml_setting_is_stored_and_shown() {
             .as_object_mut()
             .and_then(|members| members.remove("usage"));
         assert_eq!((listed["items"].items().len(), &item), (1, &changed));
-        assert_eq!(usage.expect("its usage")["accounts"], 0);
+        assert_eq!(usage.expect("its usage")["users"], 0);
         // A service provider has no endpoints that only OIDC clients need.
         let (status, problem) = host
             .admin(Method::POST, &format!("{path}/secret/rotate"), Value::Null)

@@ -325,7 +325,8 @@ async fn single_logout_notifies_other_service_providers_and_answers_the_requeste
         ["https://second.example", "https://third.example"]
     );
     assert_eq!(codes(&answer(&page)), (SUCCESS, None));
-    // The logout has ended.
+    // The logout has ended. Its last response is repeated for 30 seconds.
+    host.advance(31);
     assert_eq!(
         browser.get(&page.url).await.location().path(),
         "/session/ended"

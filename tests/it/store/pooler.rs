@@ -90,11 +90,11 @@ async fn a_pooler_that_drops_the_limits_is_named() {
         ("pool_mode = transaction", "unsupported startup parameter"),
         (
             "pool_mode = session\nignore_startup_parameters = options",
-            "the session has idle_in_transaction_session_timeout=0 and not 60000",
+            "the session has statement_timeout=0 and not 5000",
         ),
         (
             "pool_mode = transaction\nignore_startup_parameters = options",
-            "the session has idle_in_transaction_session_timeout=0 and not 60000",
+            "the session has statement_timeout=0 and not 5000",
         ),
     ] {
         let pooler = Pooler::start(folder.path(), &database, settings).await;

@@ -368,8 +368,8 @@ pub fn url(name: &str) -> String {
         )
 }
 
-/// Returns the addresses of the modules of the console and of those that it imports from elsewhere, by which they import
-/// each other.
+/// Returns the addresses of the modules of the console and of those that it imports from elsewhere. The modules import
+/// each other by these addresses.
 pub(super) fn console_modules() -> Vec<String> {
     FILES
         .iter()

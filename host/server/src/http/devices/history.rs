@@ -70,7 +70,8 @@ struct PastRequestView {
     application: PastApplication,
     /// The name that was typed; empty if it is not known any more.
     account: String,
-    /// The location of the browser's IP address, in the language that `Accept-Language` prefers; empty if it is not known.
+    /// The location of the browser's IP address, in the language that `Accept-Language` prefers; empty if it is not
+    /// known.
     place: String,
     /// The browser and operating system, in the same language; empty if they are not known.
     browser: String,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
 use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
@@ -72,10 +73,10 @@ pub(crate) async fn state(
 ) -> Response {
     let (browser, found) = find(&services, &id, browser).await;
     match found {
-        Ok(view) => Json(SignInState {
-            state: state_of(&view),
-        })
-        .into_response(),
+        Ok(view) => {
+            let state = state_of(&view);
+            ([(CACHE_CONTROL, "no-store")], Json(SignInState { state })).into_response()
+        }
         Err(error) => internal_error(&services, browser.language(), &error),
     }
 }
