@@ -296,7 +296,7 @@ async function others(admin, browser) {
 async function lostDevice(support) {
   await support.open('/admin/users?q=plain', 'Users');
   await support.follow('plain');
-  await support.heading('plain');
+  await support.heading('Ada Lovelace');
   await support.part('Devices');
   await support.desk.locator('#console tbody').getByRole('button', { name: 'Remove' }).click();
   await support.desk.getByRole('dialog').getByRole('button', { name: 'Remove it' }).click();

@@ -1,8 +1,8 @@
 //! The summary of a protected action: the text that the administrator's device shows and signs, in its language.
 
 use super::action::{
-    ActionSubject, Authenticators, ConfirmedUser, ImportedTable, LinkedUser,
-    ProtectedAccountChange, ProtectedAction, ProtectedUserChange,
+    ActionSubject, Authenticators, ConfirmedUser, ImportedTable, ProtectedAccountChange,
+    ProtectedAction, ProtectedUserChange,
 };
 use super::application_summary;
 use super::escape::{quoted_list, unquoted};
@@ -256,12 +256,12 @@ fn message(action: &ProtectedAction, names: &SubjectNames) -> Message {
 }
 
 /// Returns the summary of an action that creates links. The holder of a link becomes the user.
-fn links<'a>(action: &'a ProtectedAction, names: &SubjectNames) -> Message {
+fn links(action: &ProtectedAction, names: &SubjectNames) -> Message {
     match action {
         ProtectedAction::CreateInvitationLinks { users } => {
-            let name = |user: &'a LinkedUser| user.name.as_str();
-            Message::new("action-create-invitation-links")
-                .message("users", quoted_list(users.iter().map(name)))
+            let mut users: Vec<&str> = users.iter().map(|user| user.name.as_str()).collect();
+            users.sort_unstable();
+            Message::new("action-create-invitation-links").message("users", quoted_list(users))
         }
         _ if names.is_invited => Message::new("action-enrol-first-device")
             .text("user", names.user.as_str())
