@@ -194,6 +194,7 @@ async fn sign_in(host: &TestHost, names: &[LoginName]) {
         let context = BrowserContext {
             place: "Somewhere".to_owned(),
             browser: "Firefox on Linux".to_owned(),
+            ..BrowserContext::default()
         };
         let login = login::begin(&host.host, request, browser, context.clone(), None, None)
             .await

@@ -163,6 +163,7 @@ pub fn login() -> Login {
         context: BrowserContext {
             place: "Unknown place".to_owned(),
             browser: "Unknown browser".to_owned(),
+            ..BrowserContext::default()
         },
         id: LoginId::new(NOW, &SystemEntropy),
         browser: Digest::sha256(b"browser"),
@@ -192,6 +193,7 @@ pub fn approval(login: &Login, user: Option<&User>, name: &str) -> Approval {
             browser: BrowserContext {
                 place: "This computer".to_owned(),
                 browser: "Firefox".to_owned(),
+                ..BrowserContext::default()
             },
         },
         requested_at: NOW,
@@ -240,6 +242,7 @@ pub fn report_by(device: &Device) -> DeviceAnswer {
         browser: BrowserContext {
             place: "203.0.113.9".to_owned(),
             browser: "Firefox on Linux".to_owned(),
+            ..BrowserContext::default()
         },
     };
     DeviceAnswer::Report {

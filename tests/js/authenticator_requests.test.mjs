@@ -158,6 +158,23 @@ test('results, notifications, cooldowns and an earlier request do not displace a
   await page.context().close();
 });
 
+test('the end of a protected action names the action, in both languages', async () => {
+  for (const [language, title, about] of [
+    ['en', 'Action closed', /^It can no longer be approved: \W*Delete the user bob\W*\. If it was yours, /],
+    ['de', 'Aktion geschlossen', /^Das kann nicht mehr bestätigt werden: \W*Delete the user bob\W*\. War es /],
+  ]) {
+    const { page, wrong } = await enrolled(undefined, { language });
+    list(usual('g1', { action: 'Delete the user bob. The user loses all access.' }));
+    await focusIn(page, '#request-g1-number');
+    list();
+    await page.getByRole('heading', { name: title }).waitFor();
+    assert.match(await page.locator('.card.outcome .lead').textContent(), about);
+    assert.deepEqual(await axe(page), []);
+    assert.deepEqual(wrong(), []);
+    await page.context().close();
+  }
+});
+
 test('a newer request does not replace the one that the user answers or selected', async () => {
   const { page, wrong } = await enrolled();
   list(usual('d1'));

@@ -157,7 +157,10 @@ async function end(admin) {
   await admin.desk.getByRole('dialog').getByLabel('Roles', { exact: true }).fill('approver');
   await admin.look('assignment-roles');
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
-  assert.match(await admin.approveAction(), /roles there: “editor”, “approver”\. Before they had: “editor”\. The id of/);
+  assert.match(
+    await admin.approveAction(),
+    /roles there: “editor”, “approver”\. Before they had: “editor”\. The id of/,
+  );
   await admin.desk.getByRole('row', { name: /^Staff .*editor, approver/ }).waitFor();
   await admin.desk.getByRole('button', { name: /^Remove the access of Staff/ }).click();
   await admin.desk.getByRole('dialog').getByRole('button', { name: 'Remove' }).click();

@@ -142,6 +142,9 @@ async function questions(admin) {
   await admin.press('Suspend');
   await desk.getByRole('dialog', { name: 'Suspend Maryam Mirzakhani (maryam)?' }).waitFor();
   await admin.press('Cancel');
+  await admin.press('Terminate');
+  await desk.getByRole('dialog', { name: 'Terminate Maryam Mirzakhani (maryam) permanently?' }).waitFor();
+  await admin.press('Cancel');
 }
 
 /** At the end of a page, the last section is the current one. */

@@ -25,6 +25,20 @@ test('all spellings of a name have one search form, as on the server', () => {
   assert.equal(searchForm('Straße'), 'strasse');
 });
 
+test('the same marks are removed as on the server', async () => {
+  const source = await readFile(new URL('host/model/src/search.rs', root), 'utf8');
+  const ranges = [...source.matchAll(/^ {4}\('\\u\{(\w+)\}', '\\u\{(\w+)\}'\),$/gm)].map(([, ...ends]) =>
+    ends.map((end) => Number.parseInt(end, 16)),
+  );
+  assert.ok(ranges.length > 15);
+  for (let code = 0; code <= 0x10ffff; code += 1) {
+    const mark = String.fromCodePoint(code);
+    if (!/\p{M}/u.test(mark)) continue;
+    const isRemoved = ranges.some(([first, last]) => first <= code && code <= last);
+    assert.equal(searchForm(`a${mark}b`) === 'ab', isRemoved, code.toString(16));
+  }
+});
+
 test('a search ignores case, accents and width, and finds each word', () => {
   for (const typed of ['armel', 'ARMEL', 'Ärmel', 'A\u0308rmel', 'ａｒｍｅｌ', ' erna armel ', 'mel ern', ''])
     assert.ok(matcher(typed)('Erna Ärmel'), typed);

@@ -80,7 +80,10 @@ async function recoveryCodes(page, mobile) {
   await page.getByRole('button', { name: 'Create new codes' }).click();
   const number = await page.locator('#number').textContent();
   await page.getByText(/^To create new recovery codes, /).waitFor();
-  await page.locator('#left').getByText(/ left$/).waitFor();
+  await page
+    .locator('#left')
+    .getByText(/ left$/)
+    .waitFor();
   await look(page, 'portal-codes-approve');
   await mobile
     .getByText(/^Create new recovery codes for “ada”/)

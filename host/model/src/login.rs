@@ -1,6 +1,7 @@
 //! Sign-ins: a login is one attempt of a browser to sign in, from the request to its answer.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -38,10 +39,14 @@ pub struct Login {
 }
 
 /// The properties of a browser, which help the user to recognise it. The store has them in English.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BrowserContext {
     /// The approximate location.
     pub place: String,
+    /// The name of the location in other languages. Devices sign it, so it must not depend on a file of locations that
+    /// changes, or that another instance lacks. Empty if the location has no name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub place_names: BTreeMap<Language, String>,
     /// The browser and operating system.
     pub browser: String,
 }

@@ -5,7 +5,6 @@ use std::fmt;
 use std::str::FromStr;
 
 use unicode_normalization::UnicodeNormalization as _;
-use unicode_normalization::char::is_combining_mark;
 
 use crate::account::Account;
 use crate::name::{LoginName, folded};
@@ -32,19 +31,53 @@ const LETTERS: [(char, &str); 7] = [
     ('ø', "o"),
 ];
 
-/// Returns the form in which names are searched and sorted: [`folded`], and without the marks of letters, so that
-/// "armel" finds "Ärmel". A domain may be written with the full stop of East Asian scripts.
+/// The marks that names are searched without: accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic
+/// letters, sound marks of Kana, and variation selectors. The marks of other scripts are vowels, without which a name
+/// would be another one. `assets/names.js` has the same list.
+const REMOVED_MARKS: [(char, char); 21] = [
+    ('\u{300}', '\u{36f}'),
+    ('\u{483}', '\u{487}'),
+    ('\u{591}', '\u{5bd}'),
+    ('\u{5bf}', '\u{5bf}'),
+    ('\u{5c1}', '\u{5c2}'),
+    ('\u{5c4}', '\u{5c5}'),
+    ('\u{5c7}', '\u{5c7}'),
+    ('\u{610}', '\u{61a}'),
+    ('\u{64b}', '\u{65f}'),
+    ('\u{670}', '\u{670}'),
+    ('\u{6d6}', '\u{6dc}'),
+    ('\u{6df}', '\u{6e4}'),
+    ('\u{6e7}', '\u{6e8}'),
+    ('\u{6ea}', '\u{6ed}'),
+    ('\u{1ab0}', '\u{1aff}'),
+    ('\u{1dc0}', '\u{1dff}'),
+    ('\u{20d0}', '\u{20ff}'),
+    ('\u{3099}', '\u{309a}'),
+    ('\u{fe00}', '\u{fe0f}'),
+    ('\u{fe20}', '\u{fe2f}'),
+    ('\u{e0100}', '\u{e01ef}'),
+];
+
+/// Returns the form in which names are searched and sorted: [`folded`], and without [`REMOVED_MARKS`], so that "armel"
+/// finds "Ärmel". A domain may be written with the full stop of East Asian scripts.
 ///
 /// This is no form for comparisons: "Jose" and "José" are different names. `assets/names.js` has the same function for
 /// lists in a browser.
 pub fn search_form(text: &str) -> String {
-    let without_marks: String = text.nfkd().filter(|c| !is_combining_mark(*c)).collect();
+    let without_marks: String = text.nfkd().filter(|c| !is_removed(*c)).collect();
     LETTERS
         .iter()
         .fold(folded(&without_marks), |form, (letter, ascii)| {
             form.replace(*letter, ascii)
         })
         .replace('\u{3002}', ".")
+}
+
+/// Whether a character is one of [`REMOVED_MARKS`].
+fn is_removed(character: char) -> bool {
+    REMOVED_MARKS
+        .iter()
+        .any(|(first, last)| (*first..=*last).contains(&character))
 }
 
 /// Returns the key by which lists sort users, in the order of bytes: the search form of the full name, or else of the
@@ -98,6 +131,18 @@ pub fn of_account(account: &Account, user: &User) -> BTreeSet<String> {
     let mut terms = of_user(user);
     terms.extend(of_words(&[&account.name]));
     terms
+}
+
+/// Returns the terms that an account with this name can have, one for each spelling of a domain. An account with such a
+/// term may have another name.
+pub fn terms_of_name(name: &str) -> Vec<String> {
+    let login: Option<LoginName> = name.parse().ok();
+    let in_unicode = login.as_ref().and_then(LoginName::in_unicode);
+    [Some(name), in_unicode.as_deref()]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| of_words(&[name]).into_iter().next())
+        .collect()
 }
 
 fn of_words(texts: &[&str]) -> Vec<String> {
@@ -205,6 +250,7 @@ mod tests {
     use unicode_normalization::UnicodeNormalization as _;
 
     use super::*;
+    use crate::name::is_same_name;
 
     /// Spellings with the same search form. The test of `assets/names.js` reads them too.
     const SPELLINGS: &str = include_str!("search/spellings.json");
@@ -236,7 +282,7 @@ mod tests {
         fn a_search_form_ignores_case_marks_and_width(text in texts()) {
             let form = search_form(&text);
             prop_assert_eq!(&search_form(&form), &form, "the form changes again");
-            prop_assert_eq!(form.nfkd().find(|c| is_combining_mark(*c)), None);
+            prop_assert_eq!(form.nfkd().find(|c| is_removed(*c)), None);
             let other_spellings: [String; 4] = [
                 text.nfc().collect(),
                 text.nfd().collect(),
@@ -270,6 +316,26 @@ mod tests {
             of_words(&[&"x".repeat(2000)]).first().unwrap().len(),
             LONGEST
         );
+    }
+
+    #[test]
+    fn an_account_has_the_term_of_each_spelling_of_its_name() {
+        let long = "Ada ".repeat(50);
+        for (stored, named) in [
+            ("Ada,", "ADA,"),
+            ("Smith , John", "smith , JOHN"),
+            (long.trim(), long.trim()),
+            ("x@exämple.test", "X@xn--exmple-cua.test"),
+        ] {
+            assert!(is_same_name(stored, named), "{named}");
+            let stored = of_words(&[stored]);
+            let named = terms_of_name(named);
+            assert!(
+                named.iter().any(|term| stored.contains(term)),
+                "{named:?} {stored:?}"
+            );
+        }
+        assert_eq!(terms_of_name(" "), Vec::<String>::new());
     }
 
     #[test]

@@ -8,6 +8,18 @@
 const LETTERS = { ß: 'ss', æ: 'ae', đ: 'd', ħ: 'h', ı: 'i', ł: 'l', œ: 'oe', ø: 'o', ς: 'σ' };
 
 /**
+ * The marks that names are searched without: accents of Latin, Greek and Cyrillic letters, points of Hebrew and Arabic
+ * letters, sound marks of Kana, and variation selectors. The marks of other scripts are vowels, without which a name
+ * would be another one. It is the list of the server.
+ */
+const REMOVED_MARKS = new RegExp(
+  '[\\u0300-\\u036f\\u0483-\\u0487\\u0591-\\u05bd\\u05bf\\u05c1-\\u05c2\\u05c4-\\u05c5\\u05c7\\u0610-\\u061a' +
+    '\\u064b-\\u065f\\u0670\\u06d6-\\u06dc\\u06df-\\u06e4\\u06e7-\\u06e8\\u06ea-\\u06ed\\u1ab0-\\u1aff\\u1dc0-\\u1dff' +
+    '\\u20d0-\\u20ff\\u3099-\\u309a\\ufe00-\\ufe0f\\ufe20-\\ufe2f\\u{e0100}-\\u{e01ef}]',
+  'gu',
+);
+
+/**
  * The form in which names are searched: without case, accents and width, so that "armel" finds "Ärmel". It is that of
  * `search_form` of the server.
  * @param {string} text
@@ -15,7 +27,7 @@ const LETTERS = { ß: 'ss', æ: 'ae', đ: 'd', ħ: 'h', ı: 'i', ł: 'l', œ: 'o
 export const searchForm = (text) =>
   text
     .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
+    .replace(REMOVED_MARKS, '')
     .toLowerCase()
     .replace(/[ßæđħıłœøς]/g, (letter) => LETTERS[letter])
     .trim();

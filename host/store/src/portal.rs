@@ -137,6 +137,20 @@ impl Store {
         .await
     }
 
+    /// Whether any session of a user ended after `since`.
+    ///
+    /// # Errors
+    /// If the database fails.
+    pub async fn has_ended_session(&self, user: UserId, since: Timestamp) -> Result<bool> {
+        let ended: Option<(i64,)> =
+            sql::query_as("SELECT 1 FROM sessions WHERE user_id = $1 AND ended_at > $2 LIMIT 1")
+                .bind(user.to_string())
+                .bind(since.millis())
+                .fetch_optional(&self.readers)
+                .await?;
+        Ok(ended.is_some())
+    }
+
     /// Whether a session of a user ended after `since`.
     ///
     /// # Errors

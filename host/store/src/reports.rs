@@ -103,6 +103,7 @@ impl TryFrom<ReportRow> for Report {
                 browser: BrowserContext {
                     place: row.requested_from,
                     browser: row.requested_with,
+                    ..BrowserContext::default()
                 },
             },
             user: parse(&row.user_id, cell("user_id"))?,

@@ -276,3 +276,28 @@ async fn a_list_continues_after_a_deleted_row(database: Database) {
         assert_eq!(names, ["b c", "a b"], "{database:?} {list}");
     }
 }
+
+/// The groups of a user have the order of the list of groups: an accent does not put a name after all others.
+#[both_databases]
+async fn the_groups_of_a_user_have_the_order_of_all_groups(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let ada = host.user("ada").await;
+    for name in ["zoology", "Ärzte", "archive", "Office"] {
+        let group = host
+            .admin_ok(Method::POST, "/groups", json!({ "name": name }))
+            .await;
+        let members = format!("/groups/{}/members", id(&group));
+        host.admin_ok(Method::POST, &members, json!({"users": [id(&ada)]}))
+            .await;
+    }
+    for list in ["/groups".to_owned(), format!("/users/{}/groups", id(&ada))] {
+        let page = host.admin_ok(Method::GET, &list, Value::Null).await;
+        let items = page["items"].items().iter();
+        let names: Vec<&str> = items.map(|item| item["name"].text()).collect();
+        assert_eq!(
+            names,
+            ["archive", "Ärzte", "Office", "zoology"],
+            "{database:?} {list}"
+        );
+    }
+}

@@ -88,7 +88,7 @@ async fn an_error_names_the_rejected_character() {
 async fn each_spelling_finds_the_user_in_a_search(database: Database) {
     let host = TestHost::start_on(database).await;
     let jose = jose(&host).await;
-    host.user("joseph").await;
+    host.user("josua").await;
     let full = ["Gómez, José", "GO\u{301}MEZ", "ｇómez"];
     for text in NAMES.iter().chain(&ADDRESSES).chain(&full) {
         let path = format!("/users?q={}", encoded(text));

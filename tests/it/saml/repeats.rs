@@ -213,6 +213,45 @@ async fn a_request_posted_twice_leads_to_the_same_sign_on(database: Database) {
     assert_eq!(late.status, StatusCode::BAD_REQUEST, "{}", late.body);
 }
 
+/// An error grants nothing. The `ID` of the refused request stays used.
+#[both_databases]
+async fn a_refused_request_gets_the_same_error_again(database: Database) {
+    let (host, service_provider, _) = prepared(database).await;
+    let artifact = "urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact";
+    let encrypted = "urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted";
+    let policy = format!(r#"<samlp:NameIDPolicy Format="{encrypted}"/>"#);
+    let request = || Request {
+        destination: None,
+        ..service_provider.request(&host)
+    };
+    let (binding, format) = (request(), request());
+    for (plain, refused, status) in [
+        (
+            binding.clone(),
+            binding.with("ProtocolBinding", artifact),
+            ":UnsupportedBinding",
+        ),
+        (
+            format.clone(),
+            format.containing(&policy),
+            ":InvalidNameIDPolicy",
+        ),
+    ] {
+        let xml = refused.xml();
+        for _ in 0..2 {
+            let page = posted(&service_provider, &host.base, (&xml, "s")).await;
+            let response = Response::from_page(&page);
+            assert!(response.status()[1].ends_with(status), "{}", response.xml);
+            assert_eq!(response.relay_state.as_deref(), Some("s"), "{database:?}");
+            assert!(response.element("Assertion").is_none(), "{database:?}");
+            host.advance(20);
+        }
+        let page = posted(&service_provider, &host.base, (&plain.xml(), "s")).await;
+        assert_eq!(page.status, StatusCode::BAD_REQUEST, "{database:?}");
+        assert!(page.body.contains("already used"), "{}", page.body);
+    }
+}
+
 /// A passive request fails without a session that suffices. The browser may still have the cookie of an ended session.
 #[tokio::test]
 async fn a_passive_request_gets_the_same_error_again() {

@@ -3,6 +3,7 @@
 //! The store has these words in English: in sign-ins, approval requests, sessions and the audit log. Each reader gets
 //! them in the own language. The `User-Agent` header is only a hint.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::domain::Services;
@@ -117,46 +118,84 @@ fn place_in(
     }
 }
 
-/// Returns stored words in the language of their reader. Words that [`place`] did not create stay as they are.
+/// Describes a browser in the form that is stored.
+pub fn described(services: &Services, address: Option<IpAddr>, user_agent: &str) -> BrowserContext {
+    let words = |language| place(services, address, language).plain(language);
+    let has_name = address.is_some_and(|address| {
+        let known = services.geoip.place_of(address, Language::English.tag());
+        known.is_some()
+    });
+    let others = Language::ALL
+        .into_iter()
+        .filter(|language| has_name && *language != Language::English);
+    BrowserContext {
+        place: words(Language::English),
+        place_names: others.map(|other| (other, words(other))).collect(),
+        browser: browser(user_agent).plain(Language::English),
+    }
+}
+
+/// Returns stored words as a device with this language shows and signs them. They depend on nothing else.
+pub fn shown(stored: &BrowserContext, language: Language) -> BrowserContext {
+    let place = match stored.place_names.get(&language) {
+        Some(name) => name.clone(),
+        None => shown_place(&stored.place, language),
+    };
+    BrowserContext {
+        place,
+        browser: translated_browser(&stored.browser, language),
+        ..BrowserContext::default()
+    }
+}
+
+fn shown_place(words: &str, language: Language) -> String {
+    let address = address_in(words).map(|address| address.to_string());
+    let with_address = |id| {
+        address
+            .clone()
+            .map(|text| Message::new(id).text("address", text))
+    };
+    [
+        Some(HERE),
+        Some(UNKNOWN_PLACE),
+        with_address("place-local"),
+        with_address("place-internet"),
+    ]
+    .into_iter()
+    .flatten()
+    .find(|known| known.plain(Language::English) == words)
+    .map_or_else(|| words.to_owned(), |known| known.plain(language))
+}
+
+fn translated_browser(words: &str, language: Language) -> String {
+    match words {
+        "" => String::new(),
+        words => stored_browser(words).plain(language),
+    }
+}
+
+/// Returns stored words in the language of their reader. Unlike the words that a device signs, the name of a location
+/// is that of the current file of locations.
 pub fn translated(
     services: &Services,
     stored: &BrowserContext,
     language: Language,
 ) -> BrowserContext {
-    let browser = match stored.browser.as_str() {
-        "" => String::new(),
-        words => stored_browser(words).plain(language),
+    let place = match address_in(&stored.place) {
+        Some(address) => place(services, Some(address), language).plain(language),
+        None => shown_place(&stored.place, language),
     };
     BrowserContext {
-        place: translated_place(
-            &stored.place,
-            services.settings.is_local(),
-            &services.geoip,
-            language,
-        ),
-        browser,
+        place,
+        browser: translated_browser(&stored.browser, language),
+        ..BrowserContext::default()
     }
 }
 
-fn translated_place(
-    words: &str,
-    host_is_local: bool,
-    places: &GeoIp,
-    language: Language,
-) -> String {
-    let english = |message: &Message| message.plain(Language::English);
-    if let Some(known) = [HERE, UNKNOWN_PLACE]
-        .iter()
-        .find(|known| english(known) == words)
-    {
-        return known.plain(language);
-    }
-    // Every other location ends with the address.
-    let address = words.trim_end_matches(')').rsplit([' ', '(']).next();
-    match address.and_then(|address| address.parse().ok()) {
-        Some(address) => place_in(Some(address), host_is_local, places, language).plain(language),
-        None => words.to_owned(),
-    }
+/// Returns the address with which the words of a location end.
+fn address_in(words: &str) -> Option<IpAddr> {
+    let last = words.trim_end_matches(')').rsplit([' ', '(']).next();
+    last.and_then(|address| address.parse().ok())
 }
 
 #[cfg(test)]
@@ -228,7 +267,7 @@ mod tests {
             let words =
                 |language| place_in(address, local, &GeoIp::default(), language).plain(language);
             assert_eq!(words(Language::English), english);
-            let again = |language| translated_place(english, local, &GeoIp::default(), language);
+            let again = |language| shown_place(english, language);
             assert_eq!(
                 (
                     again(Language::English).as_str(),
@@ -237,9 +276,27 @@ mod tests {
                 (english, german)
             );
         }
-        for other in ["", "somewhere", "Berlin (centre)", "("] {
-            let words = translated_place(other, true, &GeoIp::default(), Language::German);
-            assert_eq!(words, other);
+        for other in ["", "somewhere", "Berlin (203.0.113.9)", "("] {
+            assert_eq!(shown_place(other, Language::German), other);
         }
+    }
+
+    /// The words that a device signs do not depend on the file of locations.
+    #[test]
+    fn a_named_place_is_shown_as_it_was_stored() {
+        let stored = BrowserContext {
+            place: "Munich, Germany (203.0.113.9)".to_owned(),
+            place_names: BTreeMap::from([(
+                Language::German,
+                "München, Deutschland (203.0.113.9)".to_owned(),
+            )]),
+            browser: "Firefox on Linux".to_owned(),
+        };
+        let german = shown(&stored, Language::German);
+        assert_eq!(
+            (german.place.as_str(), german.browser.as_str()),
+            ("München, Deutschland (203.0.113.9)", "Firefox auf Linux")
+        );
+        assert_eq!(shown(&stored, Language::English).place, stored.place);
     }
 }

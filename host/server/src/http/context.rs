@@ -155,11 +155,7 @@ impl Browser {
 
     /// The description of the browser, in English, as it is stored.
     pub(crate) fn context(&self, services: &Services) -> BrowserContext {
-        let language = Language::English;
-        BrowserContext {
-            place: browser_words::place(services, self.origin.address, language).plain(language),
-            browser: browser_words::browser(&self.agent).plain(language),
-        }
+        browser_words::described(services, self.origin.address, &self.agent)
     }
 }
 

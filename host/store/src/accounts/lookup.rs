@@ -7,7 +7,7 @@ use assent_model::account::Account;
 use assent_model::group::AssignedAccess;
 use assent_model::id::{AccountId, Did, UserId};
 use assent_model::name::is_same_name;
-use assent_model::search::Prefix;
+use assent_model::search::terms_of_name;
 use assent_model::user::LifecycleState;
 
 impl Store {
@@ -140,7 +140,8 @@ impl Store {
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn accounts_called(&self, application: &Did, name: &str) -> Result<Vec<Account>> {
-        let Some(term) = Prefix::parse(name) else {
+        let terms = terms_of_name(name);
+        let (Some(first), Some(last)) = (terms.first(), terms.last()) else {
             return Ok(Vec::new());
         };
         let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
@@ -149,10 +150,11 @@ impl Store {
             " FROM accounts WHERE id IN
                 (SELECT account_id FROM account_search
                  WHERE application_id = $1 AND state IN ('invited', 'active', 'suspended', 'terminated')
-                   AND term = $2)"
+                   AND term IN ($2, $3))"
         ))
         .bind(application.to_string())
-        .bind(term.first().as_bytes().to_vec())
+        .bind(first.as_bytes().to_vec())
+        .bind(last.as_bytes().to_vec())
         .fetch_all(&self.readers)
         .await?;
         let accounts: Vec<Account> = rows

@@ -50,7 +50,7 @@ static GROUP_NAMES: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(
         "SELECT group_members.user_id, user_groups.name
          FROM group_members JOIN user_groups ON user_groups.id = group_members.group_id
-         WHERE group_members.user_id IN ({$}) ORDER BY user_groups.name_key",
+         WHERE group_members.user_id IN ({$}) ORDER BY user_groups.search_key, user_groups.name_key",
         0,
     )
 });
@@ -177,7 +177,7 @@ impl Store {
             "SELECT ",
             GroupRow::COLUMNS,
             " FROM group_members JOIN user_groups ON user_groups.id = group_members.group_id
-             WHERE group_members.user_id = $1 ORDER BY user_groups.name_key LIMIT $2"
+             WHERE group_members.user_id = $1 ORDER BY user_groups.search_key, user_groups.name_key LIMIT $2"
         ))
         .bind(user.to_string())
         .bind(i64::from(limit))

@@ -5,7 +5,7 @@ import { t } from '../language.js';
 import { rowSelection } from '../select_box.js';
 import { ask, button, el, explain, figure, say } from '../view.js';
 import { giveAccess, toGroup } from './chosen_users.js';
-import { confirmAddresses } from './unconfirmed.js';
+import { confirmAddresses, unfinished } from './unconfirmed.js';
 
 /** @import { Context, Schema } from '../types.d.ts' */
 
@@ -67,9 +67,11 @@ export function selection({ may }, reload) {
     if (yes) await change('suspended', ['active', 'invited']);
   };
   const confirm = async () => {
-    await confirmAddresses(users().map((user) => user.id));
+    const ids = users().map((user) => user.id);
+    const progress = await confirmAddresses(ids);
     clear();
     await reload();
+    failures.replaceChildren(...unfinished(progress, ids.length));
   };
   const bar = el(
     'div',

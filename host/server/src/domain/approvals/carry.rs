@@ -6,12 +6,14 @@ use crate::domain::approvals::callback_address::callback_url;
 use crate::domain::approvals::channels::binding;
 use crate::domain::approvals::delivery_timing;
 use crate::domain::devices::push;
+use crate::domain::mail::letter::language_of;
 use crate::domain::operations::wakeups::Wakeup;
-use crate::domain::{InternalError, Services};
+use crate::domain::{InternalError, Services, browser_words};
 use assent_model::approval::{Approval, ApprovalStage};
 use assent_model::delivery::{Delivery, Recipient};
 use assent_model::device::{Device, PushSubscription};
 use assent_model::id::{ApprovalId, DeliveryId, UserId};
+use assent_model::language::Language;
 use assent_plugin_host::{
     ChannelFailure, ChannelFailureKind, ChannelInfo, ChannelRequest, Notice, Question,
     StartedRequest, Trust,
@@ -193,14 +195,17 @@ async fn question(
         return Ok(BeginOutcome::NoAddress);
     };
     let shown = &approval.shown;
+    let user = services.store.user(user).await?;
+    let language = user.map_or_else(Language::default, |user| language_of(services, &user));
+    let browser = browser_words::translated(services, &shown.browser, language);
     let question = Question {
         request_id: approval.id.to_string(),
         expires_at: approval.expires_at,
         address: known.identifier.clone(),
         application: shown.application_name.clone(),
         account: shown.account.clone(),
-        place: shown.browser.place.clone(),
-        browser: shown.browser.browser.clone(),
+        place: browser.place,
+        browser: browser.browser,
         binding: binding(services, approval.id)?,
         callback_url: callback_url(services, &channel.name)?,
     };

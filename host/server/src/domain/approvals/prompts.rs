@@ -24,13 +24,8 @@ pub struct Prompt {
 
 impl Prompt {
     /// Returns the prompt of a request in the language of the device, with the summary in the same language.
-    pub fn new(
-        services: &Services,
-        approval: Approval,
-        summary: Option<String>,
-        language: Language,
-    ) -> Self {
-        let browser = browser_words::translated(services, &approval.shown.browser, language);
+    pub fn new(approval: Approval, summary: Option<String>, language: Language) -> Self {
+        let browser = browser_words::shown(&approval.shown.browser, language);
         Self {
             approval,
             browser,
@@ -68,7 +63,7 @@ pub async fn prompt_of(
             Some(summary)
         }
     };
-    Ok(Some(Prompt::new(services, approval, summary, language)))
+    Ok(Some(Prompt::new(approval, summary, language)))
 }
 
 /// Returns the prompts of these requests, without those that ended.

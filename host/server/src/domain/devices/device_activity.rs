@@ -157,6 +157,7 @@ fn past(
         browser: BrowserContext {
             place: text("requested_from"),
             browser: text("requested_with"),
+            ..BrowserContext::default()
         },
         action,
         at: entry.at,

@@ -42,7 +42,10 @@ pub async fn was_sent(
     let (store, now) = (&services.store, services.now());
     let since = now - GivenAnswer::REPEATABLE;
     let is_done = match form {
-        EndForm::Everywhere => store.open_sessions_of(user, now).await?.is_empty(),
+        EndForm::Everywhere => {
+            store.has_ended_session(user, since).await?
+                && store.open_sessions_of(user, now).await?.is_empty()
+        }
         EndForm::Session(id) => store.is_session_ended_of(user, id, since).await?,
         EndForm::Device(id) => store.is_device_revoked_of(user, id, since).await?,
     };

@@ -32,12 +32,12 @@ pub(super) struct ApprovalRequest {
     application: RequestApplication,
     /// The name that was typed in the browser.
     account: String,
-    /// The location of the browser's IP address.
+    /// The location of the browser's IP address, in the language that `Accept-Language` prefers. The decision is sent
+    /// with the same header, since the signature covers this text.
     place: String,
-    /// The browser and operating system, by its own account.
+    /// The browser and operating system, by its own account, in the same language.
     browser: String,
-    /// The summary of the protected action, in the language that `Accept-Language` prefers; `null` for a sign-in. The
-    /// decision is sent with the same header, since the signature covers this text.
+    /// The summary of the protected action, in the same language; `null` for a sign-in.
     #[schema(required)]
     action: Option<String>,
     /// When it was requested, in seconds since the epoch.

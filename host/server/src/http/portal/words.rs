@@ -606,6 +606,22 @@ mod tests {
     }
 
     #[test]
+    fn a_replaced_invitation_link_is_named_as_replaced() {
+        let by = AuditContext::new(Actor::Server, Origin::default());
+        let at = Timestamp::from_millis(0);
+        let entry = Entry::new(Event::InvitationResent, &by, at, &SystemEntropy);
+        let words = activity_message(&entry, None, &Message::new("claim-name"));
+        assert_eq!(
+            words.plain(Language::English),
+            "Your invitation link was replaced, and the earlier link is no longer valid"
+        );
+        assert_eq!(
+            words.plain(Language::German),
+            "Der Link Ihrer Einladung wurde ersetzt, der frühere Link gilt nicht mehr"
+        );
+    }
+
+    #[test]
     fn each_event_has_its_own_message() {
         let by = AuditContext::new(Actor::Server, Origin::default());
         let mut seen = BTreeSet::new();

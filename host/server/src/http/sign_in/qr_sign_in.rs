@@ -28,9 +28,9 @@ pub(crate) struct QrSignInApplication {
 #[derive(Serialize, Deserialize, ToSchema)]
 pub(crate) struct QrSignInPreview {
     pub(crate) application: QrSignInApplication,
-    /// The location of the browser's IP address.
+    /// The location of the browser's IP address, in the language that `Accept-Language` prefers.
     pub(crate) place: String,
-    /// The browser and operating system, by its own account.
+    /// The browser and operating system, by its own account, in the same language.
     pub(crate) browser: String,
     /// Whether the sign-in is in the browser that sent the call, by its cookie. The user needs no number then.
     pub(crate) same_browser: bool,
@@ -57,7 +57,7 @@ pub(crate) async fn preview(
     let look = qr_sign_in::preview(&call.services, &token, call.browser)
         .await?
         .ok_or(ErrorCode::SignInNotFound)?;
-    let waiting = browser_words::translated(&call.services, &look.context, language);
+    let waiting = browser_words::shown(&look.context, language);
     Ok(Json(QrSignInPreview {
         application: QrSignInApplication {
             name: look.application,

@@ -172,10 +172,13 @@ pub async fn check(
     };
     let once = once(services, &provider, &header.id);
     if let Err(why) = message.and_then(|message| ask(&provider, message, &mut request)) {
-        let check = services.store.claim_message(once).await;
-        if check.map_err(InternalError::from)? == ReplayCheck::Replayed {
-            return Err(Unanswerable::Replay.into());
-        }
+        // A repeated request gets the same error, because an error grants nothing. Another message with this ID is a
+        // replay.
+        let (ReplayCheck::FirstUse | ReplayCheck::Replayed) = services
+            .store
+            .claim_message(once)
+            .await
+            .map_err(InternalError::from)?;
         let now = services.now();
         let login = LoginId::new(now, &*services.entropy);
         return Err(SignOnError::Answer(Box::new(

@@ -39,8 +39,8 @@ pub struct DeviceProof {
     /// The assertion of the device's passkey, if the device has one and the user approved.
     #[serde(default)]
     pub passkey: Option<Box<PublicKeyCredential>>,
-    /// The language in which the device showed the request. A request through a channel is in English.
-    #[serde(skip)]
+    /// The language in which the device showed the request. A proof through a channel that names none is in English.
+    #[serde(default)]
     pub language: Language,
     /// The digest of the browser cookie that came with the proof, in place of a number. A proof through a channel has
     /// none.
@@ -152,7 +152,7 @@ pub async fn answer(
     }
     let prompt = match proof.decision {
         // The text of a report has no summary.
-        Decision::Report => Prompt::new(services, approval, None, proof.language),
+        Decision::Report => Prompt::new(approval, None, proof.language),
         Decision::Approve | Decision::Deny => {
             match prompt_of(services, approval, proof.language).await? {
                 Some(prompt) => prompt,
@@ -237,7 +237,7 @@ async fn repeated(
         return Ok(earlier);
     }
     let prompt = match proof.decision {
-        Decision::Report => Some(Prompt::new(services, approval, None, proof.language)),
+        Decision::Report => Some(Prompt::new(approval, None, proof.language)),
         Decision::Approve | Decision::Deny => prompt_of(services, approval, proof.language).await?,
     };
     // The summary of an action that was executed is not stored any more, so its proof cannot be verified.

@@ -52,11 +52,11 @@ async fn is_over(posted: &LoginPost) -> Result<bool, InternalError> {
 /// Whether the identification ends within a second: by the request that has claimed the challenge, and still verifies
 /// the assertion.
 async fn is_over_soon(posted: &LoginPost) -> Result<bool, InternalError> {
-    for _ in 0..10 {
+    for _ in 0..3 {
         if is_over(posted).await? {
             return Ok(true);
         }
-        tokio::time::sleep(Duration::from_millis(100)).await;
+        tokio::time::sleep(Duration::from_millis(300)).await;
     }
     is_over(posted).await
 }
