@@ -3,7 +3,6 @@
 //! The store has these words in English: in sign-ins, approval requests, sessions and the audit log. Each reader gets
 //! them in the own language. The `User-Agent` header is only a hint.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use crate::domain::Services;
@@ -200,6 +199,8 @@ fn address_in(words: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     #[test]
