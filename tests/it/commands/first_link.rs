@@ -1,7 +1,6 @@
 //! The link of the first owner on a terminal: it is the last text, also of `scripts/run`. Without a terminal the server
 //! prints no link, which the other tests of the first start check.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -123,11 +122,15 @@ async fn a_terminal_shows_the_first_link_last() {
     assert!(!format!("{printed}{rest}").contains("#enrol="), "{rest}");
 }
 
-/// Writes a program of the shell.
-fn write_program(path: &Path, text: &str) {
-    write_file(path, text);
-    let executable = std::fs::Permissions::from_mode(0o755);
-    std::fs::set_permissions(path, executable).expect("executable");
+/// Writes a program of the shell. Another process writes it: a file that this process has open may also be open in a
+/// process that another test starts at this moment, and Linux executes no file that is open for writing.
+async fn write_program(path: &Path, text: &str) {
+    let source = path.with_extension("source");
+    write_file(&source, text);
+    let mut install = Command::new("install");
+    install.args(["--mode=755"]).args([&source, path]);
+    let status = install.status().await.expect("started");
+    assert!(status.success(), "{}", path.display());
 }
 
 /// The script with the programs of this build, and with its settings without plugins. It installs and builds nothing.
@@ -147,13 +150,13 @@ async fn the_first_link_is_the_last_text_of_make_run() {
             .replace("%PORT%", &port)
     };
     for name in ["scripts/run", "scripts/lib.sh"] {
-        write_program(&folder.join(name), &with_ports(&read_file(root.join(name))));
+        write_program(&folder.join(name), &with_ports(&read_file(root.join(name)))).await;
     }
     let settings = read_file(root.join("config/assent.toml"));
     let (settings, _) = settings.split_once("[plugins]").expect("plugins");
     write_file(folder.join("config/assent.toml"), with_ports(settings));
     for name in ["scripts/setup", "bin/cargo", "target/debug/assent-plugin"] {
-        write_program(&folder.join(name), "#!/bin/sh\n");
+        write_program(&folder.join(name), "#!/bin/sh\n").await;
     }
     for name in ["assent", "assent-demo"] {
         let program = binary(name);
@@ -161,7 +164,7 @@ async fn the_first_link_is_the_last_text_of_make_run() {
             "#!/bin/sh\nexec setpriv --pdeathsig KILL {} \"$@\"\n",
             program.display()
         );
-        write_program(&folder.join("target/debug").join(name), &text);
+        write_program(&folder.join("target/debug").join(name), &text).await;
     }
     let mut terminal = Terminal::run(folder, "env PATH=\"$PWD/bin:$PATH\" scripts/run");
     let printed = terminal.until("#enrol=").await;
