@@ -79,6 +79,13 @@ export class Problem extends Error {
   }
 }
 
+/**
+ * The problem of a request without a response.
+ * @param {'timeout'} [type]
+ */
+export const noAnswer = (type) =>
+  new Problem(0, { type, detail: 'The server did not respond. Check the connection, then try again.' });
+
 let csrf = '';
 // The administrator for whom this page was rendered. The server rejects requests of the page after another one signed
 // in in this browser.
@@ -435,7 +442,7 @@ async function exchange(
   } catch (cause) {
     if (signal?.aborted) throw cause;
     const type = cause instanceof DOMException && cause.name === 'TimeoutError' ? 'timeout' : undefined;
-    throw new Problem(0, { type, detail: 'The server did not respond. Check the connection, then try again.' });
+    throw noAnswer(type);
   }
   if (isFile && answer.ok) return { value: /** @type {Body} */ (text), version: null };
   let value = null;

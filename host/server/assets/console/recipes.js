@@ -1,7 +1,7 @@
 // Recipes for known programs: they fill in the form of a new application, and then show the program's own settings with
 // the values of this server. Each recipe is a data file.
 
-import { get } from './api.js';
+import { get, noAnswer } from './api.js';
 import { language } from './language.js';
 
 /** @import { Schema } from './types.d.ts' */
@@ -64,7 +64,9 @@ export const PROGRAMS = [
  */
 export async function recipeOf(id) {
   if (!PROGRAMS.some(([known]) => known === id)) return undefined;
-  const answer = await fetch(`/assets/console/recipes/${id}.json`, { redirect: 'error' });
+  const answer = await fetch(`/assets/console/recipes/${id}.json`, { redirect: 'error' }).catch(() => {
+    throw noAnswer();
+  });
   return answer.ok ? answer.json() : undefined;
 }
 
