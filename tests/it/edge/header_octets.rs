@@ -212,7 +212,7 @@ async fn octets_above_ascii_hide_neither_the_language_nor_the_browser_nor_the_co
     assert_eq!(request.browser, "Firefox on Windows");
 
     let lines = [(reqwest::header::ACCEPT_ENCODING, b"K\xf6ln, gzip".to_vec())];
-    let discovery = "/.well-known/openid-configuration";
+    let discovery = "/oidc/.well-known/openid-configuration";
     let discovery = with(browser.request(Method::GET, discovery), &lines)
         .response()
         .await;
