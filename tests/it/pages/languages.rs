@@ -181,11 +181,11 @@ async fn ui_locales_take_precedence_for_the_whole_sign_in() {
     assert_language(&login, Language::German, &["login-lead"]);
     let waiting = login.submit_name("ada").await;
     assert_language(&waiting, Language::German, &["waiting-lead"]);
-    // The device describes the browser in the device's language.
+    // The device describes the browser in its own language.
     let requests = ada.device.pending_requests(5).await;
     assert_eq!(
         (requests[0].browser.as_str(), requests[0].place.as_str()),
-        ("Firefox auf Linux", "Dieser Computer")
+        ("Firefox on Linux", "This computer")
     );
     ada.approve(&waiting).await;
     let consent = browser.get(&login.url).await;
