@@ -32,7 +32,7 @@
   }
 
   // The id of the message. The fields do not suffice: a user who cancels twice sends the same ones. Without storage
-  // only this tab knows what it posted.
+  // the mark is only in this tab.
   var message = posting.getAttribute('data-answer') || '';
   if ((history.state && history.state.posted) || posted().indexOf(message) >= 0) {
     showPosted();

@@ -46,7 +46,11 @@ pub fn browser(user_agent: &str) -> Message {
             .find(|(mark, _)| user_agent.contains(mark))
             .map(|(_, name)| *name)
     };
-    match (find(&BROWSERS), find(&SYSTEMS)) {
+    message(find(&BROWSERS), find(&SYSTEMS))
+}
+
+fn message(browser: Option<&'static str>, system: Option<&'static str>) -> Message {
+    match (browser, system) {
         (Some(browser), Some(system)) => Message::new("browser-on")
             .text("browser", browser)
             .text("system", system),
@@ -67,17 +71,10 @@ pub fn stored_browser(words: &str) -> Message {
     let (browser, system) = words
         .split_once(" on ")
         .map_or((words, None), |(browser, system)| (browser, Some(system)));
-    match (
+    message(
         known(&BROWSERS, browser),
         system.and_then(|system| known(&SYSTEMS, system)),
-    ) {
-        (Some(browser), Some(system)) => Message::new("browser-on")
-            .text("browser", browser)
-            .text("system", system),
-        (Some(browser), None) => Message::new("browser-only").text("browser", browser),
-        (None, Some(system)) => Message::new("browser-unknown-on").text("system", system),
-        (None, None) => Message::new("browser-unknown"),
-    }
+    )
 }
 
 /// Describes the presumed location of a browser. A loopback address is called "this computer" only if the server itself

@@ -304,7 +304,7 @@ pub(super) fn login_name(field: &'static str, text: &str) -> Result<LoginName> {
 pub(in crate::domain::admin) fn email_address(text: &str) -> Result<LoginName> {
     let expected = || invalid("email", "expected an address such as ada@example.org");
     let address: LoginName = text.parse().map_err(|error| match error {
-        // What is wrong with one character of an address is of no use for a text that is none.
+        // A text without this sign is no address, so an example helps more than the name of a wrong character.
         LoginNameError::Length => expected(),
         _ if !text.contains('@') => expected(),
         error => invalid("email", error.to_string()),
