@@ -146,6 +146,11 @@ impl FromStr for LoginName {
 
 /// Applies the profile until the text does not change any more (RFC 8264 section 7).
 fn stable_form(profile: &UsernameCaseMapped, text: &str) -> Result<String, PrecisError> {
+    // Each row that names a user is parsed. Visible ASCII characters are all permitted (RFC 8264 section 9.11), and
+    // only their case is mapped.
+    if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Ok(text.to_ascii_lowercase());
+    }
     profile.prepare(text)?;
     let mut form = text.to_owned();
     for _ in 0..APPLICATIONS {

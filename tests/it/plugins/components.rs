@@ -7,10 +7,11 @@ use std::time::Duration;
 use assent_model::clock::{ManualClock, Timestamp};
 use assent_model::id::Did;
 use assent_plugin_host::{
-    CallLimits, ClaimInput, Compiler, Credentials, HttpGrant, Loader, NoCredentials, OnFailure,
-    PluginSpec, Plugins, Protocol, Role, Sink, Trust,
+    CallLimits, ClaimInput, CompilationCache, Compiler, Credentials, HttpGrant, Loader,
+    NoCredentials, OnFailure, PluginSpec, Plugins, Protocol, Role, Sink, Trust,
 };
 use serde_json::{Value, json};
+use zeroize::Zeroizing;
 
 pub(super) use crate::harness::Log;
 use crate::harness::{component, read_bytes, write_file};
@@ -134,27 +135,25 @@ pub(super) async fn load_with(
     specs: Vec<PluginSpec>,
     credentials: Arc<dyn Credentials>,
 ) -> Plugins {
-    let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    Plugins::load(
-        specs,
-        Loader::new(clock, credentials, Compiler::InProcess, None),
-    )
-    .await
-    .expect("the plugins load")
+    Plugins::load(specs, loader(credentials))
+        .await
+        .expect("the plugins load")
 }
 
 /// Returns the error with which plugins fail to load.
 pub(super) async fn load_error(specs: Vec<PluginSpec>) -> String {
-    let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
-    match Plugins::load(
-        specs,
-        Loader::new(clock, Arc::new(NoCredentials), Compiler::InProcess, None),
-    )
-    .await
-    {
+    match Plugins::load(specs, loader(Arc::new(NoCredentials))).await {
         Ok(_) => panic!("the plugins load"),
         Err(error) => error.to_string(),
     }
+}
+
+/// The tests share the compiled components, because their compilation takes longer than most tests.
+fn loader(credentials: Arc<dyn Credentials>) -> Loader {
+    let clock = Arc::new(ManualClock::new(Timestamp::from_seconds(NOW)));
+    let folder = component("account-roles").with_file_name("compiled-alone");
+    let compiled = CompilationCache::new(folder, Zeroizing::new([1; 32]));
+    Loader::new(clock, credentials, Compiler::InProcess, Some(compiled))
 }
 
 /// Returns the data of the instance for an ID token to this application.

@@ -227,6 +227,13 @@ fn texts() -> impl Strategy<Value = String> {
 
 proptest! {
     #[test]
+    fn the_profile_maps_only_the_case_of_ascii(text in "[!-~]{1,20}") {
+        let profile = UsernameCaseMapped::new();
+        let mapped = profile.enforce(text.as_str()).expect("permitted");
+        prop_assert_eq!(stable_form(&profile, &text), Ok(mapped.into_owned()));
+    }
+
+    #[test]
     fn normalisation_is_idempotent(text in texts()) {
         if let Ok(name) = text.parse::<LoginName>() {
             prop_assert_eq!(name.as_str().parse::<LoginName>(), Ok(name.clone()));
