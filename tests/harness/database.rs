@@ -10,7 +10,7 @@ use assent_store::sql::{self, Connection, Options};
 use assent_store::{ChainContext, Store, StoreError};
 use tokio::sync::OnceCell;
 
-use super::PATIENCE;
+use super::{PATIENCE, read_bytes, write_file};
 
 /// The kind of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,24 +169,34 @@ impl Database {
         self.create_with(folder, "").await
     }
 
-    /// Creates a database with the schema of this release. PostgreSQL copies a database that was migrated once, which
-    /// is faster.
+    /// Creates a database with the schema of this release. It is a copy of one that was migrated once, which is faster.
     pub async fn create_migrated(self, folder: &Path) -> DatabaseUrl {
-        static MIGRATED: OnceCell<DatabaseUrl> = OnceCell::const_new();
-        if self == Self::Sqlite {
-            return self.create(folder).await;
-        }
-        let migrate = || async {
+        static SQLITE: OnceCell<Vec<u8>> = OnceCell::const_new();
+        static POSTGRES: OnceCell<DatabaseUrl> = OnceCell::const_new();
+        let migrated = async || {
             let database = self.create(folder).await;
             assent_store::Database::migrate(database.url(), assent_store::MIGRATIONS)
                 .await
                 .expect("migrated");
             database
         };
-        let template = MIGRATED.get_or_init(migrate).await;
-        let template = url::Url::parse(template.url()).expect("a URL");
-        let name = template.path().trim_start_matches('/');
-        self.create_with(folder, &format!("TEMPLATE {name}")).await
+        match self {
+            Self::Sqlite => {
+                let file = folder.join("assent.db");
+                let migrate = async || {
+                    migrated().await;
+                    read_bytes(&file)
+                };
+                write_file(&file, SQLITE.get_or_init(migrate).await);
+                self.create(folder).await
+            }
+            Self::Postgres => {
+                let template = POSTGRES.get_or_init(migrated).await;
+                let template = url::Url::parse(template.url()).expect("a URL");
+                let name = template.path().trim_start_matches('/');
+                self.create_with(folder, &format!("TEMPLATE {name}")).await
+            }
+        }
     }
 
     /// Does the same as [`Self::create`], with these options of PostgreSQL's `CREATE DATABASE`.

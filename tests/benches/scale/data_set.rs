@@ -240,9 +240,19 @@ fn moment(host: &TestHost) -> String {
     format!("{year:04}-{month:02}-{date:02}")
 }
 
+/// Whether a character is an Arabic letter, which is written from right to left.
+fn is_arabic(character: char) -> bool {
+    ('\u{600}'..='\u{6ff}').contains(&character)
+}
+
 fn user(host: &Arc<Services>, draw: &mut Draw, number: u32) -> User {
     let (given, family) = names::name(draw);
-    let login = format!("{}.{}{number}", given, family).to_lowercase();
+    // A name does not mix both writing directions.
+    let login = if given.starts_with(is_arabic) {
+        format!("{given}{number}")
+    } else {
+        format!("{given}.{family}{number}").to_lowercase()
+    };
     let mut user = admin::new_user(host, login.parse().expect("a name")).expect("a user");
     let domain = ["example.org", "example.com", "mail.example.net"][draw.below(3)];
     user.email = Some(format!("{login}@{domain}").parse().expect("an address"));

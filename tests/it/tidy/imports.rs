@@ -397,16 +397,17 @@ fn step(path: &mut Vec<String>, word: &str) {
 /// Returns the groups of files that import each other. Each import has the form `file:line imports file`.
 pub(super) fn cycles(files: &BTreeMap<String, String>) -> Vec<Vec<String>> {
     let imports = Crate::read(files).imports();
+    let mut imported_by: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (importer, imported) in imports.keys() {
+        imported_by.entry(importer).or_default().push(imported);
+    }
     let mut reached: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in files.keys() {
         let mut open = vec![file.as_str()];
         let seen = reached.entry(file).or_default();
         while let Some(from) = open.pop() {
-            let next = imports.keys().filter(|(importer, _)| importer == from);
-            open.extend(
-                next.map(|(_, imported)| imported.as_str())
-                    .filter(|imported| seen.insert(imported)),
-            );
+            let next = imported_by.get(from).into_iter().flatten();
+            open.extend(next.filter(|imported| seen.insert(imported)));
         }
     }
     let reaches = |from: &str, to: &str| reached[from].contains(to);
