@@ -13,10 +13,11 @@ const APPLICATIONS: usize = 25;
 /// One in this number of users is in the small group; every second one is in the large group.
 const IN_SMALL: usize = 500;
 
-/// The groups.
+/// The groups, and the applications that [`Groups::assign`] assigns.
 pub struct Groups {
     large: GroupId,
     small: GroupId,
+    applications: Vec<Application>,
 }
 
 /// The applications that are assigned.
@@ -30,10 +31,15 @@ pub struct Assigned {
 }
 
 impl Groups {
-    pub async fn create(services: &Services) -> Self {
+    pub async fn create(host: &TestHost) -> Self {
+        let mut applications = Vec::new();
+        for _ in 0..2 * APPLICATIONS + 1 {
+            applications.push(host.web_application().await);
+        }
         Self {
-            large: group(services, "Everybody else").await,
-            small: group(services, "A few").await,
+            large: group(&host.host, "Everybody else").await,
+            small: group(&host.host, "A few").await,
+            applications,
         }
     }
 
@@ -62,26 +68,22 @@ impl Groups {
     }
 
     /// Assigns applications to the groups and to everyone.
-    pub async fn assign(&self, host: &TestHost) -> Assigned {
-        let mut made = Vec::new();
-        for place in 0..2 * APPLICATIONS + 1 {
-            let application = host.web_application().await;
+    pub async fn assign(self, services: &Services) -> Assigned {
+        for (place, application) in self.applications.iter().enumerate() {
             let to = match place {
                 0 => Assignee::Group(self.small),
                 place if place.is_multiple_of(2) => Assignee::Everyone,
                 _ => Assignee::Group(self.large),
             };
             let id: Did = application.id.parse().expect("an id");
-            let now = host.host.now();
             let roles = ["reader".to_owned()];
-            let store = &host.host.store;
+            let store = &services.store;
             store
-                .assign(&id, to, &roles, Vec::new(), now)
+                .assign(&id, to, &roles, Vec::new(), services.now())
                 .await
                 .expect("assigned");
-            made.push(application);
         }
-        let [small, large, everyone] = [0, 1, 2].map(|place| made[place].clone());
+        let [small, large, everyone] = [0, 1, 2].map(|place| self.applications[place].clone());
         Assigned {
             large,
             small,

@@ -68,7 +68,7 @@ impl DataSet {
         let (mut some, mut accounts) = (Vec::new(), Vec::new());
         let ids: [Did; 2] =
             [&large, &small].map(|application| application.id.parse().expect("an id"));
-        let groups = Groups::create(&host.host).await;
+        let groups = Groups::create(host).await;
         let mut next = 0;
         while next < count {
             let numbers = next..(next + BATCH).min(count);
@@ -129,7 +129,7 @@ impl DataSet {
             next = numbers.end;
             host.advance(PASS);
         }
-        let assigned = groups.assign(host).await;
+        let assigned = groups.assign(&host.host).await;
         let mut left = count - 2 * (count / LATELY);
         let mut middle = String::new();
         while left > 0 {
