@@ -217,7 +217,7 @@ impl DataSet {
         assert_eq!(users, u64::from(self.count) + 1, "{counts}");
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub async fn get(&self, path: &str) -> Value {
         self.admin.admin_ok(Method::GET, path, Value::Null).await
     }
 }

@@ -1,6 +1,7 @@
 //! Addresses that are not confirmed. An assertion has no sign of that, so it contains only confirmed ones.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use assent_test_macros::both_databases;
 use reqwest::Method;
@@ -9,7 +10,7 @@ use serde_json::{Value, json};
 use super::service_provider::{RESPONDER, Response, TestServiceProvider};
 use crate::admin_api::users_of_support;
 use crate::harness::{
-    Browser, Database, HostOptions, Json, Log, TestHost, TestUser, Text, id, shipped,
+    Browser, Database, HostOptions, Json, Log, TestHost, TestUser, Text, http_client, id, shipped,
 };
 
 /// Returns a user whom support created with an address of choice, with a device and an account.
@@ -74,6 +75,23 @@ async fn an_unconfirmed_address_is_no_name_id(database: Database) {
         Response::from_page(&page).text("NameID"),
         "ceo@corp.example"
     );
+}
+
+/// Imports a table with the rights of the command line.
+async fn import(host: &TestHost, path: &str, table: String) {
+    let request = http_client()
+        .post(format!("{}/admin/api/v1{path}", host.base))
+        .bearer_auth(&host.token)
+        .header("content-type", "text/csv")
+        .body(table);
+    let report: Value = request
+        .send()
+        .await
+        .expect("an answer")
+        .json()
+        .await
+        .expect("a report");
+    assert_eq!(report["created"], 1000, "{report}");
 }
 
 /// Support chose the name. An administrator who changes the email address does not confirm the name.
@@ -213,6 +231,19 @@ async fn the_users_without_a_confirmed_address_are_listed_by_application(databas
         let names = names.iter().map(|name| (*name).to_owned());
         names.collect::<BTreeSet<String>>()
     };
+    assert_eq!(listed().await, set(&["account", "member"]), "{database:?}");
+    // Among many users with access they are found in another way.
+    let (mut many, mut accounts) = (
+        String::from("name,email,email_verified\n"),
+        String::from("user\n"),
+    );
+    for number in 0..1000 {
+        writeln!(many, "user{number},user{number}@example.org,true").expect("written");
+        writeln!(accounts, "user{number}").expect("written");
+    }
+    import(&host, "/users/import", many).await;
+    let path = format!("/applications/{}/accounts/import", provider.id);
+    import(&host, &path, accounts).await;
     assert_eq!(listed().await, set(&["account", "member"]), "{database:?}");
     let everyone = format!("/applications/{}/everyone", provider.id);
     host.admin_ok(Method::PUT, &everyone, json!({"roles": []}))

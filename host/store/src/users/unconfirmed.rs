@@ -25,7 +25,8 @@ const WITH_EVERYONE: &str = unconfirmed!(
     "NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id AND accounts.application_id = $2
                    AND accounts.state IN ('suspended', 'terminated'))"
 );
-const WITH_ACCESS: &str = unconfirmed!(
+/// Begins with the users who have access, if they are few.
+const AMONG_FEW: &str = unconfirmed!(
     "users.id IN (SELECT accounts.user_id FROM accounts WHERE accounts.application_id = $2 AND accounts.individual = 1
                   UNION SELECT members.user_id FROM group_assignments AS granted
                           JOIN group_members AS members ON members.group_id = granted.group_id
@@ -33,6 +34,24 @@ const WITH_ACCESS: &str = unconfirmed!(
      AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
                        AND closed.state IN ('suspended', 'terminated'))"
 );
+/// Begins with the unconfirmed users, and ends with the first ones who have access.
+const AMONG_MANY: &str = unconfirmed!(
+    "(EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id AND accounts.application_id = $2
+                AND accounts.individual = 1)
+      OR EXISTS (SELECT 1 FROM group_members AS members
+                   JOIN group_assignments AS granted ON granted.group_id = members.group_id
+                  WHERE members.user_id = users.id AND granted.application_id = $2))
+     AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
+                       AND closed.state IN ('suspended', 'terminated'))"
+);
+/// The number of users to whom something grants access, up to `$2` of each kind.
+const GRANTED: &str =
+    "SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM accounts WHERE application_id = $1 AND individual = 1 LIMIT $2) AS own)
+     + (SELECT COUNT(*) FROM (SELECT 1 FROM group_assignments AS granted
+                                JOIN group_members AS members ON members.group_id = granted.group_id
+                               WHERE granted.application_id = $1 LIMIT $2) AS members)";
+/// From this number on, users with access are many. Reading fewer takes a few milliseconds.
+const MANY: i64 = 1000;
 const ALL: &str = unconfirmed!("$2 = ''");
 
 impl Store {
@@ -50,7 +69,8 @@ impl Store {
         let statement = match application {
             None => ALL,
             Some(application) if self.is_for_everyone(application).await? => WITH_EVERYONE,
-            Some(_) => WITH_ACCESS,
+            Some(application) if self.granted_users(application).await? < MANY => AMONG_FEW,
+            Some(_) => AMONG_MANY,
         };
         let rows: Vec<UserRow> = sql::query_as(statement)
             .bind(after.map(|id| id.to_string()).unwrap_or_default())
@@ -59,6 +79,15 @@ impl Store {
             .fetch_all(&self.readers)
             .await?;
         rows.into_iter().map(User::try_from).collect()
+    }
+
+    async fn granted_users(&self, application: &Did) -> Result<i64> {
+        let (count,): (i64,) = sql::query_as(GRANTED)
+            .bind(application.to_string())
+            .bind(MANY)
+            .fetch_one(&self.readers)
+            .await?;
+        Ok(count)
     }
 
     async fn is_for_everyone(&self, application: &Did) -> Result<bool> {
