@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use futures_util::future::try_join_all;
 
-use crate::batch::bulk_sql::BulkSql;
+use crate::batch::bulk_sql::{BulkSql, MOST};
 use crate::rows::{cell, parse};
 use crate::sql::{self, DatabaseKind};
 use crate::{Result, Store};
@@ -98,6 +98,26 @@ static COUNTS_POSTGRES: LazyLock<BulkSql> = LazyLock::new(|| {
     BulkSql::new(SQL, 2)
 });
 
+/// The applications of these that are assigned to a group with more than `$1` members, and have less than `$2` closed
+/// accounts. Also other applications of these groups.
+static CROWDED: LazyLock<BulkSql> = LazyLock::new(|| {
+    const SQL: &str = "WITH large AS (
+            SELECT assigned.group_id
+            FROM (SELECT DISTINCT group_id FROM group_assignments WHERE application_id IN ({$})) AS assigned
+            WHERE (SELECT members.user_id FROM group_members AS members WHERE members.group_id = assigned.group_id
+                   ORDER BY members.user_id LIMIT 1 OFFSET $1) IS NOT NULL)
+         SELECT DISTINCT granted.application_id
+         FROM large JOIN group_assignments AS granted ON granted.group_id = large.group_id
+         WHERE (SELECT COUNT(*) FROM (SELECT 1 FROM accounts
+                                      WHERE accounts.application_id = granted.application_id
+                                        AND accounts.state IN ('suspended', 'terminated') LIMIT $2) AS closed) < $2";
+    BulkSql::new(SQL, 2)
+});
+/// The number of closed accounts from which the members of a large group are counted one by one.
+const MOST_CLOSED: i64 = 1_000;
+/// The number of closed users from which the members of large groups are counted one by one.
+const MOST_CLOSED_USERS: i64 = 20_000;
+
 /// The open users of an application of everyone, up to `$2`.
 const EVERYONE: &str = "SELECT COUNT(*) FROM (
         SELECT 1 FROM users WHERE users.state IN ('invited', 'active')
@@ -108,8 +128,14 @@ const EVERYONE: &str = "SELECT COUNT(*) FROM (
 /// The number of users who can open each of these applications; one more than [`MOST_COUNTED`] if there are more.
 pub(crate) async fn count_users(store: &Store, applications: &[Did]) -> Result<HashMap<Did, u32>> {
     let mut counts = HashMap::with_capacity(applications.len());
-    let (mut rest, mut members) = (applications.to_vec(), MEMBERS_READ);
-    let mut open_users = None;
+    let (open_users, closed_users) = store.count_open_and_closed_users().await?;
+    // Most lists have the applications of a few large groups. Their members need not be looked at: even if all closed
+    // users were among them, more than the limit would remain.
+    for application in store.crowded(applications, closed_users).await? {
+        counts.insert(application, MOST_COUNTED.saturating_add(1));
+    }
+    let rest = applications.iter().filter(|id| !counts.contains_key(id));
+    let (mut rest, mut members) = (rest.cloned().collect::<Vec<_>>(), MEMBERS_READ);
     while !rest.is_empty() {
         let mut unfinished = Vec::new();
         for count in store.count_at_most(&rest, members).await? {
@@ -120,13 +146,7 @@ pub(crate) async fn count_users(store: &Store, applications: &[Did]) -> Result<H
                 }
                 Counted::Users { .. } => count.counted,
                 // Beyond its limit, the number of closed accounts is not known.
-                Counted::Closed if count.counted < LIMIT => {
-                    let users = match open_users {
-                        Some(users) => users,
-                        None => *open_users.insert(store.count_open_users().await?),
-                    };
-                    users - count.counted
-                }
+                Counted::Closed if count.counted < LIMIT => open_users - count.counted,
                 Counted::Closed => store.count_everyone(&count.application).await?,
             };
             let users = u32::try_from(users.clamp(0, LIMIT)).unwrap_or_default();
@@ -194,13 +214,37 @@ impl Store {
             .collect()
     }
 
-    async fn count_open_users(&self) -> Result<i64> {
-        let counts = self.users_by_state().await?;
-        let open = counts
-            .into_iter()
-            .filter(|(state, _)| matches!(state, LifecycleState::Invited | LifecycleState::Active));
-        let sum: u64 = open.map(|(_, count)| count).sum();
-        Ok(i64::try_from(sum).unwrap_or(i64::MAX))
+    /// The applications that surely have more users than are counted, because of one large group.
+    async fn crowded(&self, applications: &[Did], closed_users: i64) -> Result<Vec<Did>> {
+        if closed_users > MOST_CLOSED_USERS {
+            return Ok(Vec::new());
+        }
+        let mut crowded = Vec::new();
+        for applications in applications.chunks(MOST) {
+            let mut query = sql::query_as::<(String,)>(CROWDED.sql_for(applications.len()))
+                .bind(LIMIT + MOST_CLOSED + closed_users)
+                .bind(MOST_CLOSED);
+            for id in CROWDED.padded(applications) {
+                query = query.bind(id.to_string());
+            }
+            for (id,) in query.fetch_all(&self.readers).await? {
+                let application = parse(&id, cell("group_assignments", "application_id", &id))?;
+                crowded.extend(applications.contains(&application).then_some(application));
+            }
+        }
+        Ok(crowded)
+    }
+
+    async fn count_open_and_closed_users(&self) -> Result<(i64, i64)> {
+        let (mut open, mut closed) = (0, 0);
+        for (state, count) in self.users_by_state().await? {
+            let count = i64::try_from(count).unwrap_or(i64::MAX);
+            match state {
+                LifecycleState::Invited | LifecycleState::Active => open += count,
+                LifecycleState::Suspended | LifecycleState::Terminated => closed += count,
+            }
+        }
+        Ok((open, closed))
     }
 
     async fn count_everyone(&self, application: &Did) -> Result<i64> {

@@ -1,5 +1,8 @@
 //! The lists of the admin API: the grants, their start, the last use, and denials in spite of a grant.
 
+use assent_model::clock::Timestamp;
+use assent_model::entropy::SystemEntropy;
+use assent_model::id::UserId;
 use assent_test_macros::both_databases;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -212,4 +215,67 @@ async fn roles_that_read_accounts_read_access(database: Database) {
     let missing = format!("/applications/{}/access?after=x", ada.application.id);
     let (status, _) = host.admin(Method::GET, &missing, Value::Null).await;
     assert_eq!(status, StatusCode::BAD_REQUEST);
+}
+
+/// The members of a very large group are not looked at one by one, unless many are closed.
+#[both_databases]
+async fn the_users_of_a_large_group_are_counted_without_the_closed_ones(database: Database) {
+    const MEMBERS: usize = 2200;
+    const CLOSED: usize = 1250;
+    let host = TestHost::start_on(database).await;
+    let grafana = host.web_application().await;
+    let staff = group(&host, "Staff", &[]).await;
+    assign(&host, &grafana, &staff, &[]).await;
+    let ids: Vec<String> = (0..MEMBERS)
+        .map(|_| UserId::new(Timestamp::from_millis(1), &SystemEntropy).to_string())
+        .collect();
+    let rows = |ids: &[String], row: &dyn Fn(&String) -> String| {
+        ids.iter().map(row).collect::<Vec<_>>().join(", ")
+    };
+    let mut connection = host.connection().await;
+    let users = rows(&ids, &|id| {
+        format!("('{id}', '{id}', '{id}', '{id}', '{id}', '{{}}', 'invited', 1, 1, 1)")
+    });
+    let members = rows(&ids, &|user| format!("('{}', '{user}', 1)", id(&staff)));
+    connection
+        .batch(&format!(
+            "INSERT INTO users (id, did, subject, name, search_key, profile, state, version, created_at, updated_at)
+                VALUES {users};
+             INSERT INTO user_counts (state, change) VALUES ('invited', {MEMBERS});
+             INSERT INTO group_members (group_id, user_id, added_at) VALUES {members};"
+        ))
+        .await
+        .expect("inserted");
+    assert_eq!(counted(&host, &grafana).await, 1000, "{database:?}");
+
+    for closed in [10, CLOSED] {
+        let accounts = rows(&ids[..closed], &|user| {
+            let application = &grafana.id;
+            format!(
+                "('{user}', '{user}', '{application}', '{user}', '[]', '{user}', 'suspended', 0, 1, 1)"
+            )
+        });
+        connection
+            .batch(&format!(
+                "DELETE FROM accounts;
+                 INSERT INTO accounts (id, user_id, application_id, name, roles, short_code, state, individual,
+                                       version, created_at) VALUES {accounts};"
+            ))
+            .await
+            .expect("inserted");
+        let expected = (MEMBERS - closed).min(1000);
+        assert_eq!(counted(&host, &grafana).await, expected, "{database:?}");
+    }
+
+    let ids = rows(&ids[..CLOSED], &|id| format!("'{id}'"));
+    connection
+        .batch(&format!(
+            "DELETE FROM accounts;
+             UPDATE users SET state = 'suspended' WHERE id IN ({ids});
+             INSERT INTO user_counts (state, change) VALUES ('invited', -{CLOSED}), ('suspended', {CLOSED});"
+        ))
+        .await
+        .expect("changed");
+    let expected = MEMBERS - CLOSED;
+    assert_eq!(counted(&host, &grafana).await, expected, "{database:?}");
 }
