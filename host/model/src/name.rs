@@ -169,8 +169,13 @@ fn stable_form(profile: &UsernameCaseMapped, text: &str) -> Result<String, Preci
 /// # Errors
 /// The first character that cannot be in a domain, with its index; `None` if the domain as a whole is not valid.
 fn ascii_domain(domain: &str) -> Result<Cow<'_, str>, Option<(usize, char)>> {
-    // Only texts of other alphabets can hide a separator: UTS 46 maps some of their characters to ASCII.
-    let denied = if domain.is_ascii() {
+    // Only texts of other alphabets can hide a separator: UTS 46 maps some of their characters to ASCII. Both spellings
+    // of an internationalised domain have the same rules.
+    let is_a_label = |label: &str| {
+        let prefix = label.get(..4);
+        prefix.is_some_and(|prefix| prefix.eq_ignore_ascii_case("xn--"))
+    };
+    let denied = if domain.is_ascii() && !domain.split('.').any(is_a_label) {
         AsciiDenyList::EMPTY
     } else {
         AsciiDenyList::URL

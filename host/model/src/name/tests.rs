@@ -177,6 +177,14 @@ fn other_texts_are_no_names() {
         ("אבגabc", Direction),
         ("123אבג", Direction),
         ("ada@xn--zzzzzz99", Domain),
+        (
+            // In Unicode this is rejected too, so nobody could type the second spelling.
+            "x@xn--exmple-cua.te:st",
+            LoginNameError::Character {
+                character: ':',
+                position: 20,
+            },
+        ),
     ] {
         assert_eq!(text.parse::<LoginName>(), Err(error), "{text:?}");
     }

@@ -34,15 +34,19 @@ const AMONG_FEW: &str = unconfirmed!(
      AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
                        AND closed.state IN ('suspended', 'terminated'))"
 );
-/// Begins with the unconfirmed users, and ends with the first ones who have access.
+/// Begins with the unconfirmed users, and ends with the first ones who have access. Scalar subqueries read only the rows
+/// of these users; PostgreSQL would read all accounts for an `EXISTS`.
 const AMONG_MANY: &str = unconfirmed!(
-    "(EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id AND accounts.application_id = $2
-                AND accounts.individual = 1)
-      OR EXISTS (SELECT 1 FROM group_members AS members
+    "COALESCE((SELECT accounts.individual FROM accounts
+               WHERE accounts.user_id = users.id AND accounts.application_id = $2),
+              0)
+     + COALESCE((SELECT 1 FROM group_members AS members
                    JOIN group_assignments AS granted ON granted.group_id = members.group_id
-                  WHERE members.user_id = users.id AND granted.application_id = $2))
-     AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
-                       AND closed.state IN ('suspended', 'terminated'))"
+                  WHERE members.user_id = users.id AND granted.application_id = $2 LIMIT 1),
+                0) > 0
+     AND COALESCE((SELECT closed.state FROM accounts AS closed
+                   WHERE closed.user_id = users.id AND closed.application_id = $2),
+                  'active') IN ('invited', 'active')"
 );
 /// The number of users to whom something grants access, up to `$2` of each kind.
 const GRANTED: &str =
