@@ -34,8 +34,8 @@ const AMONG_FEW: &str = unconfirmed!(
      AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
                        AND closed.state IN ('suspended', 'terminated'))"
 );
-/// Begins with the unconfirmed users, and ends with the first ones who have access. Scalar subqueries read only the rows
-/// of these users; PostgreSQL would read all accounts for an `EXISTS`.
+/// Begins with the unconfirmed users, and ends with the first ones who have access. Scalar subqueries read only rows of
+/// these users; PostgreSQL would read all accounts for an `EXISTS`.
 const AMONG_MANY: &str = unconfirmed!(
     "COALESCE((SELECT accounts.individual FROM accounts
                WHERE accounts.user_id = users.id AND accounts.application_id = $2),
