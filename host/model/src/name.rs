@@ -83,7 +83,7 @@ impl LoginName {
     /// Returns the name with the domain in Unicode, if that differs: the other spelling of an internationalised email
     /// address.
     pub fn in_unicode(&self) -> Option<String> {
-        let (local, domain) = self.0.rsplit_once('@')?;
+        let (local, domain) = address_parts(&self.0)?;
         let (unicode, valid) = idna::domain_to_unicode(domain);
         (valid.is_ok() && unicode != domain).then(|| format!("{local}@{unicode}"))
     }
@@ -112,11 +112,9 @@ impl FromStr for LoginName {
             .map_err(|_| LoginNameError::Length)?
             .nfc()
             .collect();
-        let (local, domain) = match text.rsplit_once('@') {
-            Some((local, domain)) if !local.is_empty() && !domain.is_empty() => {
-                (local, Some(domain))
-            }
-            _ => (text.as_str(), None),
+        let (local, domain) = match address_parts(&text) {
+            Some((local, domain)) => (local, Some(domain)),
+            None => (text.as_str(), None),
         };
         let rejected = |error| match error {
             PrecisError::BadCodepoint(info) => match char::from_u32(info.cp) {
@@ -142,6 +140,12 @@ impl FromStr for LoginName {
         }
         Ok(Self(name))
     }
+}
+
+/// Returns the parts before and after the last `@`, unless one of them is empty.
+fn address_parts(text: &str) -> Option<(&str, &str)> {
+    let parts = text.rsplit_once('@');
+    parts.filter(|(local, domain)| !local.is_empty() && !domain.is_empty())
 }
 
 /// Applies the profile until the text does not change any more (RFC 8264 section 7).

@@ -197,6 +197,7 @@ fn an_address_has_a_second_spelling_in_unicode() {
     assert_eq!(unicode("x@xn--exmple-cua.test").unwrap(), "x@exämple.test");
     assert_eq!(unicode("x@example.test"), None);
     assert_eq!(unicode("exämple"), None);
+    assert_eq!(unicode("@xn--exmple-cua.test"), None);
 }
 
 #[test]
