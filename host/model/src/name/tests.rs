@@ -178,7 +178,7 @@ fn other_texts_are_no_names() {
         ("123אבג", Direction),
         ("ada@xn--zzzzzz99", Domain),
         (
-            // In Unicode this is rejected too, so nobody could type the second spelling.
+            // The spelling in Unicode is rejected too.
             "x@xn--exmple-cua.te:st",
             LoginNameError::Character {
                 character: ':',
