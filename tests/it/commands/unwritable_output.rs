@@ -144,20 +144,17 @@ async fn a_tool_ends_with_the_code_of_its_result() {
     let written = code(&assent, folder, &backup, [Destination::Full; 2]).await;
     assert_eq!(written, 0);
     assert!(folder.join("backup").is_file(), "the backup is complete");
-    for (number, (program, arguments)) in commands.into_iter().enumerate() {
+    for (program, arguments) in commands {
         let expected = code(program, folder, &arguments, [Destination::Null; 2]).await;
         assert_ne!(expected, 101, "{arguments:?}");
-        // All commands write their output with the same functions, so the first one stands for all where only one
-        // destination fails.
-        let one_of_both = [
+        for to in [
             [Destination::Full, Destination::Null],
             [Destination::Closed, Destination::Null],
             [Destination::Null, Destination::Full],
-        ];
-        let one_of_both = if number == 0 { &one_of_both[..] } else { &[] };
-        let both = [[Destination::Full; 2], [Destination::Closed; 2]];
-        for to in one_of_both.iter().chain(&both) {
-            let found = code(program, folder, &arguments, *to).await;
+            [Destination::Full, Destination::Full],
+            [Destination::Closed, Destination::Closed],
+        ] {
+            let found = code(program, folder, &arguments, to).await;
             assert_eq!(found, expected, "{arguments:?} with {to:?}");
         }
     }
