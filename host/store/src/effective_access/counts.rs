@@ -236,12 +236,16 @@ impl Store {
     }
 
     async fn count_open_and_closed_users(&self) -> Result<(i64, i64)> {
-        let (mut open, mut closed) = (0, 0);
+        let (mut open, mut closed) = (0_i64, 0_i64);
         for (state, count) in self.users_by_state().await? {
             let count = i64::try_from(count).unwrap_or(i64::MAX);
             match state {
-                LifecycleState::Invited | LifecycleState::Active => open += count,
-                LifecycleState::Suspended | LifecycleState::Terminated => closed += count,
+                LifecycleState::Invited | LifecycleState::Active => {
+                    open = open.saturating_add(count);
+                }
+                LifecycleState::Suspended | LifecycleState::Terminated => {
+                    closed = closed.saturating_add(count);
+                }
             }
         }
         Ok((open, closed))
