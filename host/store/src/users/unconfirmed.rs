@@ -25,17 +25,24 @@ const WITH_EVERYONE: &str = unconfirmed!(
     "NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id AND accounts.application_id = $2
                    AND accounts.state IN ('suspended', 'terminated'))"
 );
-/// Begins with the users who have access, if they are few.
+/// Begins with the users who have access, if they are fewer than [`MANY`]. The limit, which removes none then, tells
+/// PostgreSQL that they are few: otherwise it reads every unconfirmed user to join them.
 const AMONG_FEW: &str = unconfirmed!(
-    "users.id IN (SELECT accounts.user_id FROM accounts WHERE accounts.application_id = $2 AND accounts.individual = 1
-                  UNION SELECT members.user_id FROM group_assignments AS granted
-                          JOIN group_members AS members ON members.group_id = granted.group_id
-                         WHERE granted.application_id = $2)
-     AND NOT EXISTS (SELECT 1 FROM accounts AS closed WHERE closed.user_id = users.id AND closed.application_id = $2
-                       AND closed.state IN ('suspended', 'terminated'))"
+    "users.id IN (SELECT granted.user_id
+                    FROM (SELECT accounts.user_id FROM accounts
+                           WHERE accounts.application_id = $2 AND accounts.individual = 1
+                          UNION SELECT members.user_id FROM group_assignments AS assigned
+                                  JOIN group_members AS members ON members.group_id = assigned.group_id
+                                 WHERE assigned.application_id = $2
+                          LIMIT 1000) AS granted)
+     AND COALESCE((SELECT 1 FROM accounts AS closed
+                   WHERE closed.user_id = users.id AND closed.application_id = $2
+                     AND closed.state IN ('suspended', 'terminated')),
+                  0) <> 1"
 );
 /// Begins with the unconfirmed users, and ends with the first ones who have access. Scalar subqueries read only rows of
-/// these users; PostgreSQL would read all accounts for an `EXISTS`.
+/// these users; PostgreSQL would read all accounts for an `EXISTS`. It assumes that most rows satisfy `<>`, and thus
+/// reads no further than the limit; for `>` and `IN` it assumes few, and reads and sorts all of them.
 const AMONG_MANY: &str = unconfirmed!(
     "COALESCE((SELECT accounts.individual FROM accounts
                WHERE accounts.user_id = users.id AND accounts.application_id = $2),
@@ -43,10 +50,11 @@ const AMONG_MANY: &str = unconfirmed!(
      + COALESCE((SELECT 1 FROM group_members AS members
                    JOIN group_assignments AS granted ON granted.group_id = members.group_id
                   WHERE members.user_id = users.id AND granted.application_id = $2 LIMIT 1),
-                0) > 0
-     AND COALESCE((SELECT closed.state FROM accounts AS closed
-                   WHERE closed.user_id = users.id AND closed.application_id = $2),
-                  'active') IN ('invited', 'active')"
+                0) <> 0
+     AND COALESCE((SELECT 1 FROM accounts AS closed
+                   WHERE closed.user_id = users.id AND closed.application_id = $2
+                     AND closed.state IN ('suspended', 'terminated')),
+                  0) <> 1"
 );
 /// The number of users to whom something grants access, up to `$2` of each kind.
 const GRANTED: &str =
@@ -54,7 +62,7 @@ const GRANTED: &str =
      + (SELECT COUNT(*) FROM (SELECT 1 FROM group_assignments AS granted
                                 JOIN group_members AS members ON members.group_id = granted.group_id
                                WHERE granted.application_id = $1 LIMIT $2) AS members)";
-/// From this number on, users with access are many. Reading fewer takes a few milliseconds.
+/// From this number on, users with access are many: the limit in [`AMONG_FEW`]. Reading fewer takes a few milliseconds.
 const MANY: i64 = 1000;
 const ALL: &str = unconfirmed!("$2 = ''");
 
