@@ -17,7 +17,8 @@ use std::process::{Output, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use tokio::process::{Child, Command};
+use tokio::io::{BufReader, Lines};
+use tokio::process::{Child, ChildStdout, Command};
 
 use crate::harness::tls::{certificate_of, files};
 use crate::harness::{
@@ -68,6 +69,12 @@ fn settings(folder: &Path) -> String {
 
 /// Starts `assent serve`. Returns the process, and its output until it is ready.
 async fn serve(folder: &Path) -> (Child, String) {
+    let (process, printed, _) = serve_with_output(folder).await;
+    (process, printed)
+}
+
+/// Starts the server. Returns what it printed until the address of the console, and its further output.
+async fn serve_with_output(folder: &Path) -> (Child, String, Lines<BufReader<ChildStdout>>) {
     let mut command = Command::new(binary("assent"));
     command
         .args(["serve", "--config", "assent.toml"])
@@ -81,7 +88,7 @@ async fn serve(folder: &Path) -> (Child, String) {
         printed.push_str(&line.expect("readable").expect("it serves"));
         printed.push('\n');
     }
-    (process, printed)
+    (process, printed, lines)
 }
 
 async fn stop(mut process: Child) {
@@ -101,11 +108,6 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     let folder = folder.path();
     let base = settings(folder);
     let (process, printed) = serve(folder).await;
-    // The output may be a journal that others read.
-    assert!(
-        !printed.contains("#enrol=") && !printed.contains('█'),
-        "a link outside of a terminal: {printed}"
-    );
     let link = run_printed_command(folder, &printed).await;
     let link = link.trim();
     assert!(printed.contains("Try the sign-in:  http://127.0.0.1/"));
@@ -197,6 +199,22 @@ async fn the_first_start_bootstraps_and_the_second_keeps_the_data() {
     assert_eq!(users["items"][0]["console_role"], "owner");
     run_printed_command(folder, &printed).await;
     stop(process).await;
+}
+
+/// The output may be a journal that others read.
+#[tokio::test]
+async fn the_link_of_the_first_owner_is_printed_on_a_terminal_only() {
+    let folder = temp_folder();
+    settings(folder.path());
+    let (process, mut printed, mut further) = serve_with_output(folder.path()).await;
+    stop(process).await;
+    while let Some(line) = in_time(further.next_line()).await.expect("readable") {
+        printed.push_str(&line);
+    }
+    assert!(
+        !printed.contains("#enrol=") && !printed.contains('█'),
+        "a link outside of a terminal: {printed}"
+    );
 }
 
 /// Runs the command for a new enrolment link that `assent serve` printed. Returns the link.

@@ -118,7 +118,7 @@ async fn the_log_says_which_fetched_keys_are_ignored() {
     for (n, (set, expected, outcome)) in sets
         .into_iter()
         .zip([
-            (&["too many keys", "ignored=2"][..], accepted()),
+            (&["too many keys", "used=20", "ignored=2"][..], accepted()),
             (&["no usable key", "keys[0]"][..], refused()),
         ])
         .map(|(set, (expected, outcome))| (set, expected, outcome))
