@@ -79,7 +79,7 @@ def sign_in(base_url, user, device):
     browser.open(f"{base_url}/sign-in")
     action, fields = browser.form_with("name")
     browser.open(action, fields | {"name": user})
-    number = re.search(r'id="number">(\d\d)<', browser.page)
+    number = re.search(r'id="number"[^>]*>(\d\d)<', browser.page)
     if number is None:
         raise SignInError(f"no number at {browser.address}:\n{browser.page}")
     device.run("decide", "--number", number[1])

@@ -1023,6 +1023,7 @@ action-import-accounts = { $count ->
     } der Anwendung „{ $application }“ importieren: { $created } neu, { $changed } geändert
 action-import-renamed = { $import }, { $count } mit einem anderen Namen
 action-import-readdressed = { $import }, { $count } mit einer anderen E-Mail-Adresse
+action-import-confirmed = { $import }, { $count } mit bestätigter E-Mail-Adresse
 action-import-named-by-other-address = { $import }, { $count } mit einem Namen, der eine Adresse ist, aber nicht die E-Mail-Adresse des Benutzers
 action-create-application = Anwendung „{ $application }“ anlegen
 action-change-application = Anwendung „{ $application }“ ändern: { $members }

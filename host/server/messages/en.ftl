@@ -1024,6 +1024,7 @@ action-import-accounts = Import { $count ->
     } of the application “{ $application }”: { $created } new, { $changed } updated
 action-import-renamed = { $import }, { $count } with another name
 action-import-readdressed = { $import }, { $count } with another email address
+action-import-confirmed = { $import }, { $count } whose email address is confirmed
 action-import-named-by-other-address = { $import }, { $count } with a name that is an address but not the user’s email address
 action-create-application = Create the application “{ $application }”
 action-change-application = Change the application “{ $application }”: { $members }

@@ -18,7 +18,8 @@ use crate::{
 use assent_model::account::Account;
 use assent_model::audit::Entry;
 use assent_model::clock::Timestamp;
-use assent_model::id::{AccountId, UserId};
+use assent_model::id::{AccountId, Did, UserId};
+use assent_model::name::is_same_name;
 use assent_model::user::{LifecycleState, User};
 
 pub use user_account::UserAccount;
@@ -162,6 +163,57 @@ pub(crate) async fn update(
         groups::end_lost_access(db, &application, &[user], now).await?;
     }
     Ok(VersionedWrite::Done)
+}
+
+/// Gives a user's accounts the new name of the user, if theirs is an address that nobody confirmed and that the user no
+/// longer has. Otherwise an application could still take the user for its owner. Returns the applications.
+pub(crate) async fn replace_unconfirmed_names(
+    db: &mut Connection,
+    was: &User,
+    user: &User,
+) -> Result<Vec<Did>> {
+    let former: Vec<&str> = was
+        .unconfirmed_addresses()
+        .filter(|address| {
+            let kept = [Some(&user.name), user.email.as_ref()];
+            !kept
+                .into_iter()
+                .flatten()
+                .any(|kept| kept.as_str() == *address)
+        })
+        .collect();
+    if former.is_empty() {
+        return Ok(Vec::new());
+    }
+    let rows: Vec<AccountRow> = sql::query_as(sql::statement!(
+        "SELECT ",
+        AccountRow::COLUMNS,
+        " FROM accounts WHERE user_id = $1 ORDER BY id"
+    ))
+    .bind(user.id.to_string())
+    .fetch_all(&mut *db)
+    .await?;
+    let mut renamed = Vec::new();
+    for row in rows {
+        let mut account = Account::try_from(row)?;
+        if !former
+            .iter()
+            .any(|address| is_same_name(&account.name, address))
+        {
+            continue;
+        }
+        account.name = user.name.to_string();
+        sql::query("UPDATE accounts SET name = $2, version = version + 1 WHERE id = $1")
+            .bind(account.id.to_string())
+            .bind(account.name.clone())
+            .execute(&mut *db)
+            .await
+            .map_err(taken("the name as an account's name"))?;
+        renamed.push(account.application_id.clone());
+        let user = user.clone();
+        search_index::replace_account(db, &UserAccount { user, account }).await?;
+    }
+    Ok(renamed)
 }
 
 /// Deletes this version of an account: see [`Store::delete_account`].

@@ -8,7 +8,7 @@ use crate::{Result, Store, StoreError, Transition};
 use assent_model::clock::Timestamp;
 use assent_model::id::{Did, LogoutId};
 use assent_model::login::GivenAnswer;
-use assent_model::saml::{Logout, LogoutOutcome, LogoutTurn};
+use assent_model::saml::{Logout, LogoutContinuation, LogoutOutcome, LogoutTurn};
 use assent_model::secret::Digest;
 
 crate::sql::row! {
@@ -164,20 +164,23 @@ impl Store {
         Ok(Some((logout, turns)))
     }
 
-    /// The last logout that this browser began by signing out, after `since`.
+    /// The last logout that this browser began by signing out, after `since`, and after which it continues there.
     ///
     /// # Errors
     /// If the database fails, or a row cannot be read.
     pub async fn recent_saml_logout(
         &self,
         browser: Digest,
+        continuation: &LogoutContinuation,
         since: Timestamp,
     ) -> Result<Option<LogoutId>> {
         let found: Option<(String,)> = sql::query_as(
-            "SELECT id FROM saml_logouts WHERE browser = $1 AND created_at > $2 ORDER BY id DESC LIMIT 1",
+            "SELECT id FROM saml_logouts WHERE browser = $1 AND created_at > $2 AND continuation = $3
+             ORDER BY id DESC LIMIT 1",
         )
         .bind(browser.to_text())
         .bind(since.millis())
+        .bind(to_json(continuation)?)
         .fetch_optional(&self.readers)
         .await?;
         found

@@ -12,7 +12,7 @@ use axum::body::Bytes;
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Administrator, Answer, Caller, console_caller, sent, service};
+use super::{Administrator, Answer, Caller, console_caller, sent, service, users_of_support};
 use crate::harness::{Database, Json, Respond, TestHost, Text, id, utf8};
 
 /// Sends a table, and approves the import on the device if an approval is required.
@@ -592,9 +592,11 @@ async fn an_import_runs_after_approval_exactly_as_summarized(database: Database)
     );
 }
 
-/// A user with the address of another one as the name could act as that one in applications.
+/// A user with the address of another one as the name, or as a confirmed address, could act as that one.
 #[both_databases]
-async fn an_import_counts_names_that_are_other_addresses(database: Database) {
+async fn an_import_counts_names_that_are_other_addresses_and_confirmed_addresses(
+    database: Database,
+) {
     let host = TestHost::start_on(database).await;
     let grace = Administrator::new(&host, "grace", "owner").await;
     let console = grace.signed_in(&host).await;
@@ -605,6 +607,14 @@ async fn an_import_counts_names_that_are_other_addresses(database: Database) {
         action["summary"],
         "Import 2 users: 2 new, 0 updated, 1 with a name that is an address but not the user’s email address",
         "{database:?}"
+    );
+    let ghost = json!({"name": "ghost", "email": "ceo@corp.example"});
+    users_of_support(&host, &[ghost]).await;
+    let table = "name,email_verified\nghost,true\n";
+    let action = requested_import(&console, "/users/import", table).await;
+    assert_eq!(
+        action["summary"],
+        "Import 1 user: 0 new, 1 updated, 1 whose email address is confirmed"
     );
 }
 

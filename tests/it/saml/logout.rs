@@ -456,7 +456,15 @@ async fn an_openid_connect_logout_notifies_service_providers_before_it_returns()
     let end = format!(
         "/oidc/session/end?id_token_hint={hint}&post_logout_redirect_uri=https://rp.example/bye&state=s%26t"
     );
-    let page = browser.get(&end).await.followed().await;
+    let ended = browser.get(&end).await;
+    // The same request again leads to the same logout, and one that returns elsewhere does not.
+    assert_eq!(browser.get(&end).await.location(), ended.location());
+    let other = browser.get(&end.replace("s%26t", "other")).await;
+    assert_eq!(
+        other.location().as_str(),
+        "https://rp.example/bye?state=other"
+    );
+    let page = ended.followed().await;
     let logout = requested(&page).await;
     answered(
         &service_provider,

@@ -128,6 +128,90 @@ async fn a_new_email_address_does_not_confirm_the_name(database: Database) {
     );
 }
 
+/// An account keeps the name that its user had when it was created. If that was an address which nobody confirmed, it
+/// must not survive the correction of the user: the application would take the user for its owner.
+#[both_databases]
+async fn a_corrected_user_keeps_no_unconfirmed_address_as_account_name(database: Database) {
+    let host = TestHost::start_on(database).await;
+    let settings = json!({"name_id_source": "account_name"});
+    let provider = TestServiceProvider::register(&host, settings).await;
+    let name = |n: usize| json!({"name": format!("mallory{n}")});
+    let email = |n: usize| json!({"email": format!("mallory{n}@corp.example")});
+    let both = |n: usize| json!({"name": name(n)["name"], "email": email(n)["email"]});
+    let cases = [
+        vec![both(0)],
+        vec![name(1), email(1)],
+        vec![email(2), name(2)],
+        vec![both(3)],
+        // A user whose own name is no address.
+        vec![name(4)],
+    ];
+    let body = |n: usize| match n {
+        4 => json!({"name": "ghost", "email": "ceo@corp.example"}),
+        n => {
+            json!({"name": format!("ceo{n}@corp.example"), "email": format!("ceo{n}@corp.example")})
+        }
+    };
+    let bodies: Vec<Value> = (0..cases.len()).map(body).collect();
+    let users = users_of_support(&host, &bodies).await;
+    for (n, (user, changes)) in users.into_iter().zip(cases).enumerate() {
+        let application = provider.application();
+        let account = host.account(&user, &application).await;
+        let path = format!("/accounts/{}", id(&account));
+        // An administrator who wrote the same address otherwise did not confirm it. Another name was chosen.
+        let chosen = [
+            None,
+            None,
+            None,
+            Some("CEO3@Corp.Example"),
+            Some("old@corp.example"),
+        ][n];
+        if let Some(name) = chosen {
+            host.admin_ok(Method::PATCH, &path, json!({"name": name}))
+                .await;
+        }
+        let mut ghost = TestUser {
+            device: host.authenticator(&user).await,
+            account,
+            user,
+            application,
+        };
+        let user = format!("/users/{}", id(&ghost.user));
+        for change in &changes {
+            ghost.user = host.admin_ok(Method::PATCH, &user, change.clone()).await;
+        }
+        let expected = if n == 4 {
+            "old@corp.example".to_owned()
+        } else {
+            format!("mallory{n}")
+        };
+        let account = host.admin_ok(Method::GET, &path, Value::Null).await;
+        assert_eq!(account["name"], expected, "{database:?} {changes:?}");
+        let found = format!("/applications/{}/accounts?q=mallory{n}", provider.id);
+        let found = host.admin_ok(Method::GET, &found, Value::Null).await;
+        assert_eq!(found["items"].items().len(), 1, "{found}");
+        let entries = format!("/audit?event=user.updated&user={}", id(&ghost.user));
+        let entries = host.admin_ok(Method::GET, &entries, Value::Null).await;
+        let noted = entries["items"]
+            .items()
+            .iter()
+            .filter(|entry| entry["detail"]["renamed_accounts"] == json!([provider.id]));
+        assert_eq!(noted.count(), usize::from(n < 4), "{entries}");
+        if n < 4 {
+            let page = provider
+                .sign_in(&ghost, &Browser::new(&host.base), &provider.request(&host))
+                .await;
+            let response = Response::from_page(&page);
+            assert_eq!(response.text("NameID"), expected);
+            assert!(
+                !response.xml.to_lowercase().contains("ceo"),
+                "{}",
+                response.xml
+            );
+        }
+    }
+}
+
 #[both_databases]
 async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
     let host = TestHost::start_with(HostOptions {
@@ -143,6 +227,7 @@ async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
         "preferred_username",
         "name",
         "given_name",
+        "nickname",
     ]
     .map(|claim| format!("{{{claim}}}"))
     .into();
@@ -154,7 +239,7 @@ async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
     // The user name may be the same address.
     let body = json!({
         "name": "ceo@corp.example", "email": "ceo@corp.example",
-        "profile": {"name": "ceo@corp.example", "given_name": "Mallory"},
+        "profile": {"name": "ceo@corp.example", "given_name": "Mallory", "nickname": "ＣＥＯ＠corp.example"},
     });
     let user = users_of_support(&host, &[body]).await.remove(0);
     let application = provider.application();
@@ -174,7 +259,7 @@ async fn an_unconfirmed_address_is_in_no_attribute(database: Database) {
     let response = sign_in().await;
     assert!(response.is_success(), "{}", response.xml);
     assert!(response.xml.contains("Mallory"), "{}", response.xml);
-    for address in ["ceo@corp.example", "mailto"] {
+    for address in ["ceo@corp.example", "ＣＥＯ", "mailto"] {
         assert!(
             !response.xml.contains(address),
             "{database:?}: {}",

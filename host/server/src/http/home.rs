@@ -48,7 +48,8 @@ async fn signed_out_before(
     browser: &Browser,
 ) -> Result<Response, InternalError> {
     let waits = browser.session_id().is_some();
-    let begun = logout::notifying(services, browser.digest(), waits).await?;
+    let begun =
+        logout::notifying(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
     Ok(begun.unwrap_or_else(|| see_other(SIGNED_OUT)))
 }
 

@@ -6,7 +6,7 @@ use crate::rows::to_json;
 use crate::users::insert::{add_login_names, insert_all};
 use crate::users::row::UserRow;
 use crate::users::search_index;
-use crate::{Result, Store, StoreError, audit, counts, deprovisioning, devices};
+use crate::{Result, Store, StoreError, accounts, audit, counts, deprovisioning, devices};
 use assent_model::audit::Entry;
 use assent_model::id::UserId;
 use assent_model::search::sort_key;
@@ -59,11 +59,12 @@ const IS_LAST_OWNER: &str = "SELECT 1 FROM users
        AND NOT EXISTS (SELECT 1 FROM users AS other
                        WHERE other.console_role = 'owner' AND other.state = 'active' AND other.id <> $1)";
 
-/// Replaces a user: see [`Store::update_user`].
+/// Replaces a user: see [`Store::update_user`]. The first entry gets the applications whose accounts got another name.
 async fn update(
     db: &mut Connection,
     user: &User,
     before: LifecycleState,
+    entries: &mut [Entry],
 ) -> Result<UserUpdateOutcome> {
     let Some(was) = read_user(db, user.id)
         .await?
@@ -106,6 +107,11 @@ async fn update(
     // The link went to the former address, or was handed to a user with the former name.
     if (&was.name, &was.email) != (&user.name, &user.email) {
         devices::end_links(db, user.id).await?;
+        let renamed = accounts::replace_unconfirmed_names(db, &was, user).await?;
+        if let Some(entry) = entries.first_mut().filter(|_| !renamed.is_empty()) {
+            let renamed = renamed.iter().map(ToString::to_string).collect();
+            entry.detail.insert("renamed_accounts".to_owned(), renamed);
+        }
     }
     if user.state != before {
         counts::note_change(db, was.state, user.state).await?;
@@ -134,7 +140,8 @@ impl Store {
     /// Replaces this version of a user, except the ids. Thus no change silently overwrites another one. If the state
     /// differs from `before`, the user's sessions, requests and grants end. A new name, address or console role ends
     /// the user's enrolment links, with their queued emails. If it is a higher role, the user's sessions end too. An
-    /// administrator with fewer permissions may have created them, or a way to sign in.
+    /// administrator with fewer permissions may have created them, or a way to sign in. Accounts whose name was an
+    /// unconfirmed address of the user get the new name.
     ///
     /// # Errors
     /// [`StoreError::Taken`] if another user has the name or the email address. Otherwise if the database fails.
@@ -145,9 +152,9 @@ impl Store {
         entries: Vec<Entry>,
     ) -> Result<UserUpdateOutcome> {
         self.write(move |db| {
-            let (user, entries) = (user.clone(), entries.clone());
+            let (user, mut entries) = (user.clone(), entries.clone());
             Box::pin(async move {
-                let outcome = update(db, &user, before).await?;
+                let outcome = update(db, &user, before, &mut entries).await?;
                 if outcome == UserUpdateOutcome::Done {
                     audit::append(db, &entries).await?;
                 }
@@ -164,11 +171,11 @@ impl Store {
     /// if another user has a name of theirs.
     pub async fn save_users(&self, writes: Vec<UserWrite>) -> Result<()> {
         self.write(move |db| {
-            let writes = writes.clone();
+            let mut writes = writes.clone();
             Box::pin(async move {
-                for write in &writes {
+                for write in &mut writes {
                     let Some(before) = write.before else { continue };
-                    match update(db, &write.user, before).await? {
+                    match update(db, &write.user, before, &mut write.entries).await? {
                         UserUpdateOutcome::Done => {}
                         UserUpdateOutcome::Stale => {
                             return Err(StoreError::Overtaken("the user was changed meanwhile"));

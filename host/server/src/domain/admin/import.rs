@@ -137,6 +137,8 @@ pub struct ImportReport {
     pub updated: u64,
     /// The number of updated users with a new email address.
     pub readdressed: u64,
+    /// The number of updated users whose email address is confirmed by the file.
+    pub confirmed: u64,
     /// The number of objects with a new name. For a new account: a name other than the user's.
     pub renamed: u64,
     /// The number of created and updated users whose name is an address other than their email address.
@@ -165,7 +167,7 @@ impl ImportReport {
     /// Returns the report for a file with a rejected row, of which nothing is imported.
     pub(super) fn nothing_done(mut self) -> Self {
         (self.created, self.updated, self.readdressed, self.renamed) = (0, 0, 0, 0);
-        self.named_by_other_address = 0;
+        (self.confirmed, self.named_by_other_address) = (0, 0);
         self
     }
 }

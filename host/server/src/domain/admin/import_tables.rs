@@ -122,6 +122,7 @@ impl AdminCommand for ImportTable {
             changed: report.updated,
             renamed: report.renamed,
             readdressed: report.readdressed,
+            confirmed: report.confirmed,
             named_by_other_address: report.named_by_other_address,
         };
         let action = ProtectedAction::ImportTable {

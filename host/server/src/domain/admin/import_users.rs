@@ -32,6 +32,11 @@ struct PlannedRow {
 }
 
 impl PlannedRow {
+    /// Whether the row confirms the address that the user has.
+    fn confirms_address(&self, before: &User) -> bool {
+        before.email == self.user.email && !before.email_confirmed && self.user.email_confirmed
+    }
+
     /// Whether the row creates a user whose name is another address, or changes an existing user to such a one.
     fn gets_other_address_as_name(&self) -> bool {
         let is_changed = self.before.as_ref().is_none_or(|before| {
@@ -194,6 +199,7 @@ pub async fn plan_users(
                         report.updated += 1;
                         report.readdressed += u64::from(before.email != plan.user.email);
                         report.renamed += u64::from(before.name != plan.user.name);
+                        report.confirmed += u64::from(plan.confirms_address(before));
                     }
                     None => report.created += 1,
                 }

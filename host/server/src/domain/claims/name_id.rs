@@ -2,6 +2,7 @@
 
 use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
+use assent_model::name::is_same_name;
 use assent_model::saml::{NameId, NameIdFormat, NameIdSource, ServiceProvider};
 use assent_model::user::User;
 
@@ -38,7 +39,8 @@ pub fn name_id_for(
         ))
     };
     let is_confirmed = |name: &str| {
-        settings.unconfirmed_email || !user.unconfirmed_addresses().any(|address| address == name)
+        let mut unconfirmed = user.unconfirmed_addresses();
+        settings.unconfirmed_email || !unconfirmed.any(|address| is_same_name(address, name))
     };
     let value = match format {
         NameIdFormat::Persistent => opaque("persistent name", &user.subject)?,

@@ -13,6 +13,7 @@ use crate::domain::{InternalError, Services};
 use assent_model::account::Account;
 use assent_model::application::{Application, SubjectType};
 use assent_model::claims_request::ClaimRequirement;
+use assent_model::name::is_same_name;
 use assent_model::saml::ServiceProvider;
 use assent_model::scope::{Scope, Scopes};
 use assent_model::session::Authentication;
@@ -251,10 +252,7 @@ pub async fn attributes_by(
 /// Returns a value with `null` in the place of each text that is one of these addresses. An assertion has no sign that
 /// an address is not confirmed, so no plugin receives it.
 fn without(value: Value, withheld: &[&str]) -> Value {
-    let is_withheld = |text: &str| {
-        let text = text.trim().to_lowercase();
-        withheld.iter().any(|address| *address == text)
-    };
+    let is_withheld = |text: &str| withheld.iter().any(|address| is_same_name(address, text));
     match value {
         Value::String(text) if is_withheld(&text) => Value::Null,
         Value::Array(values) => values

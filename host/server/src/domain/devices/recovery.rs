@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use zeroize::Zeroizing;
+
 use crate::domain::devices::{account_notifications, device};
 use crate::domain::{InternalError, Services, audit};
 use assent_model::audit::{Actor, AuditContext, Event, Origin};
@@ -11,7 +13,7 @@ use assent_model::device::{Device, LinkMaker};
 use assent_model::id::{DeviceId, EnrolmentId, RecoveryBatchId, RecoveryCodeId, UserId};
 use assent_model::name::LoginName;
 use assent_model::recovery::{CODES, RecoveryCode};
-use assent_model::secret::{Digest, Token};
+use assent_model::secret::{Digest, Secret, Token};
 use assent_model::token::prefix;
 use assent_store::{CodeUse, CodesConfirmation, DeviceWrite, Recovery, StoreError};
 
@@ -45,20 +47,27 @@ pub fn random_codes(services: &Services, user: UserId, now: Timestamp) -> NewRec
     (codes, digests)
 }
 
-/// Returns the codes of a batch, and their stored form. They are derived, so that the page that shows them can show
-/// them again while they are pending, and no table has them.
+/// Returns the codes of a batch for the browser with this secret, and their stored form. They are derived, so that the
+/// page that shows them can show them again while they are pending, and no table has them. As for the secrets of a
+/// sign-in, a copy of the database with the root secret is not sufficient to derive them.
 ///
 /// # Errors
 /// If the cryptographic library fails.
 pub fn derived_codes(
     services: &Services,
     (user, batch): (UserId, RecoveryBatchId),
+    browser: &Secret,
     now: Timestamp,
 ) -> Result<NewRecoveryCodes, InternalError> {
     let (mut codes, mut digests) = (Vec::new(), Vec::new());
     for index in 0..CODES {
-        let message = [&batch.as_bytes()[..], &index.to_be_bytes()].concat();
-        let secret = services.root_secret.derive("recovery code", &message)?;
+        let parts = [
+            &batch.as_bytes()[..],
+            &index.to_be_bytes(),
+            browser.expose().as_bytes(),
+        ];
+        let message = Zeroizing::new(parts.concat());
+        let secret = Zeroizing::new(services.root_secret.derive("recovery code", &message)?);
         let (bytes, _) = secret
             .split_first_chunk()
             .ok_or(StoreError::Internal("a derived secret is too short"))?;

@@ -12,7 +12,7 @@ use assent_model::approval::{ApprovalStage, Approver};
 use assent_model::audit::{Actor, AuditContext};
 use assent_model::id::{ActionApprovalId, DeviceId, RecoveryBatchId, UserId};
 use assent_model::recovery::RecoveryCode;
-use assent_model::secret::Digest;
+use assent_model::secret::{Digest, Secret};
 use assent_store::{ClaimedAction, DeviceWrite};
 
 /// Requests the approval of new codes from the user's device. Returns `None` if no device can receive the request: the
@@ -75,7 +75,7 @@ pub async fn codes_request(
 /// If the store fails.
 pub async fn create_codes(
     services: &Services,
-    portal: &Console,
+    (portal, browser): (&Console, &Secret),
     id: ActionApprovalId,
 ) -> Result<Option<Vec<RecoveryCode>>, InternalError> {
     let user = portal.signed_in.user.id;
@@ -90,7 +90,7 @@ pub async fn create_codes(
         summary,
     };
     let now = services.now();
-    let (codes, digests) = recovery::derived_codes(services, (user, batch_of(id)), now)?;
+    let (codes, digests) = recovery::derived_codes(services, (user, batch_of(id)), browser, now)?;
     if action_approvals::claim(services, portal, id, claimed)
         .await?
         .is_none()

@@ -321,6 +321,8 @@ pub struct ImportedTable {
     pub renamed: u64,
     /// The number of rows that change an email address.
     pub readdressed: u64,
+    /// The number of rows that confirm the email address of an existing user.
+    pub confirmed: u64,
     /// The number of created and changed users whose name is an address other than their email address.
     pub named_by_other_address: u64,
 }

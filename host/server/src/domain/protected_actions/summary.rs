@@ -539,6 +539,12 @@ fn import(application: Option<&str>, table: &ImportedTable) -> Message {
             .message("import", import)
             .number("count", number(count)),
     };
+    let import = match table.confirmed {
+        0 => import,
+        count => Message::new("action-import-confirmed")
+            .message("import", import)
+            .number("count", number(count)),
+    };
     match table.named_by_other_address {
         0 => import,
         count => Message::new("action-import-named-by-other-address")

@@ -97,6 +97,7 @@ pub(super) fn import_view(dry_run: bool, report: ImportReport) -> Json<ImportVie
         rejected,
         errors,
         readdressed: _,
+        confirmed: _,
         renamed: _,
         named_by_other_address: _,
     } = report;

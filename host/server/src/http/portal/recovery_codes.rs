@@ -146,7 +146,8 @@ pub(super) async fn create(Path(id): Path<String>, posted: PortalForm) -> Respon
         let Ok(id) = id.parse::<ActionApprovalId>() else {
             return Ok(owner.nothing_here(Tab::Devices));
         };
-        let Some(codes) = portal::create_codes(&owner.services, &console(owner), id).await? else {
+        let caller = (&console(owner), owner.browser.secret());
+        let Some(codes) = portal::create_codes(&owner.services, caller, id).await? else {
             return overview(owner, Some(Message::new("portal-codes-ended"))).await;
         };
         let user = &owner.signed_in.user;

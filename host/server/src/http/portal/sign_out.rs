@@ -50,7 +50,8 @@ pub(super) async fn signed_out_again(
     afterwards: &str,
     waits: bool,
 ) -> Result<Response, InternalError> {
-    let begun = logout::notifying(services, browser.digest(), waits).await?;
+    let begun =
+        logout::notifying(services, browser.digest(), &LogoutContinuation::Page, waits).await?;
     let response = begun.unwrap_or_else(|| see_other(afterwards));
     Ok(without_session(response, services))
 }

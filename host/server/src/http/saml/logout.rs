@@ -117,9 +117,10 @@ pub(crate) async fn notify(
 pub(crate) async fn notifying(
     services: &Services,
     browser: Digest,
+    continuation: &LogoutContinuation,
     waits: bool,
 ) -> Result<Option<Response>, InternalError> {
-    let begun = logout::recent(services, browser, waits).await?;
+    let begun = logout::recent(services, browser, continuation, waits).await?;
     Ok(begun.map(|id| see_other(&address(id))))
 }
 

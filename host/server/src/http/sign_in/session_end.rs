@@ -230,7 +230,9 @@ async fn signed_out(
     let repeats = signed_in.is_none() || ended.ended_before;
     if repeats && ended.participants.is_empty() {
         let waits = browser.session_id().is_some();
-        if let Some(response) = logout::notifying(services, browser.digest(), waits).await? {
+        let continuation = request.continuation();
+        let repeated = logout::notifying(services, browser.digest(), &continuation, waits).await?;
+        if let Some(response) = repeated {
             return Ok(without_session(response, services));
         }
     }

@@ -123,14 +123,16 @@ pub(super) async fn has_begun(services: &Services, id: LogoutId) -> Result<bool,
     Ok(false)
 }
 
-/// Returns the logout that this browser has just begun, for a repeated sign-out. `waits` is whether another request may
-/// begin it at this moment.
+/// Returns the logout that this browser has just begun and after which it continues there, for a repeated sign-out. A
+/// sign-out for another application is not a repeated one, and continues elsewhere. `waits` is whether another request
+/// may begin it at this moment.
 ///
 /// # Errors
 /// If the database fails.
 pub async fn recent(
     services: &Services,
     browser: Digest,
+    continuation: &LogoutContinuation,
     waits: bool,
 ) -> Result<Option<LogoutId>, InternalError> {
     let since = services.now() - GivenAnswer::REPEATABLE;
@@ -139,7 +141,10 @@ pub async fn recent(
         if look > 0 {
             tokio::time::sleep(SOON).await;
         }
-        let found = services.store.recent_saml_logout(browser, since).await?;
+        let found = services
+            .store
+            .recent_saml_logout(browser, continuation, since)
+            .await?;
         if found.is_some() {
             return Ok(found);
         }
