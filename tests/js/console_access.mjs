@@ -32,7 +32,7 @@ async function report(admin) {
   await admin.desk.locator('h1').getByText('Reported a request').waitFor();
   await admin.desk
     .locator('h1')
-    .getByText(/Paused until/)
+    .getByText(/Paused, ends in/)
     .waitFor();
   await admin.desk.getByRole('region', { name: 'Reports' }).waitFor();
   await admin.look('user-report');

@@ -36,9 +36,12 @@ def settings(manifest):
 
 
 def environment(manifest, kind):
+    """Print a value for each variable of these objects that the Secrets must have."""
     found = [item for item in objects(manifest) if item["kind"] == kind]
     containers = [c for item in found for c in item["spec"]["template"]["spec"]["containers"]]
-    return "".join(f"{v['name']}={SECRETS[v['name']]}\n" for c in containers for v in c["env"])
+    variables = [variable for container in containers for variable in container["env"]]
+    required = [v["name"] for v in variables if not v.get("valueFrom", {}).get("secretKeyRef", {}).get("optional")]
+    return "".join(f"{name}={SECRETS[name]}\n" for name in required)
 
 
 def strict(schema):

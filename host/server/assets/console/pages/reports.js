@@ -37,7 +37,7 @@ export async function alerts(context) {
         table(
           [
             { label: 'User', cell: (row) => userLink(row.user_id, row.user_name) },
-            { label: 'Paused until', cell: (row) => moment(row.until) },
+            { label: 'Pause ends', cell: (row) => moment(row.until) },
           ],
           paused.items,
           { caption: 'Paused users' },
@@ -206,7 +206,7 @@ export function alertMarks({ open_reports: reports, paused_until: until }) {
         { class: 'badge', 'data-state': 'terminated' },
         reports === 1 ? 'Reported a request' : t`${reports} reports`,
       ),
-    until && el('span', { class: 'badge', 'data-state': 'suspended' }, 'Paused until ', moment(until)),
+    until && el('span', { class: 'badge', 'data-state': 'suspended' }, 'Paused, ends ', moment(until)),
   ];
 }
 
