@@ -165,8 +165,8 @@ pub(crate) async fn update(
     Ok(VersionedWrite::Done)
 }
 
-/// Gives a user's accounts the new name of the user, if theirs is an address that nobody confirmed and that the user no
-/// longer has. Otherwise an application could still take the user for its owner. Returns the applications.
+/// Gives a user's accounts the new name of the user, if theirs is an unconfirmed address that the user no longer has.
+/// Otherwise an application could still take the user for its owner. Returns the applications.
 pub(crate) async fn replace_unconfirmed_names(
     db: &mut Connection,
     was: &User,

@@ -128,8 +128,8 @@ async fn a_new_email_address_does_not_confirm_the_name(database: Database) {
     );
 }
 
-/// An account keeps the name that its user had when it was created. If that was an address which nobody confirmed, it
-/// must not survive the correction of the user: the application would take the user for its owner.
+/// An account keeps the name that its user had when it was created. If that was an unconfirmed address, it must not
+/// survive the correction of the user: the application would take the user for its owner.
 #[both_databases]
 async fn a_corrected_user_keeps_no_unconfirmed_address_as_account_name(database: Database) {
     let host = TestHost::start_on(database).await;

@@ -25,8 +25,8 @@ const WITH_EVERYONE: &str = unconfirmed!(
     "NOT EXISTS (SELECT 1 FROM accounts WHERE accounts.user_id = users.id AND accounts.application_id = $2
                    AND accounts.state IN ('suspended', 'terminated'))"
 );
-/// Begins with the users who have access, if they are fewer than [`MANY`]. The limit, which removes none then, tells
-/// PostgreSQL that they are few: otherwise it reads every unconfirmed user to join them.
+/// Begins with the users who have access, if they are fewer than [`MANY`]. From the limit, which removes none then,
+/// PostgreSQL knows that they are few: otherwise it reads every unconfirmed user to join them.
 const AMONG_FEW: &str = unconfirmed!(
     "users.id IN (SELECT granted.user_id
                     FROM (SELECT accounts.user_id FROM accounts
