@@ -213,6 +213,12 @@ impl TestHost {
         self.folder.path()
     }
 
+    /// Replaces the operator's token, which expires soon after a jump of the clock.
+    pub async fn renew_token(&mut self) {
+        let base = self.admin.base.clone();
+        self.admin = Admin::new(&self.host, base).await;
+    }
+
     pub fn advance(&self, seconds: u64) {
         self.clock.advance(Duration::from_secs(seconds));
     }

@@ -42,6 +42,7 @@ mod same_device;
 mod saml;
 mod second_tab;
 mod secrets;
+mod snapshots;
 mod statement_counts;
 pub mod store;
 mod tidy;

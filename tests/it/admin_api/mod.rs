@@ -83,7 +83,7 @@ async fn sent(request: RequestBuilder) -> Answer {
 }
 
 /// A caller of the API.
-enum Caller {
+pub(crate) enum Caller {
     /// With a bearer token.
     Bearer { base: String, token: String },
     /// With a session of the console, as the console's page calls.
@@ -97,14 +97,14 @@ enum Caller {
 
 impl Caller {
     /// Returns a caller with the server's operator token.
-    fn machine(host: &TestHost) -> Self {
+    pub(crate) fn machine(host: &TestHost) -> Self {
         Self::Bearer {
             base: host.base.clone(),
             token: host.token.clone(),
         }
     }
 
-    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+    pub(crate) fn request(&self, method: Method, path: &str) -> RequestBuilder {
         match self {
             Self::Bearer { base, token } => http_client()
                 .request(method, format!("{base}/admin/api/v1{path}"))
@@ -165,13 +165,13 @@ impl Caller {
 }
 
 /// A user with a console role, and the user's device.
-struct Administrator {
-    user: Value,
-    device: Arc<Device>,
+pub(crate) struct Administrator {
+    pub(crate) user: Value,
+    pub(crate) device: Arc<Device>,
 }
 
 impl Administrator {
-    async fn new(host: &TestHost, name: &str, role: &str) -> Self {
+    pub(crate) async fn new(host: &TestHost, name: &str, role: &str) -> Self {
         let user = host.user(name).await;
         let path = format!("/users/{}", id(&user));
         let user = host
@@ -205,7 +205,7 @@ impl Administrator {
     }
 
     /// Returns the administrator as a caller from the console's page.
-    async fn signed_in(&self, host: &TestHost) -> Caller {
+    pub(crate) async fn signed_in(&self, host: &TestHost) -> Caller {
         let browser = self.browser(host).await;
         let me = sent(browser.request(Method::GET, "/admin/api/v1/me"))
             .await
@@ -240,7 +240,7 @@ pub(crate) async fn users_of_support(host: &TestHost, bodies: &[Value]) -> Vec<V
 }
 
 /// Creates an application with these admin scopes.
-async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
+pub(crate) async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
     let application = host.web_application().await;
     let path = format!("/applications/{}", application.id);
     host.admin_ok(Method::PATCH, &path, json!({"admin_scopes": scopes}))
@@ -249,7 +249,7 @@ async fn service_application(host: &TestHost, scopes: &[&str]) -> Application {
 }
 
 /// Returns the response of the token endpoint to a service account that requests these scopes.
-async fn service_token(
+pub(crate) async fn service_token(
     host: &TestHost,
     application: &Application,
     scopes: &str,
