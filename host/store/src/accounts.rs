@@ -208,7 +208,7 @@ pub(crate) async fn replace_unconfirmed_names(
             .bind(account.name.clone())
             .execute(&mut *db)
             .await
-            .map_err(taken("the name as an account's name"))?;
+            .map_err(taken("the account's name"))?;
         renamed.push(account.application_id.clone());
         let user = user.clone();
         search_index::replace_account(db, &UserAccount { user, account }).await?;
